@@ -1,6 +1,6 @@
 """Certified privacy accounting: typed guarantees, the theorems between them, and their numbers.
 
->>> from accountant import GDP, PureDP, compose
+>>> from dpproof.accountant import GDP, PureDP, compose
 >>> total = compose(GDP(mu=0.5), PureDP(epsilon=0.1))
 >>> total.epsilon(delta=1e-6).upper < 3
 True
@@ -10,28 +10,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accountant import public_names
+from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
-    from accountant.adaptive.approx_dp_odometer import ApproxDPOdometer as ApproxDPOdometer
-    from accountant.adaptive.gdp_filter import GDPFilter as GDPFilter
-    from accountant.adaptive.gdp_odometer import GDPOdometer as GDPOdometer
-    from accountant.adaptive.privacy_filter import PrivacyFilter as PrivacyFilter
-    from accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
-    from accountant.adaptive.renyi_filter import RenyiFilter as RenyiFilter
-    from accountant.adaptive.renyi_odometer import RenyiOdometer as RenyiOdometer
-    from accountant.adaptive.zcdp_filter import ZCDPFilter as ZCDPFilter
-    from accountant.adaptive.zcdp_odometer import ZCDPOdometer as ZCDPOdometer
-    from accountant.bound import Bound as Bound
-    from accountant.calibration.calibrate import Calibrated as Calibrated, calibrate as calibrate
-    from accountant.calibration.plan_selection import (
+    from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
+    from dpproof.accountant.adaptive.approx_dp_odometer import ApproxDPOdometer as ApproxDPOdometer
+    from dpproof.accountant.adaptive.gdp_filter import GDPFilter as GDPFilter
+    from dpproof.accountant.adaptive.gdp_odometer import GDPOdometer as GDPOdometer
+    from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter as PrivacyFilter
+    from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
+    from dpproof.accountant.adaptive.renyi_filter import RenyiFilter as RenyiFilter
+    from dpproof.accountant.adaptive.renyi_odometer import RenyiOdometer as RenyiOdometer
+    from dpproof.accountant.adaptive.zcdp_filter import ZCDPFilter as ZCDPFilter
+    from dpproof.accountant.adaptive.zcdp_odometer import ZCDPOdometer as ZCDPOdometer
+    from dpproof.accountant.bound import Bound as Bound
+    from dpproof.accountant.calibration.calibrate import (
+        Calibrated as Calibrated,
+        calibrate as calibrate,
+    )
+    from dpproof.accountant.calibration.plan_selection import (
         SelectionOption as SelectionOption,
         SelectionPlan as SelectionPlan,
         plan_selection as plan_selection,
     )
-    from accountant.certificates.certify import certify as certify
-    from accountant.errors import (
+    from dpproof.accountant.certificates.certify import certify as certify
+    from dpproof.accountant.errors import (
         BudgetExceeded as BudgetExceeded,
         CalibrationError as CalibrationError,
         NoBracket as NoBracket,
@@ -42,39 +45,41 @@ if TYPE_CHECKING:
         PrivacyError as PrivacyError,
         RelationMismatch as RelationMismatch,
     )
-    from accountant.form import DataError as DataError
-    from accountant.guarantees.approx_dp import ApproxDP as ApproxDP
-    from accountant.guarantees.attained import Attained as Attained
-    from accountant.guarantees.bounded_range import BoundedRange as BoundedRange
-    from accountant.guarantees.derivation import Derivation as Derivation
-    from accountant.guarantees.dominating_pair import DominatingPair as DominatingPair
-    from accountant.guarantees.gdp import GDP as GDP
-    from accountant.guarantees.guarantee import Guarantee as Guarantee
-    from accountant.guarantees.metric_dp import MetricDP as MetricDP
-    from accountant.guarantees.privacy_profile import PrivacyProfile as PrivacyProfile
-    from accountant.guarantees.pure_dp import PureDP as PureDP
-    from accountant.guarantees.rdp import RDP as RDP
-    from accountant.guarantees.trade_off import TradeOff as TradeOff
-    from accountant.guarantees.zcdp import ZCDP as ZCDP
-    from accountant.relation import (
+    from dpproof.accountant.form import DataError as DataError
+    from dpproof.accountant.guarantees.approx_dp import ApproxDP as ApproxDP
+    from dpproof.accountant.guarantees.attained import Attained as Attained
+    from dpproof.accountant.guarantees.bounded_range import BoundedRange as BoundedRange
+    from dpproof.accountant.guarantees.derivation import Derivation as Derivation
+    from dpproof.accountant.guarantees.dominating_pair import DominatingPair as DominatingPair
+    from dpproof.accountant.guarantees.gdp import GDP as GDP
+    from dpproof.accountant.guarantees.guarantee import Guarantee as Guarantee
+    from dpproof.accountant.guarantees.metric_dp import MetricDP as MetricDP
+    from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile as PrivacyProfile
+    from dpproof.accountant.guarantees.pure_dp import PureDP as PureDP
+    from dpproof.accountant.guarantees.rdp import RDP as RDP
+    from dpproof.accountant.guarantees.trade_off import TradeOff as TradeOff
+    from dpproof.accountant.guarantees.zcdp import ZCDP as ZCDP
+    from dpproof.accountant.relation import (
         AddRemove as AddRemove,
         Relation as Relation,
         ReplaceLabel as ReplaceLabel,
         ReplaceOne as ReplaceOne,
         ZeroOut as ZeroOut,
     )
-    from accountant.run_counts.binomial import BinomialRuns as BinomialRuns
-    from accountant.run_counts.finite import FiniteRuns as FiniteRuns
-    from accountant.run_counts.fixed import FixedRuns as FixedRuns
-    from accountant.run_counts.law import RunLaw as RunLaw
-    from accountant.run_counts.poisson import PoissonRuns as PoissonRuns
-    from accountant.run_counts.truncated_negative_binomial import (
+    from dpproof.accountant.run_counts.binomial import BinomialRuns as BinomialRuns
+    from dpproof.accountant.run_counts.finite import FiniteRuns as FiniteRuns
+    from dpproof.accountant.run_counts.fixed import FixedRuns as FixedRuns
+    from dpproof.accountant.run_counts.law import RunLaw as RunLaw
+    from dpproof.accountant.run_counts.poisson import PoissonRuns as PoissonRuns
+    from dpproof.accountant.run_counts.truncated_negative_binomial import (
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
-    from accountant.sampling.poisson import Poisson as Poisson
-    from accountant.sampling.scheme import SamplingScheme as SamplingScheme
-    from accountant.sampling.without_replacement import WithoutReplacement as WithoutReplacement
-    from accountant.sensitivity import (
+    from dpproof.accountant.sampling.poisson import Poisson as Poisson
+    from dpproof.accountant.sampling.scheme import SamplingScheme as SamplingScheme
+    from dpproof.accountant.sampling.without_replacement import (
+        WithoutReplacement as WithoutReplacement,
+    )
+    from dpproof.accountant.sensitivity import (
         L1 as L1,
         L2 as L2,
         Differences as Differences,
@@ -83,23 +88,25 @@ if TYPE_CHECKING:
         LInf as LInf,
         Sensitivity as Sensitivity,
     )
-    from accountant.theorems.composition.choice import choice as choice
-    from accountant.theorems.composition.compose import (
+    from dpproof.accountant.theorems.composition.choice import choice as choice
+    from dpproof.accountant.theorems.composition.compose import (
         compose as compose,
         self_compose as self_compose,
     )
-    from accountant.theorems.composition.map_records import map_records as map_records
-    from accountant.theorems.composition.mixture import mixture as mixture
-    from accountant.theorems.composition.parallel import parallel_compose as parallel_compose
-    from accountant.theorems.composition.parallel_positions import (
+    from dpproof.accountant.theorems.composition.map_records import map_records as map_records
+    from dpproof.accountant.theorems.composition.mixture import mixture as mixture
+    from dpproof.accountant.theorems.composition.parallel import (
+        parallel_compose as parallel_compose,
+    )
+    from dpproof.accountant.theorems.composition.parallel_positions import (
         parallel_positions as parallel_positions,
     )
-    from accountant.theorems.composition.post_process import post_process as post_process
-    from accountant.theorems.conversion.convert import convert as convert
-    from accountant.theorems.conversion.restrict import restrict as restrict
-    from accountant.theorems.group.group import group as group
-    from accountant.theorems.selection.above import select_above as select_above
-    from accountant.theorems.selection.select import select as select
+    from dpproof.accountant.theorems.composition.post_process import post_process as post_process
+    from dpproof.accountant.theorems.conversion.convert import convert as convert
+    from dpproof.accountant.theorems.conversion.restrict import restrict as restrict
+    from dpproof.accountant.theorems.group.group import group as group
+    from dpproof.accountant.theorems.selection.above import select_above as select_above
+    from dpproof.accountant.theorems.selection.select import select as select
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)
@@ -107,3 +114,7 @@ else:
     def __getattr__(name: str) -> object:
         """A public name, from where it is defined, when it is first asked for."""
         return public_names.fetch(__name__, _HOMES, name)
+
+
+if __name__ != "dpproof.accountant":
+    raise ImportError(f"{__name__} is a part of dpproof: import dpproof.accountant")

@@ -11,21 +11,26 @@ import math
 from collections import Counter
 from collections.abc import Callable
 
-from accountant.bound import Bound
-from accountant.engine import profile, renyi as divergence, smallest_mu as gaussian_dp, trade_off
-from accountant.engine.profile import deltas
-from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Factor, Product
-from accountant.ranges import renyi as of_range
-from accountant.ranges.composed import ComposedRangePair
-from accountant.ranges.pair import composed_alone, ranges_apart
-from accountant.selection.selected_pair import SelectedPair
-from accountant.selection.thresholded_pair import ThresholdedPair
-from accountant.subsampling.mixture import MixturePair
-from accountant.subsampling.released_few import ReleasedFew, released_few
-from accountant.subsampling.subsampled import SubsampledPair, tabulated
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine import (
+    profile,
+    renyi as divergence,
+    smallest_mu as gaussian_dp,
+    trade_off,
+)
+from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.ranges import renyi as of_range
+from dpproof.accountant.ranges.composed import ComposedRangePair
+from dpproof.accountant.ranges.pair import composed_alone, ranges_apart
+from dpproof.accountant.selection.selected_pair import SelectedPair
+from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant.subsampling.mixture import MixturePair
+from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
+from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
     "delta",

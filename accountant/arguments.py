@@ -12,8 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import ParameterError
-from proofs.limits import MAX_LABEL
+from dpproof.accountant.errors import ParameterError
+from dpproof.proofs.limits import MAX_LABEL
 
 Number = int | float | Fraction | Decimal
 MAX_COUNT = 10**12

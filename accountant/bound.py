@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final, NoReturn, final
 
-from accountant.errors import NotCertified
+from dpproof.accountant.errors import NotCertified
 
 _DIGITS: Final = re.compile(r"(\.\d+|)([a-zA-Z]?)$")  # Of a format: its precision and its type.
 

@@ -16,7 +16,7 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 
 import numpy as np
 
-from accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.errors import ParameterError, PrivacyError
 
 P = ParamSpec("P")
 T = TypeVar("T")

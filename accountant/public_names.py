@@ -15,7 +15,7 @@ def homes_of(package: str) -> dict[str, str]:
 
     Example:
         >>> homes_of("accountant")["GDP"]
-        'accountant.guarantees.gdp'
+        'dpproof.accountant.guarantees.gdp'
     """
     source = pkgutil.get_data(package, "__init__.py") or b""
     homes = {

@@ -25,7 +25,7 @@ class Readable(ABC):  # noqa: B024  # a subclass writes its own repr, or none
     Nothing is compared, stored or hashed by it: what is shortened is shown with an ellipsis.
 
     Example:
-        >>> from accountant import GDP, L2, TruncatedNegativeBinomial
+        >>> from dpproof.accountant import GDP, L2, TruncatedNegativeBinomial
         >>> GDP(mu=3), L2(0.1), TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 3))
         (GDP(mu_squared=9, relation=AddRemove()), L2(0.1), TruncatedNegativeBinomial(eta=1, \
 gamma=Fraction(1, 3)))

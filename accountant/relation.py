@@ -10,7 +10,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar, final
 
-from accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.errors import ParameterError, RelationMismatch
 
 
 @dataclass(frozen=True, slots=True)

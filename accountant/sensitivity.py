@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.readable import Readable
-from accountant.relation import Relation
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class L2Contribution(Readable):
     Attributes:
         value: the bound, in data units, exact.
     Example:
-        >>> from accountant.relation import AddRemove, ReplaceOne
+        >>> from dpproof.accountant.relation import AddRemove, ReplaceOne
         >>> clipped = L2Contribution(1)
         >>> clipped.under(AddRemove()), clipped.under(ReplaceOne())
         (L2(1), L2(2))

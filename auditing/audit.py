@@ -12,36 +12,42 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.claim import Claim
-from auditing.counts.counts import PrefixCounts
-from auditing.evidence.e_values import log_evidence, training_counts
-from auditing.evidence.event_bet import unbet
-from auditing.findings import curve_finding, epsilon_finding, order
-from auditing.planning.needed import samples_needed
-from auditing.planning.plan import CurvePlan, EpsilonPlan, plan_curve, plan_epsilon, questions
-from auditing.planning.power import alike, detectable_epsilon, detectable_mu
-from auditing.planning.rare_event import sharpened, sharpened_curve
-from auditing.report import Finding, Outcome, Overview, Report
-from auditing.symptoms import REPLAYED, replayed, symptoms
-from auditing.trials.drawing import Drawing, OutOfTime
-from auditing.trials.encoding import FeatureMap
-from auditing.trials.fingerprint import identity
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler, require_sampler
-from auditing.trials.training import Training
-from auditing.trials.trial_store import TrialStore
-from auditing.trials.trials import Trials
-from auditing.witnesses.both_sides import BothSides
-from auditing.witnesses.coordinates import Thresholds
-from auditing.witnesses.float_grid import FloatGrid
-from auditing.witnesses.histogram import Histogram
-from auditing.witnesses.independent import Independent
-from auditing.witnesses.linear import LinearDiscriminant
-from auditing.witnesses.witness import Question, Witness
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.evidence.e_values import log_evidence, training_counts
+from dpproof.auditing.evidence.event_bet import unbet
+from dpproof.auditing.findings import curve_finding, epsilon_finding, order
+from dpproof.auditing.planning.needed import samples_needed
+from dpproof.auditing.planning.plan import (
+    CurvePlan,
+    EpsilonPlan,
+    plan_curve,
+    plan_epsilon,
+    questions,
+)
+from dpproof.auditing.planning.power import alike, detectable_epsilon, detectable_mu
+from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
+from dpproof.auditing.report import Finding, Outcome, Overview, Report
+from dpproof.auditing.symptoms import REPLAYED, replayed, symptoms
+from dpproof.auditing.trials.drawing import Drawing, OutOfTime
+from dpproof.auditing.trials.encoding import FeatureMap
+from dpproof.auditing.trials.fingerprint import identity
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler, require_sampler
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.trial_store import TrialStore
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.both_sides import BothSides
+from dpproof.auditing.witnesses.coordinates import Thresholds
+from dpproof.auditing.witnesses.float_grid import FloatGrid
+from dpproof.auditing.witnesses.histogram import Histogram
+from dpproof.auditing.witnesses.independent import Independent
+from dpproof.auditing.witnesses.linear import LinearDiscriminant
+from dpproof.auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
     Thresholds(),

@@ -10,7 +10,7 @@ PrivacyError
 
 from __future__ import annotations
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 
 
 class ClaimRefuted(PrivacyError, AssertionError):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from auditing.counts.claim import Claim
-from auditing.counts.counts import PrefixCounts
-from auditing.planning.plan import CurvePlan, EpsilonPlan
-from auditing.report import Finding
-from auditing.witnesses.both_sides import BothSides
-from auditing.witnesses.meaning import meaning
-from auditing.witnesses.witness import Question
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.planning.plan import CurvePlan, EpsilonPlan
+from dpproof.auditing.report import Finding
+from dpproof.auditing.witnesses.both_sides import BothSides
+from dpproof.auditing.witnesses.meaning import meaning
+from dpproof.auditing.witnesses.witness import Question
 
 
 def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:

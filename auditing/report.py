@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final, final
 
-from auditing.causes import causes
-from auditing.counts.counts import Design, EventCounts, PrefixCounts
-from auditing.errors import ClaimRefuted
+from dpproof.auditing.causes import causes
+from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
+from dpproof.auditing.errors import ClaimRefuted
 
 _NOT_ALONE: Final = ", which does not refute it by itself"
 

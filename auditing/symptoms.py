@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove
-from auditing.counts.claim import Claim
-from auditing.trials.encoding import FeatureMap, Features, encode
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
-from auditing.trials.training import Training
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler
+from dpproof.auditing.trials.training import Training
 
 REPLAYED: Final = 8  # outputs of each of two calls
 _FEWEST = 30  # outputs on a dataset, to look at their coordinates

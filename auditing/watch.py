@@ -13,27 +13,27 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from auditing.audit import WITNESSES
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import Floats
-from auditing.counts.claim import Claim
-from auditing.counts.counts import PrefixCounts
-from auditing.evidence.bet_process import BetProcess
-from auditing.evidence.confidence_sequence import ConfidenceSequence
-from auditing.evidence.e_process import EProcess
-from auditing.evidence.e_values import bet_on, training_counts
-from auditing.evidence.gaussian_sequence import GaussianSequence
-from auditing.planning.plan import Method, best_event, clearness, plan_curve, questions
-from auditing.trials.drawing import Drawing
-from auditing.trials.encoding import FeatureMap
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler, require_sampler
-from auditing.trials.training import Training
-from auditing.trials.trial_store import Labels
-from auditing.trials.trials import Trials
-from auditing.witnesses.witness import Question, Witness
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.auditing.audit import WITNESSES
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.evidence.bet_process import BetProcess
+from dpproof.auditing.evidence.confidence_sequence import ConfidenceSequence
+from dpproof.auditing.evidence.e_process import EProcess
+from dpproof.auditing.evidence.e_values import bet_on, training_counts
+from dpproof.auditing.evidence.gaussian_sequence import GaussianSequence
+from dpproof.auditing.planning.plan import Method, best_event, clearness, plan_curve, questions
+from dpproof.auditing.trials.drawing import Drawing
+from dpproof.auditing.trials.encoding import FeatureMap
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler, require_sampler
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.trial_store import Labels
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.witness import Question, Witness
 
 _FIRST_BLOCK = 64
 _LARGEST_BLOCK = 1 << 14

@@ -87,7 +87,7 @@ class Dpproof(Accountant):
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
         """Sigma, on the safe side of the target."""
-        from accountant.calibration.calibrate import calibrate  # noqa: PLC0415
+        from dpproof.accountant.calibration.calibrate import calibrate  # noqa: PLC0415
 
         found = calibrate(
             lambda sigma: self._mechanism([Part("gaussian", sigma, rate, count)]),
@@ -106,9 +106,9 @@ class Dpproof(Accountant):
 
     @staticmethod
     def _mechanism(parts: Sequence[Part]) -> Any:  # noqa: ANN401  # imported where it is measured
-        from accountant.sampling.poisson import Poisson  # noqa: PLC0415
-        from accountant.sensitivity import L1, L2  # noqa: PLC0415
-        from mechanisms import Gaussian, Laplace, Mechanism, compose  # noqa: PLC0415
+        from dpproof.accountant.sampling.poisson import Poisson  # noqa: PLC0415
+        from dpproof.accountant.sensitivity import L1, L2  # noqa: PLC0415
+        from dpproof.mechanisms import Gaussian, Laplace, Mechanism, compose  # noqa: PLC0415
 
         def one(part: Part) -> Mechanism[Any]:
             made: Mechanism[Any] = (

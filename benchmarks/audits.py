@@ -18,11 +18,11 @@ from fractions import Fraction
 
 import numpy as np
 
-import auditing
-from accountant import GDP, DominatingPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Product
-from auditing import Outcome
+from dpproof import auditing
+from dpproof.accountant import GDP, DominatingPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.auditing import Outcome
 from tests.auditing import samplers
 from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response, subsampled_run

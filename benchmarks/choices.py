@@ -16,7 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -29,7 +29,7 @@ from accountant import (
     convert,
     self_compose,
 )
-from mechanisms import (
+from dpproof.mechanisms import (
     AboveThreshold,
     BoundedMean,
     CanonicalNoise,

@@ -18,11 +18,11 @@ from typing import Any, Final, final
 
 import pytest
 
-from accountant import L1, L2, ZCDP, AddRemove, ApproxDP, Guarantee
 from benchmarks.report import Goal, Progress, Section, seconds
 from benchmarks.worker import Workers
+from dpproof.accountant import L1, L2, ZCDP, AddRemove, ApproxDP, Guarantee
 from dpproof.ledger.ledger import Ledger
-from mechanisms import Gaussian, Laplace
+from dpproof.mechanisms import Gaussian, Laplace
 from tests.dpproof.ledger import servers
 
 LOCAL, RATE = 0.005, 200.0  # seconds a spend in a file, spends a second on PostgreSQL

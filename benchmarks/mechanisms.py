@@ -10,15 +10,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import self_compose
 from benchmarks import samplers
 from benchmarks.accountants import Dpproof
 from benchmarks.natural import Asked, measured
 from benchmarks.report import Goal, Progress, Section, seconds
 from benchmarks.worker import Workers
-from mechanisms import Mechanism
-from mechanisms.outputs import flatten
-from mechanisms.samplers.rng import SystemRng
+from dpproof.accountant import self_compose
+from dpproof.mechanisms import Mechanism
+from dpproof.mechanisms.outputs import flatten
+from dpproof.mechanisms.samplers.rng import SystemRng
 from tests.contracts import every_mechanism
 from tests.contracts.mechanism_contract import MechanismContract
 
@@ -45,7 +45,7 @@ def mechanisms(_: Workers, repeats: int, progress: Progress) -> Section:
         asked = [_asked(name, contract, uses, repeats) for uses in USES]
         answers += asked
         mechanism = contract().mechanism()
-        if not type(mechanism).__module__.startswith("mechanisms.learning"):
+        if not type(mechanism).__module__.startswith("dpproof.mechanisms.learning"):
             rates[name] = _million(mechanism, contract().data())
         found = [
             text

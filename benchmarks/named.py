@@ -6,7 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from accountant import (
+from benchmarks.natural import SLOW, WIDE, Asked, measured
+from benchmarks.report import Goal, Progress, Section, seconds
+from benchmarks.worker import Workers
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -25,10 +28,13 @@ from accountant import (
     select_above,
     self_compose,
 )
-from benchmarks.natural import SLOW, WIDE, Asked, measured
-from benchmarks.report import Goal, Progress, Section, seconds
-from benchmarks.worker import Workers
-from mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from dpproof.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 
 _GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))
 Case = tuple[str, str, Callable[[], Bound]]

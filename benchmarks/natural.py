@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, final
 
-from accountant import (
+from benchmarks.pipelines import pipeline, training
+from benchmarks.report import Goal, Progress, Section, seconds
+from benchmarks.worker import Workers
+from dpproof.accountant import (
     Bound,
     Guarantee,
     PoissonRuns,
@@ -23,9 +26,6 @@ from accountant import (
     TruncatedNegativeBinomial,
     select,
 )
-from benchmarks.pipelines import pipeline, training
-from benchmarks.report import Goal, Progress, Section, seconds
-from benchmarks.worker import Workers
 
 SEED = 20
 _DRAWS = 100  # questions a repeat

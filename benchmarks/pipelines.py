@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant import (
+from dpproof.accountant import (
     L1,
     L2,
     AddRemove,
@@ -28,8 +28,8 @@ from accountant import (
     select,
     self_compose,
 )
-from accountant.run_counts.law import RunLaw
-from mechanisms import (
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.mechanisms import (
     AboveThreshold,
     DiscreteGaussian,
     DiscreteLaplace,

@@ -13,8 +13,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from accountant import L1
-from mechanisms import (
+from dpproof.accountant import L1
+from dpproof.mechanisms import (
     AboveThreshold,
     CanonicalNoise,
     CorrelatedGaussian,
@@ -29,9 +29,9 @@ from mechanisms import (
     UnaryEncoding,
     samplers,
 )
-from mechanisms.samplers.cauchy_rounded import cauchy_rounded
-from mechanisms.samplers.geometric import geometric_ratio
-from mechanisms.samplers.rng import SystemRng
+from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from dpproof.mechanisms.samplers.geometric import geometric_ratio
+from dpproof.mechanisms.samplers.rng import SystemRng
 
 DRAWS = 1_000_000
 ROUNDS = 3

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 # isort: off
 if TYPE_CHECKING:  # some type checkers take the first of a name, some the last
-    from mechanisms import Histogram as Histogram, compose as compose
-    from accountant import *  # type: ignore[assignment]  # noqa: F403
-    from auditing import *  # type: ignore[assignment]  # noqa: F403
-    from proofs import *  # noqa: F403
-    from mechanisms import *  # noqa: F403
+    from dpproof.mechanisms import Histogram as Histogram, compose as compose
+    from dpproof.accountant import *  # type: ignore[assignment]  # noqa: F403
+    from dpproof.auditing import *  # type: ignore[assignment]  # noqa: F403
+    from dpproof.proofs import *  # noqa: F403
+    from dpproof.mechanisms import *  # noqa: F403
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,
         KeyConflict as KeyConflict,

@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-from accountant.errors import BudgetExceeded
-from accountant.relation import RELATIONS
 from dpproof import streams
+from dpproof.accountant.errors import BudgetExceeded
+from dpproof.accountant.relation import RELATIONS
 from dpproof.commands.large_delta import warn
 from dpproof.commands.ledger import exact, ledger
 from dpproof.failures import BAD_INPUT, failed, refuse
@@ -128,7 +128,7 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
     """Write a certificate of the total cost of the pipeline in FILE."""
     from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
-    from proofs.__main__ import lines  # noqa: PLC0415  # as in budget
+    from dpproof.proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
     if question["advantage"] and question["false_positive_rate"] is not None:
         raise click.UsageError(
@@ -190,7 +190,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     """
     from pathlib import Path  # noqa: PLC0415  # as in budget
 
-    from auditing import Outcome  # noqa: PLC0415  # as in budget
+    from dpproof.auditing import Outcome  # noqa: PLC0415  # as in budget
     from dpproof.commands import audit_requests  # noqa: PLC0415  # as in budget
     from dpproof.pipeline.section import Section  # noqa: PLC0415  # as in budget
     from dpproof.progress import on_terminal, trials  # noqa: PLC0415  # as in budget

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 
 
 class InputError(PrivacyError, ValueError):

@@ -8,8 +8,8 @@ import sys
 
 import click
 
-from accountant.errors import PrivacyError
 from dpproof import streams
+from dpproof.accountant.errors import PrivacyError
 
 BAD_INPUT = 2
 

@@ -40,7 +40,7 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def trials() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of the trials of an audit with the time that is left, for ``auditing.audit``.
+    """A bar of the trials of an audit with the time that is left, for ``dpproof.auditing.audit``.
 
     Yields:
         The audit's ``progress``; None where there is no terminal.

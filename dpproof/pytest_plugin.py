@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, final
 import pytest
 
 if TYPE_CHECKING:
-    from auditing import Report
+    from dpproof.auditing import Report
 
 _PROPERTY = "dpproof_audit"
 _SESSION = "dpproof-audit-session"
@@ -233,14 +233,14 @@ def _evidence(made: dict[str, Any]) -> str:
 def audit(
     request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> Iterator[Callable[..., Report]]:
-    """``auditing.audit`` on the session's error budget, asserting the claim.
+    """``dpproof.auditing.audit`` on the session's error budget, asserting the claim.
 
     The test fails with ``ClaimRefuted`` on a violation, or when the evidence of all runs refutes
     the claim, and is skipped when an audit was inconclusive: a failure has the session's error
     probability, whatever else happens.
     """
-    import auditing  # noqa: PLC0415  # the plugin is loaded where nobody audits
-    from accountant.errors import PrivacyError  # noqa: PLC0415  # as above
+    from dpproof import auditing  # noqa: PLC0415  # the plugin is loaded where nobody audits
+    from dpproof.accountant.errors import PrivacyError  # noqa: PLC0415  # as above
 
     session: Any = request.config.pluginmanager.get_plugin(_SESSION)
     marker = request.node.get_closest_marker("audit")
@@ -296,8 +296,8 @@ class _Runs:
         """Count the run, told by its code, or the version that was given, and its claim."""
         if self.path is None:
             return
-        import auditing  # noqa: PLC0415  # as in the fixture
-        from auditing.evidence.e_values import LEAST  # noqa: PLC0415  # as in the fixture
+        from dpproof import auditing  # noqa: PLC0415  # as in the fixture
+        from dpproof.auditing.evidence.e_values import LEAST  # noqa: PLC0415  # as in the fixture
 
         version = chosen.get("version")
         code = auditing.identity((sampler, chosen.get("features"))) if version is None else version

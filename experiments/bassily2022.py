@@ -15,10 +15,8 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from accountant import GDP, ReplaceOne, calibrate, group
-from experiments import data, report
-from experiments.data import Matrix, Split, unit
-from mechanisms import (
+from dpproof.accountant import GDP, ReplaceOne, calibrate, group
+from dpproof.mechanisms import (
     ExponentialHalfspaces,
     MarginDescent,
     Mechanism,
@@ -28,6 +26,8 @@ from mechanisms import (
     Records,
     published_cover,
 )
+from experiments import data, report
+from experiments.data import Matrix, Split, unit
 
 RATIOS: Final = (1, 2, 5, 10)
 LIKELY: Final = 9  # more occurrences than this have probability below 1e-6 at n = 10^4

@@ -16,13 +16,13 @@ from typing import Final
 
 import click
 
-from accountant import L2, Poisson, calibrate
-from accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant import L2, Poisson, calibrate
+from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.learn import PerceptronClassifier, robust_accuracy
+from dpproof.mechanisms import Featured, FourierFeatures, Gaussian, Mechanism
 from experiments import data, learners, report
 from experiments.data import Split
 from experiments.learners import Build
-from mechanisms import Featured, FourierFeatures, Gaussian, Mechanism
 
 EPSILONS: Final = (0.5, 1.0, 2.0)
 DELTAS: Final = (1e-2, 1e-3, 1e-4, 1e-5)

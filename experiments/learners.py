@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import AddRemove, calibrate
-from experiments.data import Split, unit
-from mechanisms import (
+from dpproof.accountant import AddRemove, calibrate
+from dpproof.mechanisms import (
     BatchPerceptron,
     ClassMeans,
     Featured,
@@ -22,6 +21,7 @@ from mechanisms import (
     Records,
     SubsampledHinge,
 )
+from experiments.data import Split, unit
 
 Learner = Mechanism[AddRemove]
 Build = Callable[[float], Learner]

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import GDP, LInf, calibrate
-from mechanisms import (
+from dpproof.accountant import GDP, LInf, calibrate
+from dpproof.mechanisms import (
     Cube,
     EnumerationOracle,
     ExponentialMechanism,
@@ -35,14 +35,14 @@ from mechanisms import (
     SubsampledHinge,
     ZeroOne,
 )
-from mechanisms.learning.separators.losses import patterns
-from mechanisms.learning.separators.noises import LAWS
-from mechanisms.learning.separators.oracles import (
+from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.noises import LAWS
+from dpproof.mechanisms.learning.separators.oracles import (
     Problem,
     best_candidates,
     levels_at,
 )
-from mechanisms.samplers.rng import SystemRng
+from dpproof.mechanisms.samplers.rng import SystemRng
 
 COUNT = 7_841
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0)

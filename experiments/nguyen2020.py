@@ -20,7 +20,7 @@ from typing import Final
 import click
 import numpy as np
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     AddRemove,
     BoundedRange,
@@ -29,11 +29,10 @@ from accountant import (
     compose,
     self_compose,
 )
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
-from experiments import data, learners, report
-from experiments.data import Split
-from experiments.learners import Build
-from mechanisms import (
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
+from dpproof.mechanisms import (
     Boosted,
     CandidateExponential,
     Featured,
@@ -42,6 +41,9 @@ from mechanisms import (
     SignProjection,
     cosine_dimension,
 )
+from experiments import data, learners, report
+from experiments.data import Split
+from experiments.learners import Build
 
 STEPS: Final = 100
 RUNS: Final = 5

@@ -17,11 +17,8 @@ from typing import Final
 import click
 import numpy as np
 
-from accountant import GDP, ReplaceOne, calibrate
-from experiments import data, report
-from experiments.bassily2022 import extended
-from experiments.data import Matrix, Split
-from mechanisms import (
+from dpproof.accountant import GDP, ReplaceOne, calibrate
+from dpproof.mechanisms import (
     FourierFeatures,
     NoisyCount,
     finite_class_risk,
@@ -30,6 +27,9 @@ from mechanisms import (
     published_cover,
     relative_margin_risk,
 )
+from experiments import data, report
+from experiments.bassily2022 import extended
+from experiments.data import Matrix, Split
 
 SHARES: Final = (0.0, 0.005, 0.01, 0.02, 0.05)
 _CELLS: Final = 7_200

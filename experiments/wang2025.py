@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 import numpy as np
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     ReplaceOne,
     TruncatedNegativeBinomial,
@@ -23,10 +23,17 @@ from accountant import (
     select,
     self_compose,
 )
+from dpproof.mechanisms import (
+    Chained,
+    MarginDescent,
+    Mechanism,
+    NoisyMistakes,
+    Records,
+    UniformChoice,
+)
 from experiments import report
 from experiments.bassily2022 import accuracy, extended, tasks
 from experiments.data import Split
-from mechanisms import Chained, MarginDescent, Mechanism, NoisyMistakes, Records, UniformChoice
 
 GRID: Final = tuple(2.0**-power for power in range(1, 9))
 MISS: Final = 0.05

@@ -8,111 +8,126 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accountant import public_names
+from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from mechanisms.combinators.best_of_runs import Selected as Selected
-    from mechanisms.combinators.chained import Chained as Chained, FollowUp as FollowUp
-    from mechanisms.combinators.clamped import Clamped as Clamped
-    from mechanisms.combinators.composed import Composed as Composed, compose as compose
-    from mechanisms.combinators.first_above import Thresholded as Thresholded
-    from mechanisms.combinators.repeated import Repeated as Repeated
-    from mechanisms.combinators.subsampled import Subsampled as Subsampled
-    from mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
-    from mechanisms.learning.aggregated import Aggregated as Aggregated, aggregated as aggregated
-    from mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
-    from mechanisms.learning.boosted import Boosted as Boosted
-    from mechanisms.learning.candidate_exponential import (
+    from dpproof.mechanisms.combinators.best_of_runs import Selected as Selected
+    from dpproof.mechanisms.combinators.chained import Chained as Chained, FollowUp as FollowUp
+    from dpproof.mechanisms.combinators.clamped import Clamped as Clamped
+    from dpproof.mechanisms.combinators.composed import Composed as Composed, compose as compose
+    from dpproof.mechanisms.combinators.first_above import Thresholded as Thresholded
+    from dpproof.mechanisms.combinators.repeated import Repeated as Repeated
+    from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
+    from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
+    from dpproof.mechanisms.learning.aggregated import (
+        Aggregated as Aggregated,
+        aggregated as aggregated,
+    )
+    from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
+    from dpproof.mechanisms.learning.boosted import Boosted as Boosted
+    from dpproof.mechanisms.learning.candidate_exponential import (
         CandidateExponential as CandidateExponential,
     )
-    from mechanisms.learning.circle_exponential import CircleExponential as CircleExponential
-    from mechanisms.learning.class_means import ClassMeans as ClassMeans
-    from mechanisms.learning.covers.cover import Cover as Cover
-    from mechanisms.learning.covers.cover_union import CoverUnion as CoverUnion
-    from mechanisms.learning.covers.cube_surface import CubeSurface as CubeSurface
-    from mechanisms.learning.covers.finite_cover import FiniteCover as FiniteCover
-    from mechanisms.learning.covers.polygon import Polygon as Polygon
-    from mechanisms.learning.covers.published_cover import (
+    from dpproof.mechanisms.learning.circle_exponential import (
+        CircleExponential as CircleExponential,
+    )
+    from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
+    from dpproof.mechanisms.learning.covers.cover import Cover as Cover
+    from dpproof.mechanisms.learning.covers.cover_union import CoverUnion as CoverUnion
+    from dpproof.mechanisms.learning.covers.cube_surface import CubeSurface as CubeSurface
+    from dpproof.mechanisms.learning.covers.finite_cover import FiniteCover as FiniteCover
+    from dpproof.mechanisms.learning.covers.polygon import Polygon as Polygon
+    from dpproof.mechanisms.learning.covers.published_cover import (
         PublishedCover as PublishedCover,
         published_cover as published_cover,
     )
-    from mechanisms.learning.covers.random_directions import RandomDirections as RandomDirections
-    from mechanisms.learning.exponential_halfspaces import (
+    from dpproof.mechanisms.learning.covers.random_directions import (
+        RandomDirections as RandomDirections,
+    )
+    from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
     )
-    from mechanisms.learning.exponential_networks import ExponentialNetworks as ExponentialNetworks
-    from mechanisms.learning.featured import Featured as Featured
-    from mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
-    from mechanisms.learning.label_private import (
+    from dpproof.mechanisms.learning.exponential_networks import (
+        ExponentialNetworks as ExponentialNetworks,
+    )
+    from dpproof.mechanisms.learning.featured import Featured as Featured
+    from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
+    from dpproof.mechanisms.learning.label_private import (
         LabelPrivateDescent as LabelPrivateDescent,
         LabelPrivateHalfspaces as LabelPrivateHalfspaces,
         RandomizedLabels as RandomizedLabels,
     )
-    from mechanisms.learning.least_hinges import (
+    from dpproof.mechanisms.learning.least_hinges import (
         ChosenDescent as ChosenDescent,
         LeastHinges as LeastHinges,
     )
-    from mechanisms.learning.logistic_objective import LogisticObjective as LogisticObjective
-    from mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
-    from mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
-    from mechanisms.learning.maps.gaussian_projection import (
+    from dpproof.mechanisms.learning.logistic_objective import (
+        LogisticObjective as LogisticObjective,
+    )
+    from dpproof.mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
+    from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
+    from dpproof.mechanisms.learning.maps.gaussian_projection import (
         GaussianProjection as GaussianProjection,
     )
-    from mechanisms.learning.maps.hadamard_projection import (
+    from dpproof.mechanisms.learning.maps.hadamard_projection import (
         HadamardProjection as HadamardProjection,
     )
-    from mechanisms.learning.maps.heavy_fourier_features import (
+    from dpproof.mechanisms.learning.maps.heavy_fourier_features import (
         HeavyFourierFeatures as HeavyFourierFeatures,
     )
-    from mechanisms.learning.maps.monomial_features import MonomialFeatures as MonomialFeatures
-    from mechanisms.learning.maps.projected_margin import (
+    from dpproof.mechanisms.learning.maps.monomial_features import (
+        MonomialFeatures as MonomialFeatures,
+    )
+    from dpproof.mechanisms.learning.maps.projected_margin import (
         margin_after_projection as margin_after_projection,
         projection_dimension as projection_dimension,
         sign_projection_dimension as sign_projection_dimension,
         sign_projection_failure as sign_projection_failure,
     )
-    from mechanisms.learning.maps.rademacher_projection import (
+    from dpproof.mechanisms.learning.maps.rademacher_projection import (
         RademacherProjection as RademacherProjection,
     )
-    from mechanisms.learning.maps.sign_projection import SignProjection as SignProjection
-    from mechanisms.learning.margin_descent import MarginDescent as MarginDescent
-    from mechanisms.learning.margin_grid import (
+    from dpproof.mechanisms.learning.maps.sign_projection import SignProjection as SignProjection
+    from dpproof.mechanisms.learning.margin_descent import MarginDescent as MarginDescent
+    from dpproof.mechanisms.learning.margin_grid import (
         MarginGrid as MarginGrid,
         dyadic_margins as dyadic_margins,
     )
-    from mechanisms.learning.margin_presets import (
+    from dpproof.mechanisms.learning.margin_presets import (
         adaptive_margins as adaptive_margins,
         efficient_margin as efficient_margin,
         projected_descent as projected_descent,
     )
-    from mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
-    from mechanisms.learning.noisy_hinge import NoisyHinge as NoisyHinge
-    from mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
-    from mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
-    from mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
-    from mechanisms.learning.planning.cosine_projection import (
+    from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
+    from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge as NoisyHinge
+    from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
+    from dpproof.mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
+    from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
+    from dpproof.mechanisms.learning.planning.cosine_projection import (
         cosine_after_projection as cosine_after_projection,
         cosine_dimension as cosine_dimension,
     )
-    from mechanisms.learning.planning.exponential_plan import (
+    from dpproof.mechanisms.learning.planning.exponential_plan import (
         ExponentialPlan as ExponentialPlan,
         plan_exponential as plan_exponential,
     )
-    from mechanisms.learning.planning.hinge_plan import (
+    from dpproof.mechanisms.learning.planning.hinge_plan import (
         HingePlan as HingePlan,
         hinge_mistakes as hinge_mistakes,
         plan_hinge as plan_hinge,
         published_excess as published_excess,
     )
-    from mechanisms.learning.planning.perceptron_plan import (
+    from dpproof.mechanisms.learning.planning.perceptron_plan import (
         PerceptronPlan as PerceptronPlan,
         plan_perceptron as plan_perceptron,
     )
-    from mechanisms.learning.planning.records_needed import records_needed as records_needed
-    from mechanisms.learning.projected import Projected as Projected
-    from mechanisms.learning.pure_logistic import PureLogisticObjective as PureLogisticObjective
-    from mechanisms.learning.records import Records as Records
-    from mechanisms.learning.risk_bounds import (
+    from dpproof.mechanisms.learning.planning.records_needed import records_needed as records_needed
+    from dpproof.mechanisms.learning.projected import Projected as Projected
+    from dpproof.mechanisms.learning.pure_logistic import (
+        PureLogisticObjective as PureLogisticObjective,
+    )
+    from dpproof.mechanisms.learning.records import Records as Records
+    from dpproof.mechanisms.learning.risk_bounds import (
         NoisyCount as NoisyCount,
         RiskBound as RiskBound,
         cover_count as cover_count,
@@ -122,89 +137,113 @@ if TYPE_CHECKING:
         margin_risk as margin_risk,
         relative_margin_risk as relative_margin_risk,
     )
-    from mechanisms.learning.separators.averaged_perturbation import (
+    from dpproof.mechanisms.learning.separators.averaged_perturbation import (
         AveragedPerturbation as AveragedPerturbation,
     )
-    from mechanisms.learning.separators.enumerated_exponential import (
+    from dpproof.mechanisms.learning.separators.enumerated_exponential import (
         EnumeratedExponential as EnumeratedExponential,
     )
-    from mechanisms.learning.separators.gaussian_separator import (
+    from dpproof.mechanisms.learning.separators.gaussian_separator import (
         GaussianSeparator as GaussianSeparator,
     )
-    from mechanisms.learning.separators.losses import (
+    from dpproof.mechanisms.learning.separators.losses import (
         HingeLoss as HingeLoss,
         ParityLoss as ParityLoss,
         ZeroOne as ZeroOne,
     )
-    from mechanisms.learning.separators.milp import MilpOracle as MilpOracle
-    from mechanisms.learning.separators.oracles import EnumerationOracle as EnumerationOracle
-    from mechanisms.learning.separators.separator_perturbation import (
+    from dpproof.mechanisms.learning.separators.milp import MilpOracle as MilpOracle
+    from dpproof.mechanisms.learning.separators.oracles import (
+        EnumerationOracle as EnumerationOracle,
+    )
+    from dpproof.mechanisms.learning.separators.separator_perturbation import (
         SeparatorPerturbation as SeparatorPerturbation,
     )
-    from mechanisms.learning.separators.spaces import (
+    from dpproof.mechanisms.learning.separators.spaces import (
         Conjunctions as Conjunctions,
         Cube as Cube,
         Grid as Grid,
         Parities as Parities,
         Subsets as Subsets,
     )
-    from mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
-    from mechanisms.learning.sparse_vector_stop import SparseVectorStop as SparseVectorStop
-    from mechanisms.learning.stops import (
+    from dpproof.mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
+    from dpproof.mechanisms.learning.sparse_vector_stop import SparseVectorStop as SparseVectorStop
+    from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,
         GaussianStop as GaussianStop,
         LaplaceStop as LaplaceStop,
         NormStop as NormStop,
         Stop as Stop,
     )
-    from mechanisms.learning.subsampled_hinge import SubsampledHinge as SubsampledHinge
-    from mechanisms.local.local_hashing import LocalHashing as LocalHashing
-    from mechanisms.local.randomized_response import RandomizedResponse as RandomizedResponse
-    from mechanisms.local.reports import Frequencies as Frequencies
-    from mechanisms.local.subset_selection import SubsetSelection as SubsetSelection
-    from mechanisms.local.unary_encoding import Rappor as Rappor, UnaryEncoding as UnaryEncoding
-    from mechanisms.mechanism import Mechanism as Mechanism, MechanismSampler as MechanismSampler
-    from mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
-    from mechanisms.noise.correlated_gaussian import CorrelatedGaussian as CorrelatedGaussian
-    from mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
-    from mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
-    from mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
-    from mechanisms.noise.gaussian import Gaussian as Gaussian
-    from mechanisms.noise.histogram import Histogram as Histogram
-    from mechanisms.noise.laplace import Laplace as Laplace
-    from mechanisms.noise.propose_test_release import ProposeTestRelease as ProposeTestRelease
-    from mechanisms.noise.skellam import Skellam as Skellam
-    from mechanisms.noise.smooth_sensitivity import (
+    from dpproof.mechanisms.learning.subsampled_hinge import SubsampledHinge as SubsampledHinge
+    from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
+    from dpproof.mechanisms.local.randomized_response import (
+        RandomizedResponse as RandomizedResponse,
+    )
+    from dpproof.mechanisms.local.reports import Frequencies as Frequencies
+    from dpproof.mechanisms.local.subset_selection import SubsetSelection as SubsetSelection
+    from dpproof.mechanisms.local.unary_encoding import (
+        Rappor as Rappor,
+        UnaryEncoding as UnaryEncoding,
+    )
+    from dpproof.mechanisms.mechanism import (
+        Mechanism as Mechanism,
+        MechanismSampler as MechanismSampler,
+    )
+    from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
+    from dpproof.mechanisms.noise.correlated_gaussian import (
+        CorrelatedGaussian as CorrelatedGaussian,
+    )
+    from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+    from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
+    from dpproof.mechanisms.noise.gaussian import Gaussian as Gaussian
+    from dpproof.mechanisms.noise.histogram import Histogram as Histogram
+    from dpproof.mechanisms.noise.laplace import Laplace as Laplace
+    from dpproof.mechanisms.noise.propose_test_release import (
+        ProposeTestRelease as ProposeTestRelease,
+    )
+    from dpproof.mechanisms.noise.skellam import Skellam as Skellam
+    from dpproof.mechanisms.noise.smooth_sensitivity import (
         SmoothBound as SmoothBound,
         SmoothMedian as SmoothMedian,
         SmoothSensitivity as SmoothSensitivity,
     )
-    from mechanisms.noise.staircase import Staircase as Staircase
-    from mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
-    from mechanisms.queries.contributions import bound_contributions as bound_contributions
-    from mechanisms.queries.exact import ClippedSum as ClippedSum, Count as Count, Scores as Scores
-    from mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
-    from mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
-    from mechanisms.selection.exponential import ExponentialMechanism as ExponentialMechanism
-    from mechanisms.selection.gaussian_above_threshold import (
+    from dpproof.mechanisms.noise.staircase import Staircase as Staircase
+    from dpproof.mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
+    from dpproof.mechanisms.queries.contributions import bound_contributions as bound_contributions
+    from dpproof.mechanisms.queries.exact import (
+        ClippedSum as ClippedSum,
+        Count as Count,
+        Scores as Scores,
+    )
+    from dpproof.mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
+    from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
+    from dpproof.mechanisms.selection.exponential import (
+        ExponentialMechanism as ExponentialMechanism,
+    )
+    from dpproof.mechanisms.selection.gaussian_above_threshold import (
         GaussianAboveThreshold as GaussianAboveThreshold,
     )
-    from mechanisms.selection.generalised_exponential import (
+    from dpproof.mechanisms.selection.generalised_exponential import (
         GeneralisedExponential as GeneralisedExponential,
     )
-    from mechanisms.selection.partition_selection import PartitionSelection as PartitionSelection
-    from mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
-    from mechanisms.selection.quantile import Quantile as Quantile
-    from mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
-    from mechanisms.selection.thresholded_counts import ThresholdedCounts as ThresholdedCounts
-    from mechanisms.selection.top_k import TopK as TopK
-    from mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
-    from mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
-    from mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
-    from mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
-    from mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
-    from mechanisms.statistics.second_moments import SecondMoments as SecondMoments
-    from mechanisms.statistics.within_bound import WithinBound as WithinBound
+    from dpproof.mechanisms.selection.partition_selection import (
+        PartitionSelection as PartitionSelection,
+    )
+    from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from dpproof.mechanisms.selection.quantile import Quantile as Quantile
+    from dpproof.mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from dpproof.mechanisms.selection.thresholded_counts import (
+        ThresholdedCounts as ThresholdedCounts,
+    )
+    from dpproof.mechanisms.selection.top_k import TopK as TopK
+    from dpproof.mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
+    from dpproof.mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
+    from dpproof.mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
+    from dpproof.mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
+    from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
+    from dpproof.mechanisms.statistics.second_moments import SecondMoments as SecondMoments
+    from dpproof.mechanisms.statistics.within_bound import WithinBound as WithinBound
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)
@@ -212,3 +251,7 @@ else:
     def __getattr__(name: str) -> object:
         """Import a public name from its module when it is first asked for."""
         return public_names.fetch(__name__, _HOMES, name)
+
+
+if __name__ != "dpproof.mechanisms":
+    raise ImportError(f"{__name__} is a part of dpproof: import dpproof.mechanisms")

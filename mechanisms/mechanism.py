@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Generic, final
 import numpy as np
 from numpy.typing import NDArray
 
-import mechanisms
-from accountant import arguments
-from accountant.form import Withholding
-from accountant.guarantees.guarantee import Guarantee
-from accountant.readable import Readable
-from accountant.relation import R, require_relation
-from accountant.run_counts.law import RunLaw
-from accountant.sampling.scheme import SamplingScheme
-from mechanisms.outputs import Output, Outputs, flatten, unpack
-from mechanisms.parameters import Arguments
-from mechanisms.queries.query import Query, require_query
-from mechanisms.samplers.rng import Rng, as_rng
+from dpproof import mechanisms
+from dpproof.accountant import arguments
+from dpproof.accountant.form import Withholding
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.queries.query import Query, require_query
+from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
-    from mechanisms import Repeated, Selected, Subsampled, Thresholded
-    from mechanisms.queries.score import Score
+    from dpproof.mechanisms import Repeated, Selected, Subsampled, Thresholded
+    from dpproof.mechanisms.queries.score import Score
 
 
 class Mechanism(Withholding, Readable, ABC, Generic[R]):

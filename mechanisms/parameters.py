@@ -6,11 +6,11 @@ import math
 from fractions import Fraction
 from typing import Final, TypedDict, TypeVar
 
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import show
-from accountant.relation import AddRemove, Relation
-from accountant.sensitivity import L1, L2, Sensitivity
-from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.accountant.sensitivity import L1, L2, Sensitivity
+from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 
 S = TypeVar("S", bound=Sensitivity)
 

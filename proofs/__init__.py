@@ -1,15 +1,15 @@
 """Certificates and their checker, which shares no code with what produced them.
 
->>> import proofs
+>>> from dpproof import proofs
 >>> proofs.check_text("{}").rule
 'format'
 """
 
 from __future__ import annotations
 
-from proofs.certificate import Certificate, Step
-from proofs.errors import CertificateError, CheckError
-from proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
+from dpproof.proofs.certificate import Certificate, Step
+from dpproof.proofs.errors import CertificateError, CheckError
+from dpproof.proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 __all__ = [
     "Certificate",
@@ -52,7 +52,7 @@ def check_text(text: str, *, rules: str = "") -> Verdict:
     """
     if rules not in ("", "core"):
         raise ValueError(f'rules must be "core", or "" for all of them, got {rules!r:.80}')
-    from proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
+    from dpproof.proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
 
     return kernel.check_text(text, (rules,)) if rules else kernel.check_text(text)
 
@@ -64,3 +64,7 @@ def _require_certificate(given: object) -> None:
         raise TypeError(
             f"certificate must be of the type Certificate, got {kind}; check_text takes its text"
         )
+
+
+if __name__ != "dpproof.proofs":
+    raise ImportError(f"{__name__} is a part of dpproof: import dpproof.proofs")

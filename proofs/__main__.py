@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from proofs.kernel import check_text
-from proofs.limits import MAX_CHARACTERS
-from proofs.verdict import Rejected, Verdict, VerifiedUnder
+from dpproof.proofs.kernel import check_text
+from dpproof.proofs.limits import MAX_CHARACTERS
+from dpproof.proofs.verdict import Rejected, Verdict, VerifiedUnder
 
 _NAME: Final = re.compile("[a-z/-]+")
 USAGE: Final = "usage: python -P -m proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"

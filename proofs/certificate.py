@@ -14,8 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
-from proofs.errors import CertificateError
-from proofs.limits import MAX_CHARACTERS, MAX_DEPTH, MAX_DIGITS, MAX_LABEL, MAX_NAME, MAX_STEPS
+from dpproof.proofs.errors import CertificateError
+from dpproof.proofs.limits import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_LABEL,
+    MAX_NAME,
+    MAX_STEPS,
+)
 
 FORMAT: Final = "dpproof-certificate"
 VERSION: Final = 1

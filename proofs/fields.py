@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import final
 
-from proofs.certificate import read_rational
-from proofs.errors import CertificateError, RefusedError
-from proofs.limits import MAX_COUNT, MAX_POINTS, MAX_WORDS
+from dpproof.proofs.certificate import read_rational
+from dpproof.proofs.errors import CertificateError, RefusedError
+from dpproof.proofs.limits import MAX_COUNT, MAX_POINTS, MAX_WORDS
 
 
 @final

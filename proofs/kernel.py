@@ -15,15 +15,15 @@ from typing import final
 
 from flint import ctx
 
-from proofs.certificate import Certificate, Step
-from proofs.contents import quoted, with_digests
-from proofs.errors import CertificateError, RefusedError, UndecidedError
-from proofs.fields import Fields
-from proofs.limits import PER_STEP, PRECISIONS
-from proofs.logic.rule import Application, Budget, Rule
-from proofs.logic.statement import Statement, read_statement
-from proofs.rules import ALL_SETS, RESTRICT, RULES, sets_of
-from proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
+from dpproof.proofs.certificate import Certificate, Step
+from dpproof.proofs.contents import quoted, with_digests
+from dpproof.proofs.errors import CertificateError, RefusedError, UndecidedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import PER_STEP, PRECISIONS
+from dpproof.proofs.logic.rule import Application, Budget, Rule
+from dpproof.proofs.logic.statement import Statement, read_statement
+from dpproof.proofs.rules import ALL_SETS, RESTRICT, RULES, sets_of
+from dpproof.proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 
 @final

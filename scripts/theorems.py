@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from accountant import side_conditions
-from accountant.side_conditions import SideCondition
-from proofs.rules import RULES
+from dpproof.accountant import side_conditions
+from dpproof.accountant.side_conditions import SideCondition
+from dpproof.proofs.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("accountant/theorems", "accountant/adaptive", "accountant/guarantees", "mechanisms")

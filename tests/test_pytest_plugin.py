@@ -113,7 +113,7 @@ def test_a_failure_shows_the_test_and_none_of_our_frames(tmp_path: Path) -> None
     assert "3 failed" in shown
     for told in (
         ">       audit(short, (0.0, 1.0), (1, 0), samples=2000)",
-        "auditing.errors.ClaimRefuted: VIOLATION. At epsilon 1 the claim allows delta 0",
+        "dpproof.auditing.errors.ClaimRefuted: VIOLATION. At epsilon 1 the claim allows delta 0",
         "raises no error, got ValueError at test_it.py:6",
         "sampler must be a function (data, size, rng) -> outputs, got 'int'",
     ):
@@ -208,7 +208,7 @@ def test_forks_share_one_budget(tmp_path: Path) -> None:
 
 
 TIMED = """
-import auditing
+from dpproof import auditing
 import pytest
 
 def noise(value, size, rng):

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
-from accountant import arguments
-from accountant.adaptive.largest_parameter import largest_parameter
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, R, Relation
-from accountant.side_conditions import SPENT_BEFORE
-from accountant.theorems.conversion.convert import convert
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.largest_parameter import largest_parameter
+from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.side_conditions import SPENT_BEFORE
+from dpproof.accountant.theorems.conversion.convert import convert
 
 
 @final

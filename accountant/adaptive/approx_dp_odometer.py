@@ -6,18 +6,18 @@ import math
 from fractions import Fraction
 from typing import cast, final, overload
 
-from accountant import arguments
-from accountant.adaptive.approx_dp_filter import rho_and_delta
-from accountant.adaptive.mixture_bound import mixture_bound
-from accountant.adaptive.privacy_filter import Costs
-from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_up
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.approx_dp_filter import rho_and_delta
+from dpproof.accountant.adaptive.mixture_bound import mixture_bound
+from dpproof.accountant.adaptive.privacy_filter import Costs
+from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_up
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 
 @final

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from accountant.errors import NotImplied
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 
 
 def divergence_cost(guarantee: Guarantee[Any], order: Fraction) -> Fraction:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast, final, overload
 
-from accountant.adaptive.mixture_bound import mixture_bound
-from accountant.adaptive.privacy_filter import Costs
-from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from accountant.relation import AddRemove, R, Relation
-from accountant.theorems.conversion.convert import convert
+from dpproof.accountant.adaptive.mixture_bound import mixture_bound
+from dpproof.accountant.adaptive.privacy_filter import Costs
+from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.theorems.conversion.convert import convert
 
 
 @final

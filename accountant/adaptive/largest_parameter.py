@@ -7,8 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.arithmetic.crossing import bisect
-from accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.guarantees.guarantee import Guarantee
 
 MARGIN: Final = 1e-9  # Largest share of epsilon that is given away. Heuristic.
 _STEPS: Final = 12  # Most steps of the secant method. Heuristic: the result is checked.
@@ -19,7 +19,7 @@ def implies(notion: Guarantee[Any], epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether a guarantee is proved to imply (epsilon, delta)-DP.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> implies(GDP(mu=1), Fraction(6), Fraction(1, 10**6))
         True
     """
@@ -44,7 +44,7 @@ def largest_parameter(
         delta: above 0, below 1.
         start: a parameter beyond the largest.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> found = largest_parameter(
         ...     lambda square: GDP(mu_squared=square), Fraction(1), Fraction(1, 10**6), Fraction(9)
         ... )

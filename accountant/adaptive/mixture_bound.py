@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import float_up
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import float_up
 
 _REACH: Final = 60  # orders 1 + 2^(j/2), |j| <= 60; soundness asks only that the weights sum to 1
 _J: Final = np.arange(-_REACH, _REACH + 1)

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Final, Generic, final
 
-from accountant.adaptive.undivided import Undivided
-from accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import require_single, required_guarantee
-from accountant.guarantees.rounding import show
-from accountant.relation import R, require_relation
+from dpproof.accountant.adaptive.undivided import Undivided
+from dpproof.accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import R, require_relation
 
 Costs = tuple[Fraction, ...]
 

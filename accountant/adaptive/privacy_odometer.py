@@ -7,16 +7,16 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Generic, final
 
-from accountant import arguments
-from accountant.adaptive.privacy_filter import NO_COST, Costs
-from accountant.adaptive.undivided import Undivided
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_down, log_exact
-from accountant.errors import NotImplied, RelationMismatch
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import require_single, required_guarantee
-from accountant.guarantees.rounding import show
-from accountant.relation import R, require_relation
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.privacy_filter import NO_COST, Costs
+from dpproof.accountant.adaptive.undivided import Undivided
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down, log_exact
+from dpproof.accountant.errors import NotImplied, RelationMismatch
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import R, require_relation
 
 
 class PrivacyOdometer(Undivided, ABC, Generic[R]):

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
-from accountant import arguments
-from accountant.adaptive.divergence_cost import divergence_cost
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from accountant.side_conditions import SPENT_BEFORE
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.divergence_cost import divergence_cost
+from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.side_conditions import SPENT_BEFORE
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 RENYI_FILTER: Final = Theorem(
     rule="filter/renyi",
@@ -48,7 +48,7 @@ class RenyiFilter(PrivacyFilter[R]):
         epsilon: the budget, a divergence in nats, at or above 0.
         relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
-        >>> from accountant import ZCDP
+        >>> from dpproof.accountant import ZCDP
         >>> budget = RenyiFilter(order=8, epsilon=1)
         >>> budget.spend(ZCDP(rho=0.0625))
         >>> budget.remaining

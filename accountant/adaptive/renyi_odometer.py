@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast, final, overload
 
-from accountant.adaptive.divergence_cost import divergence_cost
-from accountant.adaptive.privacy_filter import Costs
-from accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_up
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.adaptive.divergence_cost import divergence_cost
+from dpproof.accountant.adaptive.privacy_filter import Costs
+from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer, log_inverse_up
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_up
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 
 @final
@@ -29,7 +29,7 @@ class RenyiOdometer(PrivacyOdometer[R]):
         order: above 1.
         relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
-        >>> from accountant import ZCDP
+        >>> from dpproof.accountant import ZCDP
         >>> odometer = RenyiOdometer(order=17)
         >>> odometer.spend(ZCDP(rho=0.01))
         >>> round(odometer.spent(delta=1e-6), 4)

@@ -10,21 +10,21 @@ from typing import Final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.adaptive.largest_parameter import MARGIN, largest_parameter
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_down, float_up, up
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, R
-from accountant.side_conditions import SPENT_BEFORE
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.largest_parameter import MARGIN, largest_parameter
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up, up
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.side_conditions import SPENT_BEFORE
 
 SEVERAL_FILTERS: Final = Theorem(
     rule="filter/several",
@@ -65,7 +65,7 @@ def several_filters(
         budgets: of the filters by way, as ``limits`` divides them, for a certificate that they
             are (epsilon, delta_j)-DP; None if they are not divided yet.
     Example:
-        >>> from accountant import AddRemove
+        >>> from dpproof.accountant import AddRemove
         >>> several_filters(epsilon=3, delta=1e-6, relation=AddRemove()).describe()
         '(3, 1e-06)-DP'
     """

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Never, SupportsIndex, final
 
-from accountant.errors import NotShared
+from dpproof.accountant.errors import NotShared
 
 _INSTEAD: Final = (
     "each copy could be spent in full, so pass this object to functions and threads, or keep the "

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast, final, overload
 
-from accountant import arguments
-from accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, R, Relation
-from accountant.side_conditions import SPENT_BEFORE
-from accountant.theorems.conversion.convert import convert
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.side_conditions import SPENT_BEFORE
+from dpproof.accountant.theorems.conversion.convert import convert
 
 ZCDP_FILTER: Final = Theorem(
     rule="filter/zcdp",

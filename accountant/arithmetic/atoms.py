@@ -8,8 +8,8 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.elementary import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.elementary import (
     equal_step,
     exp_minus_linear,
     exponential_sums,
@@ -17,7 +17,7 @@ from accountant.arithmetic.elementary import (
     log_of_sum,
     summation_ulps,
 )
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
@@ -25,7 +25,7 @@ from accountant.arithmetic.enclosure import (
     Reals,
     joined,
 )
-from accountant.arithmetic.line_sums import LINE_ULPS, exp_minus_linear_on_line
+from dpproof.accountant.arithmetic.line_sums import LINE_ULPS, exp_minus_linear_on_line
 
 # Largest exponent for which M - 1 is summed directly. Heuristic: both ways are enclosed.
 _LARGE = 1.0

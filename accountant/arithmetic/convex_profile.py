@@ -37,9 +37,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.errors import NotCertified
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.errors import NotCertified
 
 Positions = NDArray[np.intp]
 _Long = NDArray[np.longdouble]

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Reals
-from accountant.bound import Bound
-from accountant.errors import NotCertified
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
 
 _STEPS = 60  # Most rounds of the search for a crossing. Heuristic.
 _NARROW = 1e-14  # Relative width at which a crossing counts as found. Heuristic.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     Complexes,
     Enclosure,

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.elementary import LONGEST, complex_product, exp_minus_linear
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, Complexes, Reals
+from dpproof.accountant.arithmetic.elementary import LONGEST, complex_product, exp_minus_linear
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, Complexes, Reals
 
 # What the error bound has beside logs and sums. Soundness depends on it.
 LINE_ULPS = 14 * ELEMENTARY_ULPS + 128

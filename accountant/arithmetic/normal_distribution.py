@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals
 
 _STEP = 7 / 16  # Step h of Lemma *halfway*, exact. The error bound depends on it.
 _POLE = 6.0  # Below this x the pole of Lemma *halfway* is added. The error bound depends on it.

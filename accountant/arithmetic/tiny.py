@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.bound import Bound
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.bound import Bound
 
 # For a smaller delta the upper end of epsilon is the largest loss. Heuristic: that end is always
 # valid.

@@ -23,8 +23,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 
 # Above the relative error of total masses of 1 in a table and of single terms. Soundness depends on
 # it.

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, final, runtime_checkable
 
-from accountant import arguments
-from accountant.arguments import MAX_COUNT, Number
-from accountant.bound import Bound
-from accountant.calibration.monotone_search import Search
-from accountant.errors import CalibrationError, ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import show
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import MAX_COUNT, Number
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.calibration.monotone_search import Search
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import show
 
 # Ends of a search for which none are given; no privacy parameter in use is near either. Heuristic.
 _SMALLEST = 1e-18
@@ -110,7 +110,7 @@ def calibrate(
         NoBracket: the interval does not straddle the target.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> found = calibrate(lambda sigma: GDP(mu=1 / sigma), epsilon=1, delta=1e-6)
         >>> round(found.value, 6), found.epsilon.upper <= 1
         (4.224679, True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
-from accountant.bound import Bound
-from accountant.errors import CalibrationError, NoBracket, NotCertified, ParameterError
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import CalibrationError, NoBracket, NotCertified, ParameterError
 
 _MAX_EVALUATIONS = 300  # Most evaluations of a search. Exceeding it raises.
 _FIRST_STEP = 2.0  # The first factor of a step, squared with every further one. Heuristic.

@@ -8,18 +8,18 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from accountant.bound import Bound
-from accountant.calibration.calibrate import HasGuarantee, calibrate
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.composition.compose import self_compose
-from accountant.theorems.selection.select import select
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.accountant.theorems.selection.select import select
 
 _SHAPES = (Fraction(-1, 2), Fraction(0), Fraction(1))  # The eta of the laws compared. Heuristic.
 # Relative tolerance of the noise. Heuristic: the noise returned meets the target.
@@ -95,7 +95,7 @@ def plan_selection(
     Raises:
         CalibrationError: no noise meets the budget.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> plan = plan_selection(
         ...     lambda sigma: GDP(mu=1 / sigma),
         ...     epsilon=2, delta=1e-6, candidates=2, probability=0.99,

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from accountant import answers
-from accountant.arithmetic.enclosure import Reals, float_up
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.choose import Point, distinct
-from accountant.certificates.prove import prove_point
-from accountant.certificates.single_number.renyi import power_order
-from accountant.certificates.steps import Steps
-from accountant.errors import NotCertified
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from proofs.certificate import show_rational
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Reals, float_up
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
+from dpproof.accountant.certificates.prove import prove_point
+from dpproof.accountant.certificates.single_number.renyi import power_order
+from dpproof.accountant.certificates.steps import Steps
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.proofs.certificate import show_rational
 
 # Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.
 _ROOM: Final = Fraction(1, 2**40)

@@ -6,24 +6,24 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from accountant import answers, arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
-from accountant.certificates.checked import checked
-from accountant.certificates.format.serialize import factors
-from accountant.certificates.hockey_stick.choose import Point, distinct
-from accountant.certificates.hockey_stick.lower_bound import lower_fact
-from accountant.certificates.lower_ends import power_facts, renyi_fact
-from accountant.certificates.prove import prove_divergence, prove_point
-from accountant.certificates.rederive import raise_numbers
-from accountant.certificates.steps import Steps
-from accountant.errors import NotCertified, ParameterError
-from accountant.guarantees.guarantee import Guarantee, renyi_order
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.pairs.product import Product
-from accountant.ranges.pair import composes_ranges
-from proofs.certificate import Certificate, Step
+from dpproof.accountant import answers, arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
+from dpproof.accountant.certificates.checked import checked
+from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
+from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
+from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
+from dpproof.accountant.certificates.prove import prove_divergence, prove_point
+from dpproof.accountant.certificates.rederive import raise_numbers
+from dpproof.accountant.certificates.steps import Steps
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.ranges.pair import composes_ranges
+from dpproof.proofs.certificate import Certificate, Step
 
 
 def certify(

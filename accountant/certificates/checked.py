@@ -5,9 +5,9 @@ This is the only place of the library that calls the checker. Nothing is compute
 
 from __future__ import annotations
 
-from accountant.certificates.format.serialize import UNCERTIFIED
-from accountant.errors import NotCertified
-from proofs.certificate import Certificate
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED
+from dpproof.accountant.errors import NotCertified
+from dpproof.proofs.certificate import Certificate
 
 
 def checked(certificate: Certificate) -> Certificate:
@@ -16,7 +16,7 @@ def checked(certificate: Certificate) -> Certificate:
     Raises:
         NotCertified: the checker rejects it, with its reason.
     """
-    from proofs import kernel, verdict  # noqa: PLC0415  # flint loads when a certificate is made
+    from dpproof.proofs import kernel, verdict  # noqa: PLC0415  # flint loads when a certificate is made
 
     answer = kernel.check_text(certificate.to_json())
     if isinstance(answer, verdict.Rejected):

@@ -12,42 +12,42 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import Object, conclusion
-from accountant.certificates.group_trade_off import to_group
-from accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from accountant.certificates.hockey_stick.curve import facts
-from accountant.certificates.proved_guarantee import ProvedGuarantee
-from accountant.certificates.selection.substitutes import moved_to, with_logistic
-from accountant.certificates.single_number.gdp_from_profile import smallest_mu
-from accountant.certificates.single_number.gdp_zcdp import (
+from dpproof.accountant.certificates.format.serialize import Object, conclusion
+from dpproof.accountant.certificates.group_trade_off import to_group
+from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.curve import facts
+from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
+from dpproof.accountant.certificates.selection.substitutes import moved_to, with_logistic
+from dpproof.accountant.certificates.single_number.gdp_from_profile import smallest_mu
+from dpproof.accountant.certificates.single_number.gdp_zcdp import (
     gdp_witness,
     needs_points,
     zcdp_witness,
 )
-from accountant.certificates.single_number.renyi import (
+from dpproof.accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
     renyi_point,
     tabulated_points,
     with_room,
 )
-from accountant.errors import NotCertified
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.product import Product
-from accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
-from accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
-from proofs.certificate import Step, show_rational
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
+from dpproof.accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
+from dpproof.proofs.certificate import Step, show_rational
 
 # Relative slack of a line that serves many points. Heuristic.
 _CLOSE: Final = 1 + Fraction(1, 10**6)

@@ -7,14 +7,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import Object, conclusion, points
-from accountant.certificates.proved_guarantee import ProvedGuarantee
-from accountant.errors import NotCertified
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.point_lists import Points, chained, shortened, symmetric, value_at
-from accountant.guarantees.trade_off import TradeOff
-from proofs.certificate import Step
+from dpproof.accountant.certificates.format.serialize import Object, conclusion, points
+from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.point_lists import (
+    Points,
+    chained,
+    shortened,
+    symmetric,
+    value_at,
+)
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.proofs.certificate import Step
 
 # Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
 _BITS: Final = (140, 100, 60, 40)

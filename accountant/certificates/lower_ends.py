@@ -9,20 +9,20 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
-from accountant.certificates.hockey_stick.choose import Point, prove
-from accountant.certificates.hockey_stick.contour import quadratures
-from accountant.certificates.hockey_stick.lower_bound import lower_fact
-from accountant.certificates.hockey_stick.sampling_tables import subject_below
-from accountant.certificates.hockey_stick.table import Subject
-from accountant.certificates.single_number.renyi import FINE, ROOM
-from accountant.engine.profile import deltas
-from accountant.engine.saddle_point import total_cgf
-from accountant.engine.trade_off import best_threshold
-from accountant.errors import NotCertified
-from accountant.pairs.product import Factor, Product
-from accountant.subsampling.subsampled import SubsampledPair
-from proofs.certificate import Step, show_rational
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
+from dpproof.accountant.certificates.hockey_stick.choose import Point, prove
+from dpproof.accountant.certificates.hockey_stick.contour import quadratures
+from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject_below
+from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.certificates.single_number.renyi import FINE, ROOM
+from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.engine.trade_off import best_threshold
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.proofs.certificate import Step, show_rational
 
 _GAPS: Final = tuple(1e-6 * 4.0**k for k in range(10))
 """Distances in nats between the three points. A kink of the profile needs them close, and else the

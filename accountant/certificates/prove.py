@@ -7,47 +7,50 @@ import math
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import (
+from dpproof.accountant.certificates.format.serialize import (
     Object,
     conclusion,
     factors,
     unsaid,
     unwritten,
 )
-from accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from accountant.certificates.ranges import range_parts
-from accountant.certificates.rederive import raise_numbers
-from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
-from accountant.certificates.selection.substitutes import moved_to, with_logistic
-from accountant.certificates.single_number.renyi import (
+from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
+from dpproof.accountant.certificates.ranges import range_parts
+from dpproof.accountant.certificates.rederive import raise_numbers
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim
+from dpproof.accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
+from dpproof.accountant.certificates.selection.substitutes import moved_to, with_logistic
+from dpproof.accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
     renyi_point,
     tabulated_points,
     with_room,
 )
-from accountant.certificates.single_number.selection_by_renyi import as_renyi, has_selections
-from accountant.certificates.steps import Steps, law_of
-from accountant.errors import NotCertified, NotImplied
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.zcdp import ZCDP
-from accountant.run_counts.law import RunLaw
-from accountant.theorems.composition.mixture import MIXTURE
-from accountant.theorems.conversion.pair_to_pure import pair_to_pure
-from accountant.theorems.selection.above import SELECT_ABOVE
-from accountant.theorems.selection.pair import SELECT_PAIR
-from accountant.theorems.selection.pure import select_pure
-from proofs.certificate import show_rational
+from dpproof.accountant.certificates.single_number.selection_by_renyi import (
+    as_renyi,
+    has_selections,
+)
+from dpproof.accountant.certificates.steps import Steps, law_of
+from dpproof.accountant.errors import NotCertified, NotImplied
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.theorems.composition.mixture import MIXTURE
+from dpproof.accountant.theorems.conversion.pair_to_pure import pair_to_pure
+from dpproof.accountant.theorems.selection.above import SELECT_ABOVE
+from dpproof.accountant.theorems.selection.pair import SELECT_PAIR
+from dpproof.accountant.theorems.selection.pure import select_pure
+from dpproof.proofs.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
 # bracket, as a closer proof takes a hundred times as long to check. Heuristic.

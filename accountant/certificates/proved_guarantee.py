@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from accountant.guarantees.guarantee import Guarantee
-from proofs.certificate import Step
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.proofs.certificate import Step
 
 
 @final

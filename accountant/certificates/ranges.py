@@ -12,18 +12,18 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.choose import Point
-from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
-from accountant.certificates.selection.substitutes import Substitutes, with_logistic
-from accountant.errors import NotCertified
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.pairs.product import Factor, Product
-from accountant.ranges.composed import ComposedRangePair
-from proofs import limits
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.choose import Point
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
+from dpproof.accountant.certificates.selection.substitutes import Substitutes, with_logistic
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.ranges.composed import ComposedRangePair
+from dpproof.proofs import limits
 
 _SAME = ("post-process", "map-records", "restrict/relation")  # theorems that keep the pair
 _COMPOSED = ("compose/pair", "repeat/pair")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.certificates.conversions import RAISED_CONVERSIONS
-from accountant.certificates.format.serialize import unsaid
-from accountant.certificates.proved_guarantee import ProvedGuarantee
-from accountant.errors import NotCertified
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rdp import RDP
+from dpproof.accountant.certificates.conversions import RAISED_CONVERSIONS
+from dpproof.accountant.certificates.format.serialize import unsaid
+from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rdp import RDP
 
 
 def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:

@@ -7,43 +7,50 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
-from accountant.certificates.format.serialize import (
+from dpproof.accountant.certificates.format.serialize import (
     UNCERTIFIED,
     Object,
     conclusion,
     run_law,
     unsaid,
 )
-from accountant.certificates.plain import PLAIN
-from accountant.certificates.proved_guarantee import ProvedGuarantee
-from accountant.certificates.ranges import RangeParts
-from accountant.certificates.selection.best_of_runs import pairs_above_best
-from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.certificates.selection.finite_base import finite_base_pairs, finite_mixture_pairs
-from accountant.certificates.selection.substitutes import (
+from dpproof.accountant.certificates.plain import PLAIN
+from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
+from dpproof.accountant.certificates.ranges import RangeParts
+from dpproof.accountant.certificates.selection.best_of_runs import pairs_above_best
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim
+from dpproof.accountant.certificates.selection.finite_base import (
+    finite_base_pairs,
+    finite_mixture_pairs,
+)
+from dpproof.accountant.certificates.selection.substitutes import (
     Substitutes,
     finite_guarantee,
     single_finite_pair,
     with_logistic,
 )
-from accountant.certificates.selection.threshold import pairs_above_threshold
-from accountant.certificates.single_number.filters import filter_witness
-from accountant.certificates.single_number.gdp_zcdp import gdp_witness, unsampled, zcdp_witness
-from accountant.certificates.single_number.renyi import rdp_witness, selected_witness
-from accountant.errors import NotCertified
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.derivation import Derivation, Parameter
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.point_lists import lower_hull
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.zcdp import ZCDP
-from accountant.run_counts.law import RunLaw
-from proofs.certificate import Json, Step, show_rational
-from proofs.limits import MAX_LABEL
+from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
+from dpproof.accountant.certificates.single_number.filters import filter_witness
+from dpproof.accountant.certificates.single_number.gdp_zcdp import (
+    gdp_witness,
+    unsampled,
+    zcdp_witness,
+)
+from dpproof.accountant.certificates.single_number.renyi import rdp_witness, selected_witness
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.derivation import Derivation, Parameter
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.point_lists import lower_hull
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.limits import MAX_LABEL
 
 
 @final

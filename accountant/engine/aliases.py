@@ -12,8 +12,8 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
@@ -21,11 +21,11 @@ from accountant.arithmetic.enclosure import (
     joined,
     rounded_short,
 )
-from accountant.bound import Bound
-from accountant.engine.each_factor import cgfs, cgfs_along, steers
-from accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
-from accountant.errors import EASIER, NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.each_factor import cgfs, cgfs_along, steers
+from dpproof.accountant.engine.saddle_point import CHUNK, Saddle, sum_cgf, total_cgf
+from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.product import Product
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
 # Relative and absolute error allowed in an estimate of K. Heuristic: ``build`` verifies the

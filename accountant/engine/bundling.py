@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
 
 # Relative width of a bracket up to which the bundled answer is taken alone. Heuristic.
 _WIDE = 1e-8

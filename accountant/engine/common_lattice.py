@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from accountant.pairs.pair import Lattice
-from accountant.pairs.product import Product
+from dpproof.accountant.pairs.pair import Lattice
+from dpproof.accountant.pairs.product import Product
 
 # Relative difference of equal spans, which the blur of their users has to cover. Soundness depends
 # on it.

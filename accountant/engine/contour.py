@@ -23,7 +23,7 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
@@ -31,12 +31,12 @@ from accountant.arithmetic.enclosure import (
     rounded_short,
     unit_roundoff,
 )
-from accountant.engine.aliases import Aliases, alias_step, along, chernoff, expected
-from accountant.engine.saddle_point import Saddle, smoothnesses
-from accountant.errors import NotCertified
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.product import Product
-from accountant.pairs.smoothness import log_decay
+from dpproof.accountant.engine.aliases import Aliases, alias_step, along, chernoff, expected
+from dpproof.accountant.engine.saddle_point import Saddle, smoothnesses
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.smoothness import log_decay
 
 # Most nodes of a line, to bound memory. Heuristic: a larger tau takes their place.
 MAX_NODES = 1 << 20

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
-from accountant.pairs.pair import Pair, differences
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
+from dpproof.accountant.pairs.pair import Pair, differences
+from dpproof.accountant.pairs.product import Product
 
 Answer = TypeVar("Answer")
 

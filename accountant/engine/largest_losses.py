@@ -13,11 +13,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.engine.common_lattice import CommonLattice, common_lattice
-from accountant.errors import NotCertified
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.engine.common_lattice import CommonLattice, common_lattice
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.product import Product
 
 _KEPT = 128  # Most losses whose masses are multiplied out. Error bounds depend on it.
 _EACH = 12.0  # Roundings of one mass of one pair, in units of u. Soundness depends on it.

@@ -28,24 +28,24 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
     rounded_short,
 )
-from accountant.bound import Bound
-from accountant.engine.aliases import Aliases, alias_step, real_bounds
-from accountant.engine.common_lattice import CommonLattice, too_fine
-from accountant.engine.each_factor import cgfs
-from accountant.engine.lattice_nodes import LatticeNodes
-from accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
-from accountant.errors import COARSER, NotCertified
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.product import Product
-from accountant.pairs.smoothness import log_decay
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.aliases import Aliases, alias_step, real_bounds
+from dpproof.accountant.engine.common_lattice import CommonLattice, too_fine
+from dpproof.accountant.engine.each_factor import cgfs
+from dpproof.accountant.engine.lattice_nodes import LatticeNodes
+from dpproof.accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
+from dpproof.accountant.errors import COARSER, NotCertified
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.smoothness import log_decay
 
 _MAX_NODES = 1 << 23  # Most nodes, to bound memory. Exceeding it raises.
 _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.

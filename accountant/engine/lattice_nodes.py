@@ -18,9 +18,9 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Complexes, Reals
-from accountant.engine.common_lattice import CommonLattice, too_fine
-from accountant.errors import NotCertified
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Complexes, Reals
+from dpproof.accountant.engine.common_lattice import CommonLattice, too_fine
+from dpproof.accountant.errors import NotCertified
 
 _FEW = 1 << 11  # Nodes up to which the sums are computed node by node. Heuristic.
 _BLOCK = 1 << 19  # Epsilons times nodes evaluated at once, to bound memory. Heuristic.

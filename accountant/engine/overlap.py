@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.engine.saddle_point import total_cgf
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.pairs.product import Product
 
 # The orders a that are tried; at 1/2 some K divide by 0. Heuristic: each is valid.
 _ORDERS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.48, 0.52, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98])

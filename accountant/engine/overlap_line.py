@@ -16,16 +16,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     Reals,
     rounded_short,
     unit_roundoff,
 )
-from accountant.engine.contour import LARGEST_TAU, TENT, Contour, hats
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.engine.contour import LARGEST_TAU, TENT, Contour, hats
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
 
 # Places of the lines. Not -1/2, where some K divide by 0. Heuristic: each is valid.
 _PLACES = np.array([rounded_short(-k / 65) for k in range(64, 0, -1)])

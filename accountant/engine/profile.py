@@ -13,23 +13,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.arithmetic.crossing import invert
-from accountant.arithmetic.enclosure import Reals, down, from_swapped, log_down, log_up, up
-from accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
-from accountant.bound import Bound
-from accountant.engine.bundling import answer_bundled
-from accountant.engine.contour import Contour
-from accountant.engine.largest_losses import largest_losses
-from accountant.engine.lattice import LatticeContour
-from accountant.engine.overlap import delta_below
-from accountant.engine.residues import exponential_sum
-from accountant.engine.saddle_point import Saddle, find_saddle
-from accountant.engine.shared_contours import contour_at, reachable, shared_contours
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Reals, down, from_swapped, log_down, log_up, up
+from dpproof.accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.bundling import answer_bundled
+from dpproof.accountant.engine.contour import Contour
+from dpproof.accountant.engine.largest_losses import largest_losses
+from dpproof.accountant.engine.lattice import LatticeContour
+from dpproof.accountant.engine.overlap import delta_below
+from dpproof.accountant.engine.residues import exponential_sum
+from dpproof.accountant.engine.saddle_point import Saddle, find_saddle
+from dpproof.accountant.engine.shared_contours import contour_at, reachable, shared_contours
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
 
 _CLOSE = 1e-9  # Width of a bracket from an exact formula that needs no second method. Heuristic.
 _ZERO = 1e-12  # Epsilon below which a wide relative width is accepted. Heuristic.

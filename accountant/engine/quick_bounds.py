@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_down
-from accountant.engine.aliases import chernoff
-from accountant.engine.profile import closed_form, infinite_mass, max_loss
-from accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
-from accountant.engine.shared_contours import contour_at
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_down
+from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.profile import closed_form, infinite_mass, max_loss
+from dpproof.accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
+from dpproof.accountant.engine.shared_contours import contour_at
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
 
 # How far below the stated log delta its estimate may be, on a lattice for example. Heuristic.
 _ROUGH = -0.5

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Reals
-from accountant.bound import Bound
-from accountant.engine.profile import has_infinite_loss
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import has_infinite_loss
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
 
 _SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
 _CLOSE, _ROUGH = (

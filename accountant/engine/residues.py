@@ -21,9 +21,9 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.pairs.pair import Exponentials
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.pairs.pair import Exponentials
+from dpproof.accountant.pairs.product import Product
 
 _MAX_TERMS = 3000  # Most exponents, to bound memory. Heuristic: more return None.
 _MAX_COUNT = 60  # Largest count that is multiplied out. Heuristic.

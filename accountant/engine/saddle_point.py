@@ -13,13 +13,19 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
-from accountant.bound import Bound
-from accountant.engine.each_factor import cgfs, steers
-from accountant.errors import NotCertified
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import (
+    Complexes,
+    Enclosure,
+    Reals,
+    joined,
+    weighted_sum,
+)
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.each_factor import cgfs, steers
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.product import Product
 
 CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
 # Log of what may be cut and aliased, relative to delta. Heuristic: it is bounded.

@@ -16,28 +16,28 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Reals
-from accountant.arithmetic.tiny import LEAST_DELTA
-from accountant.bound import Bound
-from accountant.engine.overlap_line import log_overlap
-from accountant.engine.profile import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.tiny import LEAST_DELTA
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.overlap_line import log_overlap
+from dpproof.accountant.engine.profile import (
     deltas,
     epsilon,
     has_infinite_loss,
     infinite_mass,
     max_loss,
 )
-from accountant.engine.renyi import gaussian_tails
-from accountant.engine.saddle_point import find_saddle
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import (
+from dpproof.accountant.engine.renyi import gaussian_tails
+from dpproof.accountant.engine.saddle_point import find_saddle
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import (
     GaussianPair,
     gaussian_overlap,
     gaussian_profile,
     gaussian_tangent,
 )
-from accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Product
 
 _GRID = 32  # Points of either part of the first grid. Heuristic.
 _MOST = 4000  # Most points of a refined grid. Heuristic.

@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.bound import Bound
-from accountant.engine.overlap import power_below
-from accountant.engine.profile import (
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.overlap import power_below
+from dpproof.accountant.engine.profile import (
     closed_form,
     deltas,
     infinite_mass,
 )
-from accountant.engine.saddle_point import find_saddle
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
+from dpproof.accountant.engine.saddle_point import find_saddle
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
 
 _ROW = 17  # Points in a row of a search. Heuristic.
 # An epsilon whose exponential is representable as a float. Beyond, no bound is returned.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accountant.errors import NotImplied
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
 
 
 def common_worst(parts: Sequence[Guarantee[R]]) -> tuple[list[Guarantee[R]], Guarantee[R]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.pairs.product import Product
-from accountant.ranges.pair import has_worst_case
-from accountant.relation import R
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.ranges.pair import has_worst_case
+from dpproof.accountant.relation import R
 
 
 def composed_level(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias, final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.theorem import Theorem
-from accountant.readable import shortened
-from accountant.run_counts.law import RunLaw
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.readable import shortened
+from dpproof.accountant.run_counts.law import RunLaw
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
 Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction | int, ...]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final, overload
 
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.provenance import applied, state
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.words import in_words
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from dpproof.accountant.guarantees.provenance import applied, state
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 
 @final

@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from accountant.errors import NotCertified
+from dpproof.accountant.errors import NotCertified
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final, overload
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair, dominated
-from accountant.guarantees.guarantee import DEFAULT_RELATION
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.provenance import state
-from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.theorem import Theorem, dominate_again
-from accountant.pairs.gaussian import GaussianPair
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
+from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from dpproof.accountant.guarantees.provenance import state
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 DOMINATE_GDP: Final = Theorem(
     rule="dominate/gdp",

@@ -9,27 +9,27 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, Self, final
 
-import accountant
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import down, up
-from accountant.bound import Bound
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.float_range import within_floats
-from accountant.guarantees.rounding import (
+from dpproof import accountant
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import down, up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.float_range import within_floats
+from dpproof.accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
     ask_power,
     floats_around,
 )
-from accountant.readable import Readable
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
-    from accountant import DominatingPair
-    from proofs.certificate import Certificate
+    from dpproof.accountant import DominatingPair
+    from dpproof.proofs.certificate import Certificate
 
 DEFAULT_RELATION: Relation = AddRemove()
 
@@ -193,8 +193,8 @@ class Guarantee(Readable, ABC, Generic[R]):
         Raises:
             ParameterError: a label of several lines, or a longer one.
         Example:
-            >>> import proofs
-            >>> from accountant import PureDP
+            >>> from dpproof import proofs
+            >>> from dpproof.accountant import PureDP
             >>> certificate = PureDP(epsilon=1).labelled("counts").certify()
             >>> proofs.check(certificate).labels
             ('M1 is called "counts"',)

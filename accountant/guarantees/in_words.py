@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
 
 _MOST_PARTS = 3  # that are named one by one
 
@@ -14,7 +14,7 @@ def in_words(guarantee: Guarantee[Any]) -> str:
     """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself.
 
     Example:
-        >>> from accountant.guarantees.pure_dp import PureDP
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
         >>> in_words(PureDP(epsilon=1)), in_words(PureDP(epsilon=1).labelled("counts"))
         ('1-DP', 'counts')
     """

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import final
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.rounding import floats_around
-from accountant.pairs.product import Product
-from accountant.relation import R
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
 
 
 class PairGuarantee(Guarantee[R], ABC):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
 
 _BITS = 160  # Significant bits of a shortened curve. Heuristic: coordinates are rounded down.
 _ALLOWED = "a sequence of one pair of numbers or more"  # The domain that an error states.

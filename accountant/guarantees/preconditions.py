@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_same_relation
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_same_relation
 
 
 def required(parts: Sequence[Guarantee[R]], what: str) -> R:

@@ -7,26 +7,26 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, final, overload
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair, dominated
-from accountant.guarantees.guarantee import DEFAULT_RELATION
-from accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
-from accountant.guarantees.point_lists import (
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
+from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
+from dpproof.accountant.guarantees.point_lists import (
     GivenPoints,
     Points,
     checked_points,
     lower_hull,
     pair_of_profile,
 )
-from accountant.guarantees.provenance import state
-from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from accountant.guarantees.theorem import Theorem, dominate_again
-from accountant.pairs.finite import FinitePair
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.guarantees.provenance import state
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
+from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 DOMINATE_PRIVACY_PROFILE: Final = Theorem(
     rule="dominate/privacy-profile",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import MAX_EXPONENT
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT
 
 _PLACES: Final = 40  # Heuristic: epsilons of what is made of these points are off by about 1 %.
 _LEAST: Final = 1e-24  # The smallest delta but 0. Heuristic.
@@ -17,7 +17,7 @@ def profile_places(guarantee: Guarantee[Any]) -> list[float]:
     Args:
         guarantee: any notion.
     Example:
-        >>> from accountant.guarantees.pure_dp import PureDP
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
         >>> 0.999 < profile_places(PureDP(epsilon=1))[-1] < 1.001
         True
     """

@@ -6,11 +6,11 @@ import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation, Parameter
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import Relation, require_relation
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation, Parameter
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import Relation, require_relation
 
 N = TypeVar("N", bound=Guarantee[Any])
 

@@ -12,16 +12,21 @@ from typing import final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from accountant.guarantees.point_lists import GivenPoints, Points, checked_points, lower_hull
-from accountant.guarantees.provenance import state
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around, show
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant import arguments
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from dpproof.accountant.guarantees.point_lists import (
+    GivenPoints,
+    Points,
+    checked_points,
+    lower_hull,
+)
+from dpproof.accountant.guarantees.provenance import state
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around, show
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 _BETWEEN = 60  # Trial orders between the listed ones. Heuristic: every order is valid.
 # 1 plus this is the next float after 1. Orders that floats cannot represent are left out.

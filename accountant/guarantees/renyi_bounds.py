@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
 
 # Above the rounding of a sum of at most eight elementary terms, each within ELEMENTARY_ULPS,
 # relative to its size. Soundness depends on it.

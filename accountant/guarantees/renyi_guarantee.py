@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from accountant import answers
-from accountant.arithmetic.enclosure import Reals, from_swapped, up
-from accountant.bound import Bound
-from accountant.errors import NotImplied
-from accountant.guarantees import renyi_bounds
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import floats_around
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
-from accountant.relation import R
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Reals, from_swapped, up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees import renyi_bounds
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
 
 if TYPE_CHECKING:
-    from accountant.guarantees.dominating_pair import DominatingPair
+    from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 
 # Range of rho for which a Gaussian pair is computed. Soundness does not depend on it: lower ends
 # get weaker.

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
-from accountant.arithmetic.enclosure import down, up
-from accountant.bound import Bound
+from dpproof.accountant.arithmetic.enclosure import down, up
+from dpproof.accountant.bound import Bound
 
 _ROOT_BITS = 80  # Bits of a root that is not rational. Heuristic: it is rounded up.
 _EXP_BITS = 128  # Bits of the fixed point in ``exp_up``. Heuristic: every step rounds up.

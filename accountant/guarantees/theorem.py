@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
-from accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.attained import Attained
 
 Premises: TypeAlias = Sequence[Any]
 """The guarantees that a theorem is applied to."""

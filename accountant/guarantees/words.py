@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Final
 
-from accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.rounding import show
 
 _NAMES: Final = {"Gaussian", "Gaussians", "Laplace", "Poisson"}
 _BREAK: Final = re.compile("(?<=[a-z])(?=[A-Z])")

@@ -8,15 +8,15 @@ from typing import final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import DEFAULT_RELATION
-from accountant.guarantees.provenance import state
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around, show
-from accountant.relation import AddRemove, R, Relation
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
+from dpproof.accountant.guarantees.provenance import state
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around, show
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 # Orders to start a search with. Heuristic: every order is valid.
 _TRIAL_ORDERS = 1.0 + np.geomspace(1e-8, 1e12, 200)

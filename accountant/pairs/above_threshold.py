@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.isoperimetric import Line, finite_pair_above, isoperimetric
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.isoperimetric import Line, finite_pair_above, isoperimetric
 
 _DEPTH: Final = (
     64  # Lines of mu on either side: further ones lower kappa below masses of 2^-64 only.

@@ -8,10 +8,16 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals, joined
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.gaussian import pure_mu
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import (
+    UNIT_ROUNDOFF,
+    Complexes,
+    Enclosure,
+    Reals,
+    joined,
+)
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.gaussian import pure_mu
 
 
 class AtomicPair(ExactPair, ABC):

@@ -10,17 +10,17 @@ from typing import Self, final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import log1p_enclosure
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.elementary import log1p_enclosure
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.pair import Lattice
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.pair import Lattice
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 _TERMS = 12  # Terms of theta's own sum on each side of 0 for sigma < 1. Error bounds depend on it.
 # Nats below the largest term at which terms of the dual sum are left out. Error bounds depend on

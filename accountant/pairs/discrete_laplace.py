@@ -10,11 +10,11 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.errors import NotCertified
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Lattice
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.pair import Lattice
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 _MAX_SHIFT = 100_000  # Largest shift that is tabulated, to bound memory. Exceeding it raises.
 

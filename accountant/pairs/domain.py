@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 
 # Range of losses whose squares are normal floats. Error bounds depend on it.
 _LEAST, _LARGEST = Fraction(1, 10**100), Fraction(10**100)

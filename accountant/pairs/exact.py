@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import final
 
-from accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.pair import Pair
 
 
 class ExactPair(Pair, ABC):

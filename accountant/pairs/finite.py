@@ -11,12 +11,12 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_exact
-from accountant.errors import NotCertified, ParameterError
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Exponentials, Lattice, Pair
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_exact
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair
 
 _FEWEST = 64  # Outcomes from which a lattice next to the losses is looked for. Heuristic.
 _PLACES = 1 << 14  # Most places of such a lattice. Heuristic.

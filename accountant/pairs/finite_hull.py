@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite import FinitePair
 
 Law: TypeAlias = Sequence[Fraction]
 

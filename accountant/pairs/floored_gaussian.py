@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from accountant.errors import ParameterError
-from accountant.pairs.domain import required_square
-from accountant.pairs.gaussian_above_floor import GaussianAboveFloor
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.domain import required_square
+from dpproof.accountant.pairs.gaussian_above_floor import GaussianAboveFloor
 
 _HIGHEST = 600  # Largest floor, nats: e to it is a float. Error bounds depend on it.
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from accountant.pairs.domain import required_square
-from accountant.pairs.gaussian_above_floor import GaussianAboveFloor
+from dpproof.accountant.pairs.domain import required_square
+from dpproof.accountant.pairs.gaussian_above_floor import GaussianAboveFloor
 
 
 @final

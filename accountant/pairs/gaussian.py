@@ -9,19 +9,19 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic import normal_distribution
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic import normal_distribution
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.bound import Bound
-from accountant.pairs.domain import required_square
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.domain import required_square
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 
 @final

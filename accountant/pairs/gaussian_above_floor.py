@@ -22,19 +22,19 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import log_of_sum
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.elementary import log_of_sum
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.bound import Bound
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.finite import nearest_mass
-from accountant.pairs.gaussian import gaussian_profile
-from accountant.pairs.pair import Smoothness
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.finite import nearest_mass
+from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.pairs.pair import Smoothness
 
 _FADDEEVA = 1.1e-13  # The assumption above, with room for its use. Error bounds depend on it.
 _DIGITS = 80  # Of the infinite mass, beyond those lost to cancellation. Soundness depends on it.

@@ -15,13 +15,13 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import (
+from dpproof.accountant.arithmetic.elementary import (
     exponential_sums,
     log1p_complex,
     log_of_sum,
     summation_ulps,
 )
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
@@ -29,10 +29,10 @@ from accountant.arithmetic.enclosure import (
     Numbers,
     Reals,
 )
-from accountant.errors import EASIER, NotCertified
-from accountant.pairs.mixture_quadrature import TrapezoidRules, log_size
-from accountant.pairs.smoothness import layers
-from accountant.pairs.subsampling_formulas import log_unsampled
+from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.mixture_quadrature import TrapezoidRules, log_size
+from dpproof.accountant.pairs.smoothness import layers
+from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
 
 _MAX_NODES = 1 << 17  # Nodes times tilts evaluated at once, to bound memory. Exceeding it raises.
 _SPREAD = 80.0  # Difference of logs of M above which arguments do not share a rule. Heuristic.

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias, final
 
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.isoperimetric import Line, finite_pair_above, isoperimetric
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.isoperimetric import Line, finite_pair_above, isoperimetric
 
 Points: TypeAlias = tuple[Fraction, ...]
 

@@ -27,8 +27,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, TypeAlias, final
 
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
 
 Line: TypeAlias = tuple[Fraction, Fraction]
 """A line over the masses p from 0 to 1, by its heights at 0 and at 1, both at or above 0."""

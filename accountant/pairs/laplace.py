@@ -10,19 +10,19 @@ from typing import Self, final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import exp_minus_linear, log1p_enclosure
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.elementary import exp_minus_linear, log1p_enclosure
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.bound import Bound
-from accountant.pairs.pair import Exponentials, Smoothness
-from accountant.pairs.pure_loss import PureLoss
-from accountant.pairs.smoothness import exponential_layers
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.pair import Exponentials, Smoothness
+from dpproof.accountant.pairs.pure_loss import PureLoss
+from dpproof.accountant.pairs.smoothness import exponential_layers
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 _FLAT = np.zeros(1)  # The log of the weight 1.
 _LARGE = 600.0  # Exponents beyond which e^z could overflow. Heuristic.

@@ -8,13 +8,13 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.elementary import log_of_sum
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals
-from accountant.bound import Bound
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Lattice, Smoothness
-from accountant.pairs.smoothness import layers
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.elementary import log_of_sum
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.pair import Lattice, Smoothness
+from dpproof.accountant.pairs.smoothness import layers
 
 
 @final

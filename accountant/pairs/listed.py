@@ -7,9 +7,9 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.pair import Exponentials
 
 
 @final

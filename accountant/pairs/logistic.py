@@ -10,19 +10,19 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import log1p_enclosure
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.elementary import log1p_enclosure
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
 )
-from accountant.bound import Bound
-from accountant.pairs.pair import Exponentials, Smoothness
-from accountant.pairs.pure_loss import PureLoss
-from accountant.pairs.smoothness import exponential_layers
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.pair import Exponentials, Smoothness
+from dpproof.accountant.pairs.pure_loss import PureLoss
+from dpproof.accountant.pairs.smoothness import exponential_layers
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 # Largest |z| for which K is summed as a series, next to 0. Error bounds depend on it.
 _SMALL = 0.25

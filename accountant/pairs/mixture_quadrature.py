@@ -17,9 +17,9 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import log_sum
-from accountant.arithmetic.enclosure import Complexes, Numbers, Reals, rounded_short
-from accountant.errors import TOO_LITTLE_NOISE, NotCertified
+from dpproof.accountant.arithmetic.elementary import log_sum
+from dpproof.accountant.arithmetic.enclosure import Complexes, Numbers, Reals, rounded_short
+from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
 # Sampling rate up to which terms at the left are of second order. Error bounds depend on it: 1 - 2q

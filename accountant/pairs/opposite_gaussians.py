@@ -10,8 +10,8 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.elementary import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.elementary import (
     TAYLOR_RADIUS,
     exp_minus_linear,
     exponential_sums,
@@ -19,7 +19,7 @@ from accountant.arithmetic.elementary import (
     log_of_sum,
     summation_ulps,
 )
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
@@ -27,16 +27,20 @@ from accountant.arithmetic.enclosure import (
     Reals,
     joined,
 )
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.domain import required_rate, required_square
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.opposite_profile import opposite_profile
-from accountant.pairs.opposite_quadrature import OppositeRule, choose_opposite_rule, log_size
-from accountant.pairs.opposite_smoothness import OppositeCells
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.subsampling_formulas import log_unsampled
-from accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.domain import required_rate, required_square
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.opposite_profile import opposite_profile
+from dpproof.accountant.pairs.opposite_quadrature import (
+    OppositeRule,
+    choose_opposite_rule,
+    log_size,
+)
+from dpproof.accountant.pairs.opposite_smoothness import OppositeCells
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
+from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0

@@ -21,8 +21,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.arithmetic import normal_distribution
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, from_swapped
+from dpproof.accountant.arithmetic import normal_distribution
+from dpproof.accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Reals,
+    from_swapped,
+)
 
 # The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF

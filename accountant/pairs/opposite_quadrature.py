@@ -29,9 +29,9 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.elementary import log_sum
-from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
-from accountant.errors import TOO_LITTLE_NOISE, NotCertified
+from dpproof.accountant.arithmetic.elementary import log_sum
+from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
+from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
 
 _MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
 # Log of (q mu)^2 over what a rule may leave out, far below 2**-53. Heuristic: what it leaves out is

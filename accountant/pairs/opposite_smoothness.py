@@ -14,9 +14,9 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.pairs.smoothness import layers
-from accountant.pairs.subsampling_formulas import log_unsampled
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.pairs.smoothness import layers
+from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
 
 _LARGEST = 600.0  # A log whose exponential is representable as a float.
 # A difference so large, relative to its ends, has 9 correct digits. Soundness depends on it.

@@ -15,9 +15,9 @@ from typing import Self, TypeAlias, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
-from accountant.bound import Bound
-from accountant.readable import Readable
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.readable import Readable
 
 
 @final

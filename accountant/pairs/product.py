@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair, Power
-from accountant.pairs.subsampled_gaussian_product import bundled
-from accountant.readable import shortened
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.pair import Pair, Power
+from dpproof.accountant.pairs.subsampled_gaussian_product import bundled
+from dpproof.accountant.readable import shortened
 
 _SHOWN = 3  # factors of a repr
 

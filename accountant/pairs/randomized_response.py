@@ -10,13 +10,13 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import log_exact
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.domain import required_loss
-from accountant.pairs.finite import nearest_mass
-from accountant.pairs.pair import Exponentials, Lattice
-from accountant.pairs.symmetry import Reflected
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import log_exact
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.domain import required_loss
+from dpproof.accountant.pairs.finite import nearest_mass
+from dpproof.accountant.pairs.pair import Exponentials, Lattice
+from dpproof.accountant.pairs.symmetry import Reflected
 
 # Decimal digits of masses before they are rounded to floats. Soundness depends on it: with as many
 # categories as e^epsilon, epsilon cancels, and floats would lose its digits.

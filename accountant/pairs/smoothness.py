@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from accountant.arithmetic.elementary import sinc_deficit
-from accountant.arithmetic.enclosure import Reals
-from accountant.pairs.pair import Smoothness
+from dpproof.accountant.arithmetic.elementary import sinc_deficit
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.pairs.pair import Smoothness
 
 _SHARED = 4  # Neighbouring layers that are counted as one. Heuristic: the narrowest width is kept.
 _SAFETY = 1.0 - 1e-9  # Far above the rounding in heights and widths. Soundness depends on it.

@@ -10,16 +10,16 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic import normal_distribution
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.elementary import (
+from dpproof.accountant.arithmetic import normal_distribution
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.elementary import (
     LONGER,
     TAYLOR_RADIUS,
     exp_minus_linear,
     log1p_enclosure,
     log1p_minus_linear,
 )
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     EXTENDED,
     UNIT_ROUNDOFF,
@@ -30,20 +30,20 @@ from accountant.arithmetic.enclosure import (
     joined,
     unit_roundoff,
 )
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.domain import required_rate
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.gaussian import gaussian_profile
-from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.subsampling_formulas import (
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.domain import required_rate
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
+from dpproof.accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.subsampling_formulas import (
     addition_profile,
     log_unsampled,
     removal_profile,
 )
-from accountant.pairs.symmetry import CommonSupport
+from dpproof.accountant.pairs.symmetry import CommonSupport
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0

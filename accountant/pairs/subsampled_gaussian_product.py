@@ -14,16 +14,22 @@ from typing import TypeGuard, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, joined, weighted_sum
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_quadrature import choose_rule
-from accountant.pairs.pair import Pair, Smoothness
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.pairs.subsampling_formulas import log_unsampled
-from accountant.pairs.symmetry import CommonSupport
+from dpproof.accountant.arithmetic.enclosure import (
+    Complexes,
+    Enclosure,
+    Reals,
+    joined,
+    weighted_sum,
+)
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
+from dpproof.accountant.pairs.mixture_quadrature import choose_rule
+from dpproof.accountant.pairs.pair import Pair, Smoothness
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
+from dpproof.accountant.pairs.symmetry import CommonSupport
 
 _MANY = 16  # Fewest pairs that are bundled. Heuristic.
 # Largest rate bundled: at larger ones more than layers is known of the loss. Heuristic.

@@ -18,7 +18,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, from_swapped
+from dpproof.accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Reals,
+    from_swapped,
+)
 
 Profile = Callable[[Reals], tuple[Reals, Reals]]
 # Epsilon from which t - 1 + q is as accurate as (t - 1) / q. Heuristic: both errors are bounded.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.pair import Pair
 
 
 class CommonSupport(Pair, ABC):

@@ -10,13 +10,13 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import invert
-from accountant.arithmetic.enclosure import Reals, from_swapped, log_down, log_up
-from accountant.bound import Bound
-from accountant.engine.profile import log_ends
-from accountant.pairs.symmetry import Reflected
-from accountant.ranges.recursion import ValueTable, value_table
-from accountant.subsampling.tabulated import TabulatedPair
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Reals, from_swapped, log_down, log_up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import log_ends
+from dpproof.accountant.pairs.symmetry import Reflected
+from dpproof.accountant.ranges.recursion import ValueTable, value_table
+from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _BITS = 30  # Significant bits of a range, so that points of its grid are floats.
 _ROUNDING = 1e-13  # Above the relative rounding of interpolation. Soundness depends on it.

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.logistic import LogisticPair, LogisticShift
-from accountant.pairs.pair import Pair, Power
-from accountant.pairs.product import Factor, Product
-from accountant.ranges.composed import ComposedRangePair
-from accountant.ranges.recursion import MOST
-from accountant.subsampling.subsampled import SubsampledPair
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.logistic import LogisticPair, LogisticShift
+from dpproof.accountant.pairs.pair import Pair, Power
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.ranges.composed import ComposedRangePair
+from dpproof.accountant.ranges.recursion import MOST
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 
 _GROUP = 256  # Mechanisms of one recursion where there are too many for one. Heuristic.
 _TYPICAL = math.log(1e6)  # For which delta the adversary with one loss is chosen. Heuristic.

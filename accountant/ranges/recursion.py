@@ -20,8 +20,8 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.errors import NotCertified
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.errors import NotCertified
 
 _Cells = NDArray[np.intp]
 _Flags = NDArray[np.bool_]

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 
-from accountant.arithmetic.enclosure import DENORMAL_ROUNDING, float_up, raised_up
-from accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
-from accountant.bound import Bound
+from dpproof.accountant.arithmetic.enclosure import DENORMAL_ROUNDING, float_up, raised_up
+from dpproof.accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
+from dpproof.accountant.bound import Bound
 
 # Orders minus 1, between which the curve of divergences is bounded by its chords. Heuristic: chords
 # are valid for any orders.

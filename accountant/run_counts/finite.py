@@ -10,11 +10,11 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, raised_up
-from accountant.errors import ParameterError
-from accountant.run_counts.law import FARTHEST, RunLaw
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import Reals, raised_up
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.law import FARTHEST, RunLaw
 
 _MOST_VALUES = 1000  # Most values, to bound the time; ``_SUM_ERROR`` covers sums of so many terms.
 _CELLS = 4096  # Cells on which the largest ratio is bounded. Heuristic: each bound is valid.

@@ -7,10 +7,10 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arithmetic.enclosure import Reals, raised_up
-from accountant.errors import ParameterError
-from accountant.run_counts.law import LOG_ERROR, RunLaw
+from dpproof.accountant import arguments
+from dpproof.accountant.arithmetic.enclosure import Reals, raised_up
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.law import LOG_ERROR, RunLaw
 
 # Most runs: the error of the law's functions is tested up to here. Soundness depends on it.
 _MOST_RUNS = 10**4

@@ -9,11 +9,11 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
-from accountant.errors import NotCertified, ParameterError
-from accountant.readable import Readable
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import Reals, log_exact, raised_up
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.readable import Readable
 
 # Relative error of the mean and of the derivatives of the generating function, at an argument that
 # is exactly a float; the tests find at most a tenth of it. Soundness depends on it.
@@ -133,7 +133,7 @@ class RunLaw(Readable, ABC):
         probability (1 - 1/n)^K, and that is the generating function at 1 - 1/n.
 
         Example:
-            >>> from accountant.run_counts.fixed import FixedRuns
+            >>> from dpproof.accountant.run_counts.fixed import FixedRuns
             >>> FixedRuns(count=2).probability_drawn(candidates=2)
             0.75
         """
@@ -147,7 +147,7 @@ class RunLaw(Readable, ABC):
         It is computed in floating point.
 
         Example:
-            >>> from accountant.run_counts.fixed import FixedRuns
+            >>> from dpproof.accountant.run_counts.fixed import FixedRuns
             >>> FixedRuns(count=5).quantile(level=0.5)
             5
         """

@@ -9,11 +9,11 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import Reals, log_exact, raised_up
-from accountant.errors import ParameterError
-from accountant.run_counts.law import (
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import Reals, log_exact, raised_up
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.law import (
     FARTHEST,
     LEAST_PROBABILITY,
     LOG_ERROR,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.readable import Readable
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.readable import Readable
 
 
 @final

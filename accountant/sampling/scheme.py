@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
 
 SamplingScheme = Poisson | WithoutReplacement

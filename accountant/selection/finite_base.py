@@ -15,15 +15,15 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import Positions, ProfileHalf
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals
-from accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.convex_profile import Positions, ProfileHalf
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
 
 _CORE, _TAIL = 2000, 300  # Grid points down to either mass.
 MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.

@@ -10,13 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.engine.aliases import chernoff
-from accountant.engine.profile import delta, infinite_mass
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
-from accountant.run_counts.law import LOG_ERROR, RunLaw
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.profile import delta, infinite_mass
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import LOG_ERROR, RunLaw
 
 _ROUNDING = 1e-11  # Above the relative rounding of a bound. Soundness depends on it.
 _ORDERS = np.geomspace(0.05, 3e4, 160)  # At which one run's moments are bounded. Heuristic.

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals
 
 
 @final

@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.selection.finite_base import Outcomes
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.selection.finite_base import Outcomes
 
 
 @final

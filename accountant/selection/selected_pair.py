@@ -9,19 +9,19 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.convex_profile import ProfileHalf
-from accountant.arithmetic.enclosure import Reals, down, from_swapped
-from accountant.arithmetic.tiny import LEAST_DELTA
-from accountant.bound import Bound
-from accountant.engine.profile import infinite_mass, max_loss
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
-from accountant.selection import moments
-from accountant.selection.profile import Selection, selection
-from accountant.subsampling.tabulated import TabulatedPair, as_lattice_pair, stretched
+from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
+from dpproof.accountant.arithmetic.enclosure import Reals, down, from_swapped
+from dpproof.accountant.arithmetic.tiny import LEAST_DELTA
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import infinite_mass, max_loss
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw
+from dpproof.accountant.selection import moments
+from dpproof.accountant.selection.profile import Selection, selection
+from dpproof.accountant.subsampling.tabulated import TabulatedPair, as_lattice_pair, stretched
 
 # Delta at which a table ends: subsampling a selection evaluates it down to 1e-115. Heuristic.
 _TINY = 1e-120

@@ -27,12 +27,12 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.convex_profile import Positions
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes
-from accountant.selection.piecewise import Corners, corners
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.convex_profile import Positions
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.accountant.selection.piecewise import Corners, corners
 
 _ROUNDS = 40  # Most halvings of cells. Heuristic: the bound holds for any cells.
 _MOST_CELLS = 6000  # Most cells. Heuristic.

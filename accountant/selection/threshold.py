@@ -24,14 +24,14 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.convex_profile import Positions
-from accountant.arithmetic.enclosure import Reals
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.selection.finite_base import MERGED, Outcomes, curve, spread
-from accountant.selection.piecewise import Corners, corners
-from accountant.selection.threshold_lines import (
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.convex_profile import Positions
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.finite_base import MERGED, Outcomes, curve, spread
+from dpproof.accountant.selection.piecewise import Corners, corners
+from dpproof.accountant.selection.threshold_lines import (
     Lines,
     Score,
     least_runs,

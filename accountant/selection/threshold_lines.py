@@ -16,11 +16,11 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes
-from accountant.selection.shifted_mixture import lower_hull
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.accountant.selection.shifted_mixture import lower_hull
 
 # Above the relative error of sums of a few thousand masses that are 1e-14 wrong. Soundness depends
 # on it.

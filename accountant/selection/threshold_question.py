@@ -13,14 +13,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, down, up
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.selection.finite_base import MERGED, curve
-from accountant.selection.threshold import Rules, split_below
-from accountant.selection.threshold_lines import Rectangles
+from dpproof.accountant.arithmetic.enclosure import Reals, down, up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.finite_base import MERGED, curve
+from dpproof.accountant.selection.threshold import Rules, split_below
+from dpproof.accountant.selection.threshold_lines import Rectangles
 
 # Above the rounding of a line's value, relative to its terms. Soundness depends on it.
 _ROUNDED = 1e-15

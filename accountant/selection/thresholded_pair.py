@@ -9,17 +9,17 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals, from_swapped
-from accountant.bound import Bound
-from accountant.engine import profile
-from accountant.engine.profile import infinite_mass
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
-from accountant.run_counts.law import LAW_ERROR, RunLaw
-from accountant.selection.threshold import ceiling, floor
-from accountant.selection.threshold_question import delta_at, epsilon_at
-from accountant.subsampling.tabulated import TabulatedPair
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals, from_swapped
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine import profile
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.selection.threshold import ceiling, floor
+from dpproof.accountant.selection.threshold_question import delta_at, epsilon_at
+from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _TINY = 1e-115  # Delta at which a table ends. Heuristic.
 # Largest loss, so that e^loss is representable as a float; beyond, the bound there is used.

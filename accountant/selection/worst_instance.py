@@ -13,11 +13,11 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.convex_profile import Positions
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes, spread
-from accountant.selection.worst_order import (
+from dpproof.accountant.arithmetic.convex_profile import Positions
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes, spread
+from dpproof.accountant.selection.worst_order import (
     POSITION_ERROR,
     columns_from_bottom,
     event_cells,

@@ -28,9 +28,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes
 
 _HEAVY = 0.5  # Largest mass of a cell, in units of the change. Heuristic.
 _NEGLIGIBLE = 1e-12  # Share of w(0) below which cells are not cut finer. Heuristic.

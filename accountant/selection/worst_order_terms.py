@@ -19,12 +19,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.arrays import distinct
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from accountant.selection.finite_base import Outcomes
-from accountant.selection.neyman_pearson import NeymanPearsonCurve
-from accountant.selection.worst_order import POSITION_ERROR
+from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.accountant.selection.worst_order import POSITION_ERROR
 
 # Above the relative error of sums of terms and of powers here. Soundness depends on it.
 _SUM_ERROR = 1e-10

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.engine.common_lattice import common_lattice
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.product import Product
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.engine.common_lattice import common_lattice
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.product import Product
 
 MOST = 1 << 10  # Corners above which evenly spaced grids are as good. Heuristic.
 # Shares of the last cell left at its points: a height next to one that is 0 for all that rounding

@@ -10,15 +10,15 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import invert
-from accountant.arithmetic.enclosure import Reals, log_down, log_up
-from accountant.bound import Bound
-from accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import EASIER, NotCertified
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.subsampling.tabulated import TabulatedPair
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST_LEVEL = 1e-100  # Least delta at which the profile is inverted. Smaller ones raise.
 _TINY = 1e-115  # A part's delta at which a table ends. Heuristic: what is beyond is added.

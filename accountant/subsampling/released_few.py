@@ -16,26 +16,26 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.convex_profile import ProfileHalf, above, below
-from accountant.arithmetic.crossing import invert
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
-from accountant.arithmetic.two_tables import (
+from dpproof.accountant.arithmetic.convex_profile import ProfileHalf, above, below
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
+from dpproof.accountant.arithmetic.two_tables import (
     Outcomes,
     PiecewiseLinear,
     product_profile,
     product_tangents,
 )
-from accountant.bound import Bound
-from accountant.engine.profile import infinite_mass, log_ends, max_loss
-from accountant.errors import EASIER, NotCertified
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.exact import ExactPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.pairs.symmetry import CommonSupport
-from accountant.subsampling.corners import cornered
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import infinite_mass, log_ends, max_loss
+from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.exact import ExactPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.pairs.symmetry import CommonSupport
+from dpproof.accountant.subsampling.corners import cornered
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 _MOST = 6  # Most releases. Heuristic.
 _MANY = 1 << 15  # Most losses of all pairs but one together. Heuristic.

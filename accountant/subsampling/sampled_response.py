@@ -10,11 +10,11 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Exponentials, Lattice
-from accountant.pairs.randomized_response import RandomizedResponsePair, as_decimal
-from accountant.pairs.symmetry import CommonSupport
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.pair import Exponentials, Lattice
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair, as_decimal
+from dpproof.accountant.pairs.symmetry import CommonSupport
 
 # Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:
 # P/Q may be as close to 1 as the least rate times the least epsilon, 1e-109, and 1 - rate to 0.

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import (
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.convex_profile import (
     Positions,
     ProfileHalf,
     above,
@@ -17,12 +17,12 @@ from accountant.arithmetic.convex_profile import (
     gaps,
     required_reach,
 )
-from accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
-from accountant.bound import Bound
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.listed import ListedPair
-from accountant.pairs.pair import Lattice, Pair, Smoothness
-from accountant.subsampling.corners import cornered
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.listed import ListedPair
+from dpproof.accountant.pairs.pair import Lattice, Pair, Smoothness
+from dpproof.accountant.subsampling.corners import cornered
 
 _FINE = 1 << 8  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
 _COARSEST = 2.0**-7  # Largest step of a grid, nats. Heuristic.

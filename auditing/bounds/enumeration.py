@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.bound import Bound
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from auditing.counts.claim import Claim, Tangent
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.auditing.counts.claim import Claim, Tangent
 
 # The outputs may be anything hashable.
 Law = Mapping[Any, Number]

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from auditing.counts.counts import EventCounts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.auditing.counts.counts import EventCounts
 
 LARGEST_EPSILON = 600.0
 _STEPS = 60

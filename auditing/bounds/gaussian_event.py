@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from accountant.arguments import Number
-from auditing.bounds.event_bound import significance_of
-from auditing.bounds.rectangle import Rectangle
-from auditing.counts.binomial import special
-from auditing.counts.counts import EventCounts
+from dpproof.accountant.arguments import Number
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.bounds.rectangle import Rectangle
+from dpproof.auditing.counts.binomial import special
+from dpproof.auditing.counts.counts import EventCounts
 
 _MARGIN = 1e-9
 

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import largest_refuted, significance_of
-from auditing.counts.binomial import logistic_up, tail_up
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of
+from dpproof.auditing.counts.binomial import logistic_up, tail_up
 
 
 @final

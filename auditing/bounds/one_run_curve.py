@@ -6,15 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import largest_refuted, significance_of
-from auditing.bounds.one_run import Guesses
-from auditing.counts.binomial import MARGIN
-from auditing.counts.claim import Claim
-from auditing.counts.claimed_curve import LeastWrong, gaussian, lines, supported
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of
+from dpproof.auditing.bounds.one_run import Guesses
+from dpproof.auditing.counts.binomial import MARGIN
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.claimed_curve import LeastWrong, gaussian, lines, supported
 
 _LEAST_LOG, _FINE = -100.0, 1e-3
 

@@ -8,13 +8,13 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import largest_refuted, significance_of
-from auditing.bounds.randomised_label import thinned
-from auditing.counts.binomial import Floats, logistic_up, special, tail_up
-from auditing.counts.counts import PrefixCounts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of
+from dpproof.auditing.bounds.randomised_label import thinned
+from dpproof.auditing.counts.binomial import Floats, logistic_up, special, tail_up
+from dpproof.auditing.counts.counts import PrefixCounts
 
 _SMALLEST_PREFIX = 8
 _FINE = 1e-6

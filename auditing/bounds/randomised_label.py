@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect_integers
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import EventBound, significance_of
-from auditing.counts.binomial import logistic_up, tail_up
-from auditing.counts.counts import EventCounts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect_integers
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import EventBound, significance_of
+from dpproof.auditing.counts.binomial import logistic_up, tail_up
+from dpproof.auditing.counts.counts import EventCounts
 
 
 @final

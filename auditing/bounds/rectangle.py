@@ -7,12 +7,18 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
-from auditing.counts.binomial import complement_up, exp_up, lower_limit, tail_up, upper_limit
-from auditing.counts.counts import EventCounts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
+from dpproof.auditing.counts.binomial import (
+    complement_up,
+    exp_up,
+    lower_limit,
+    tail_up,
+    upper_limit,
+)
+from dpproof.auditing.counts.counts import EventCounts
 
 
 @final

@@ -9,12 +9,12 @@ from typing import final
 
 import numpy as np
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import renyi_order
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import Floats, lower_limit, upper_limit
-from auditing.counts.counts import BinCounts
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import renyi_order
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import Floats, lower_limit, upper_limit
+from dpproof.auditing.counts.counts import BinCounts
 
 ORDERS = (1.01, 1.25, 1.5, 2, 3, 4, 8)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import renyi_order
-from auditing.bounds.event_bound import significance_of
-from auditing.bounds.rectangle import Rectangle
-from auditing.counts.counts import EventCounts
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import renyi_order
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.bounds.rectangle import Rectangle
+from dpproof.auditing.counts.counts import EventCounts
 
 _MARGIN = 1e-12
 _FAR = 600.0  # e^x is a float for x up to here

@@ -10,13 +10,13 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import complement_up, lower_limit, upper_limit
-from auditing.counts.claim import Claim
-from auditing.counts.counts import PrefixCounts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import complement_up, lower_limit, upper_limit
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.counts import PrefixCounts
 
 # A test's false-alarm rate and its miss rate.
 Rates = tuple[float, float]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import NotCertified, NotImplied, ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.in_words import in_words
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import floats_around
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.in_words import in_words
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import floats_around
 
 _DEFAULT_DELTA = Fraction(1, 10**6)
 # Where on the curve tangents are taken: fractions of its value at epsilon = 0.

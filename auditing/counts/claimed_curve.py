@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from auditing.counts.binomial import exp_up, special
-from auditing.counts.claim import Claim
+from dpproof.auditing.counts.binomial import exp_up, special
+from dpproof.auditing.counts.claim import Claim
 
 _LINES = 128
 _FAR = 1e-9

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
 
 
 @final

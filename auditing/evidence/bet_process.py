@@ -7,10 +7,10 @@ from typing import final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
-from auditing.counts.counts import EventCounts
-from auditing.evidence.e_process import SHARES, EProcess
-from auditing.evidence.event_bet import EventBet
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.counts.counts import EventCounts
+from dpproof.auditing.evidence.e_process import SHARES, EProcess
+from dpproof.auditing.evidence.event_bet import EventBet
 
 
 @final

@@ -9,12 +9,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import Floats
-from auditing.evidence.e_process import EProcess, gained, mixed_rows, tallies
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.evidence.e_process import EProcess, gained, mixed_rows, tallies
 
 
 @final

@@ -10,12 +10,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import Floats, logistic_up
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import Floats, logistic_up
 
 # How much of the excess of a predicted posterior over the claim's bias is bet, mixed equally.
 SHARES = (1.0, 0.6, 0.3, 0.1, 0.0)

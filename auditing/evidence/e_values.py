@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auditing.counts.claim import Claim, Tangent
-from auditing.counts.counts import EventCounts, PrefixCounts
-from auditing.evidence.e_process import EProcess
-from auditing.evidence.event_bet import EventBet, unbet
-from auditing.planning.plan import CurvePlan
-from auditing.trials.training import Training
-from auditing.witnesses.both_sides import BothSides
-from auditing.witnesses.witness import Question
+from dpproof.auditing.counts.claim import Claim, Tangent
+from dpproof.auditing.counts.counts import EventCounts, PrefixCounts
+from dpproof.auditing.evidence.e_process import EProcess
+from dpproof.auditing.evidence.event_bet import EventBet, unbet
+from dpproof.auditing.planning.plan import CurvePlan
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.both_sides import BothSides
+from dpproof.auditing.witnesses.witness import Question
 
 _GROWTH = 1.1
 _LARGEST = 600.0

@@ -8,15 +8,15 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import LARGEST_EPSILON
-from auditing.counts.binomial import Floats, exp_up
-from auditing.counts.counts import Design, EventCounts
-from auditing.evidence.e_process import SHARES, EProcess
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import LARGEST_EPSILON
+from dpproof.auditing.counts.binomial import Floats, exp_up
+from dpproof.auditing.counts.counts import Design, EventCounts
+from dpproof.auditing.evidence.e_process import SHARES, EProcess
 
 _MOST = 0.99
 _STEPS = 100

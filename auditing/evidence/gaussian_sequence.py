@@ -9,17 +9,17 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import floats_around
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.binomial import Floats, special
-from auditing.counts.counts import PrefixCounts
-from auditing.evidence.bet_process import BetProcess
-from auditing.evidence.confidence_sequence import refuted_from_below
-from auditing.evidence.e_process import EProcess
-from auditing.evidence.event_bet import EventBet
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.binomial import Floats, special
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.evidence.bet_process import BetProcess
+from dpproof.auditing.evidence.confidence_sequence import refuted_from_below
+from dpproof.auditing.evidence.e_process import EProcess
+from dpproof.auditing.evidence.event_bet import EventBet
 
 _MARGIN = 1e-12
 

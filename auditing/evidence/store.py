@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import final
 
-from accountant.errors import ParameterError
-from auditing.errors import StoreRefused
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.errors import StoreRefused
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from accountant.relation import Relation
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.compare import Largest
-from auditing.inspection.distance import Distance, distance, identical
-from auditing.inspection.facts import Fact, FactKind, Inspection, nearest
-from auditing.inspection.neighbours import Dataset, crowded, neighbours, permuted
-from auditing.trials.guarded_call import Attempt, told_apart
-from auditing.trials.pair import Pair
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.compare import Largest
+from dpproof.auditing.inspection.distance import Distance, distance, identical
+from dpproof.auditing.inspection.facts import Fact, FactKind, Inspection, nearest
+from dpproof.auditing.inspection.neighbours import Dataset, crowded, neighbours, permuted
+from dpproof.auditing.trials.guarded_call import Attempt, told_apart
+from dpproof.auditing.trials.pair import Pair
 
 
 def check_query(
@@ -54,7 +54,7 @@ def check_query(
         ordered: whether the order of the records is part of the data, so that it may matter.
     Example:
         >>> import numpy as np
-        >>> from accountant import L1, AddRemove
+        >>> from dpproof.accountant import L1, AddRemove
         >>> data = np.array([2.0**24, 1.0, 1.0], dtype=np.float32)
         >>> def total(records):
         ...     return sum(np.clip(records, 0, 2**24), np.float32(0))

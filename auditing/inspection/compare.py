@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.distance import Distance, distance, identical
-from auditing.inspection.facts import Fact, FactKind, Movement, nearest
-from auditing.inspection.tape import Call, Tape
-from auditing.trials.guarded_call import Attempt, told_apart
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.distance import Distance, distance, identical
+from dpproof.auditing.inspection.facts import Fact, FactKind, Movement, nearest
+from dpproof.auditing.inspection.tape import Call, Tape
+from dpproof.auditing.trials.guarded_call import Attempt, told_apart
 
 
 @final

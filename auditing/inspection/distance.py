@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.sensitivity import L1, L2, LInf, Sensitivity
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
 
 
 @final

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.tape import Call, Protected, Tape, snapshot
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.tape import Call, Protected, Tape, snapshot
 
 
 @final

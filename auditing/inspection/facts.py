@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, final
 
-from accountant.sensitivity import Sensitivity
-from auditing.errors import ClaimRefuted
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.errors import ClaimRefuted
 
 
 @final

@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.primitive import Primitive
-from auditing.inspection.tape import Call, Tape
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.primitive import Primitive
+from dpproof.auditing.inspection.tape import Call, Tape
 
 # Methods whose parameter of this name is a value that noise is added to.
 _VALUES = {

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from auditing.trials.pair import Pair
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.auditing.trials.pair import Pair
 
 Records = list[Any]
 Dataset: TypeAlias = Sequence[Any] | NDArray[Any]

@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.drawn import Drawn, Source
-from auditing.inspection.tape import Call, Protected, Tape, snapshot
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.drawn import Drawn, Source
+from dpproof.auditing.inspection.tape import Call, Protected, Tape, snapshot
 
 
 @final

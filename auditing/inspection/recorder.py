@@ -10,17 +10,17 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.sensitivity import Sensitivity
-from auditing.inspection.compare import Largest, Run, differences
-from auditing.inspection.facts import Fact, Inspection
-from auditing.inspection.generator import Listening, RecordingGenerator
-from auditing.inspection.primitive import Primitive
-from auditing.inspection.tape import Tape, snapshot
-from auditing.trials.guarded_call import Attempt
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.compare import Largest, Run, differences
+from dpproof.auditing.inspection.facts import Fact, Inspection
+from dpproof.auditing.inspection.generator import Listening, RecordingGenerator
+from dpproof.auditing.inspection.primitive import Primitive
+from dpproof.auditing.inspection.tape import Tape, snapshot
+from dpproof.auditing.trials.guarded_call import Attempt
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler
 
 
 @final
@@ -50,7 +50,7 @@ class Recorder:
             that is answered cell by cell), not of each.
         ignore: methods of the generator that are not recorded.
     Example:
-        >>> from accountant import L1
+        >>> from dpproof.accountant import L1
         >>> def mean(records, size, rng):
         ...     return np.mean(records) + rng.laplace(scale=1 / len(records), size=size)
         >>> seen = Recorder(sensitivity=L1(1)).inspect(mean, [([0.0, 1.0], [0.0])], seed=1)

@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.sensitivity import Sensitivity
+from dpproof.accountant.sensitivity import Sensitivity
 
 
 @final

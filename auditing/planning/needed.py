@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from accountant.arguments import Number
-from auditing.bounds.event_bound import significance_of
-from auditing.counts.claim import Claim
+from dpproof.accountant.arguments import Number
+from dpproof.auditing.bounds.event_bound import significance_of
+from dpproof.auditing.counts.claim import Claim
 
 
 def samples_needed(claim: object, *, significance: Number = 0.05) -> float:

@@ -11,17 +11,17 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from auditing.bounds.event_bound import EventBound
-from auditing.bounds.prefix_band import PrefixBand
-from auditing.bounds.randomised_label import RandomisedLabel
-from auditing.bounds.two_sample import TwoSample
-from auditing.counts.binomial import Floats, lower_limit, upper_limit
-from auditing.counts.claim import Claim, Tangent
-from auditing.counts.counts import Design, EventCounts, PrefixCounts
-from auditing.trials.training import Training
-from auditing.witnesses.both_sides import BothSides, both_sides
-from auditing.witnesses.witness import Question, Witness
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.bounds.event_bound import EventBound
+from dpproof.auditing.bounds.prefix_band import PrefixBand
+from dpproof.auditing.bounds.randomised_label import RandomisedLabel
+from dpproof.auditing.bounds.two_sample import TwoSample
+from dpproof.auditing.counts.binomial import Floats, lower_limit, upper_limit
+from dpproof.auditing.counts.claim import Claim, Tangent
+from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
+from dpproof.auditing.witnesses.witness import Question, Witness
 
 # Standard errors of the training estimate taken off, and of the coming test at about 5 %.
 _CAUTION = 1.5

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect
-from auditing.bounds.randomised_label import thinned
-from auditing.bounds.two_sample import TwoSample
-from auditing.counts.binomial import (
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.auditing.bounds.randomised_label import thinned
+from dpproof.auditing.bounds.two_sample import TwoSample
+from dpproof.auditing.counts.binomial import (
     logistic_up,
     lower_limit,
     quantile,
@@ -20,9 +20,9 @@ from auditing.counts.binomial import (
     tail_up,
     upper_limit,
 )
-from auditing.counts.claim import Claim, Tangent
-from auditing.counts.counts import Design, EventCounts, PrefixCounts
-from auditing.planning.plan import EpsilonPlan, Method
+from dpproof.auditing.counts.claim import Claim, Tangent
+from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
+from dpproof.auditing.planning.plan import EpsilonPlan, Method
 
 _SURE = 0.975
 _STEPS = 30

@@ -10,10 +10,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.counts.binomial import Floats, lower_limit, tail_up
-from auditing.counts.claim import Claim
-from auditing.counts.counts import Design, PrefixCounts
-from auditing.planning.plan import (
+from dpproof.auditing.counts.binomial import Floats, lower_limit, tail_up
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.counts import Design, PrefixCounts
+from dpproof.auditing.planning.plan import (
     FEW,
     HANDICAP,
     CurvePlan,
@@ -22,10 +22,10 @@ from auditing.planning.plan import (
     clearest_tangent,
     clearness,
 )
-from auditing.trials.training import Training
-from auditing.witnesses.both_sides import BothSides, both_sides
-from auditing.witnesses.smoothed_odds import SmoothOdds
-from auditing.witnesses.witness import Question
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
+from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
+from dpproof.auditing.witnesses.witness import Question
 
 # Part of the significance of the sharp event; the rest is for what smooth odds do not see.
 _SHARE = 0.75

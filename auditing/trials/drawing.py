@@ -13,12 +13,12 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from auditing.trials.encoding import FeatureMap, Features, encode
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
-from auditing.trials.trial_store import Chunk, TrialStore
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler
+from dpproof.auditing.trials.trial_store import Chunk, TrialStore
 
 
 class OutOfTime(Exception):

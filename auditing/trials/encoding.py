@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import DataError, withholding
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError, withholding
 
 Features = NDArray[np.float64]
 Outputs = Sequence[object] | NDArray[Any]

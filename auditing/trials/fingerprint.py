@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
-from auditing.errors import Unidentified
-from auditing.trials.source_digest import digest_of_sources
+from dpproof.auditing.errors import Unidentified
+from dpproof.auditing.trials.source_digest import digest_of_sources
 
 _EXACT = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 

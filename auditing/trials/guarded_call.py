@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.form import Form, origin
+from dpproof.accountant.form import Form, origin
 
 
 @final

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from auditing.trials.encoding import hashed, stable_text
+from dpproof.accountant import arguments
+from dpproof.auditing.trials.encoding import hashed, stable_text
 
 _HUGE = 1e300  # beyond it, and nan, a number is a word
 

@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from auditing.errors import Unidentified
-from auditing.trials.fingerprint import identity
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.auditing.errors import Unidentified
+from dpproof.auditing.trials.fingerprint import identity
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 

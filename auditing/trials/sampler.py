@@ -9,7 +9,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 
 
 class Sampler(Protocol):

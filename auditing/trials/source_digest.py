@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from site import getsitepackages, getusersitepackages
 
-from auditing.errors import Unidentified
+from dpproof.auditing.errors import Unidentified
 
 
 @functools.lru_cache(maxsize=64)  # what runs is what was imported, not what is edited since

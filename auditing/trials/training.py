@@ -7,8 +7,8 @@ from typing import final
 
 import numpy as np
 
-from auditing.trials.encoding import Features
-from auditing.trials.trial_store import Labels
+from dpproof.auditing.trials.encoding import Features
+from dpproof.auditing.trials.trial_store import Labels
 
 
 @final

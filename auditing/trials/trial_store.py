@@ -13,8 +13,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.errors import StoreRefused
-from auditing.trials.encoding import Features
+from dpproof.auditing.errors import StoreRefused
+from dpproof.auditing.trials.encoding import Features
 
 Labels = NDArray[np.bool_]
 Chunk = tuple[Features, Labels]

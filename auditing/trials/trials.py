@@ -9,15 +9,15 @@ from typing import Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from auditing.counts.binomial import Floats
-from auditing.counts.counts import PrefixCounts
-from auditing.errors import SamplesUsed
-from auditing.trials.drawing import Drawing, Task, widened
-from auditing.trials.encoding import FeatureMap
-from auditing.trials.pair import Pair
-from auditing.trials.sampler import Sampler
-from auditing.trials.training import Training
+from dpproof.accountant import arguments
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.errors import SamplesUsed
+from dpproof.auditing.trials.drawing import Drawing, Task, widened
+from dpproof.auditing.trials.encoding import FeatureMap
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Sampler
+from dpproof.auditing.trials.training import Training
 
 _NUMBERS = 1 << 15  # in one chunk
 _FIRST = 64

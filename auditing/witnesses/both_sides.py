@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.counts.binomial import Floats
-from auditing.counts.counts import Design, PrefixCounts
-from auditing.witnesses.witness import Question, Score
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.counts.counts import Design, PrefixCounts
+from dpproof.auditing.witnesses.witness import Question, Score
 
 
 @final

@@ -8,9 +8,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
-from auditing.trials.training import Training
-from auditing.witnesses.witness import Score, Witness
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.witness import Score, Witness
 
 MOST_COORDINATES = 16
 

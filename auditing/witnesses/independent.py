@@ -8,11 +8,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
-from auditing.trials.training import Training
-from auditing.witnesses.coordinates import MOST_COORDINATES, column
-from auditing.witnesses.smoothed_odds import SmoothOdds
-from auditing.witnesses.witness import Score, Witness
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.coordinates import MOST_COORDINATES, column
+from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
+from dpproof.auditing.witnesses.witness import Score, Witness
 
 
 @final

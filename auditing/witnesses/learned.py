@@ -11,11 +11,11 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
-from auditing.errors import MissingDependency
-from auditing.trials.training import Training
-from auditing.witnesses.standard import Standard
-from auditing.witnesses.witness import Score, Witness
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.standard import Standard
+from dpproof.auditing.witnesses.witness import Score, Witness
 
 _MOST_COORDINATES = 1024
 _MOST_PRODUCTS = 32

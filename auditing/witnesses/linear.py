@@ -8,10 +8,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
-from auditing.trials.training import Training
-from auditing.witnesses.standard import Standard
-from auditing.witnesses.witness import Score, Witness
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.standard import Standard
+from dpproof.auditing.witnesses.witness import Score, Witness
 
 _MOST_COORDINATES = 512
 _MOST_DEVIATIONS = 1e6

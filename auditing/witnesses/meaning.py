@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from auditing.witnesses.coordinates import Coordinate, FarFrom, Largest, Smallest
-from auditing.witnesses.float_grid import LowestBit
-from auditing.witnesses.histogram import AtomOdds, BinOdds
-from auditing.witnesses.independent import SumOfOdds
-from auditing.witnesses.linear import LinearScore
-from auditing.witnesses.witness import Score
+from dpproof.auditing.witnesses.coordinates import Coordinate, FarFrom, Largest, Smallest
+from dpproof.auditing.witnesses.float_grid import LowestBit
+from dpproof.auditing.witnesses.histogram import AtomOdds, BinOdds
+from dpproof.auditing.witnesses.independent import SumOfOdds
+from dpproof.auditing.witnesses.linear import LinearScore
+from dpproof.auditing.witnesses.witness import Score
 
 
 def meaning(score: Score) -> str:

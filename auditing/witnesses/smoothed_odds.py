@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing.counts.binomial import Floats
+from dpproof.auditing.counts.binomial import Floats
 
 _CELLS = 256
 # Where a line may begin to rise, and, mirrored, where it may end: shares of the training scores.

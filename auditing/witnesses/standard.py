@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from auditing.counts.binomial import Floats
+from dpproof.auditing.counts.binomial import Floats
 
 
 @final

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from auditing.counts.binomial import Floats
-from auditing.counts.counts import PrefixCounts
-from auditing.trials.training import Training
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.counts.binomial import Floats
+from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.trials.training import Training
 
 _RATIO = 1.2
 _MOST_VALUES = 64

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from accountant.bound import Bound
+from dpproof.accountant.bound import Bound
 from dpproof.commands.budget import Budget
 
 if TYPE_CHECKING:  # a budget does not wait for the search

@@ -14,10 +14,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, final
 
-import auditing
-from accountant import arguments
-from accountant.guarantees.approx_dp import ApproxDP
-from auditing.audit import INTERRUPTED
+from dpproof import auditing
+from dpproof.accountant import arguments
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
 from dpproof.errors import placed
 from dpproof.files import shown_path

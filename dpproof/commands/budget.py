@@ -11,19 +11,19 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, final
 
-from accountant.arithmetic.enclosure import float_down
-from accountant.bound import Bound
-from accountant.errors import NotCertified, NotImplied, PrivacyError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.profile_places import profile_places
-from accountant.relation import Relation
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
-from accountant.theorems.selection.select import select
+from dpproof.accountant.arithmetic.enclosure import float_down
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.profile_places import profile_places
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.theorems.selection.select import select
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.time_limit import ended_in_time

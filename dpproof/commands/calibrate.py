@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant.bound import Bound
-from accountant.calibration.calibrate import calibrate
-from accountant.errors import CalibrationError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import Relation
-from accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.calibration.calibrate import calibrate
+from dpproof.accountant.errors import CalibrationError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.commands.budget import Step, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free

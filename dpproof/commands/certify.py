@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from accountant.errors import NotCertified
+from dpproof.accountant.errors import NotCertified
 from dpproof.commands.budget import total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.pipeline import Pipeline
-from proofs import Certificate, Rejected, Verified, VerifiedUnder, check
-from proofs.limits import MAX_LABEL
+from dpproof.proofs import Certificate, Rejected, Verified, VerifiedUnder, check
+from dpproof.proofs.limits import MAX_LABEL
 
 
 def write(

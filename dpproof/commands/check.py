@@ -12,9 +12,9 @@ from dpproof.commands.sentences import differences
 from dpproof.errors import InputError
 from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
-from proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
-from proofs.__main__ import REJECTED, VERIFIED, lines, main
-from proofs.certificate import Json
+from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
+from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
+from dpproof.proofs.certificate import Json
 
 
 def answer(

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from accountant import Guarantee
-from accountant.guarantees.in_words import in_words
-from accountant.relation import RELATIONS, Relation
+from dpproof.accountant import Guarantee
+from dpproof.accountant.guarantees.in_words import in_words
+from dpproof.accountant.relation import RELATIONS, Relation
 from dpproof.commands.answers import bound
 from dpproof.errors import InputError, placed
 from dpproof.files import STANDARD_INPUT, content, shown_path

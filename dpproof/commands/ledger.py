@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from accountant.relation import RELATIONS, Relation
+from dpproof.accountant.relation import RELATIONS, Relation
 from dpproof.commands.large_delta import warn
 from dpproof.errors import InputError
 from dpproof.rounding import above, below
 from dpproof.streams import say_json
 
 if TYPE_CHECKING:
-    from accountant import Guarantee
+    from dpproof.accountant import Guarantee
     from dpproof.ledger.ledger import Ledger
     from dpproof.ledger.spend import Spend
 
@@ -114,7 +114,7 @@ def init(
 @where
 def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
     """Take the cost of PIPELINE out of the budget, before it runs; then commit or release."""
-    from accountant.guarantees.in_words import in_words  # noqa: PLC0415  # as in init
+    from dpproof.accountant.guarantees.in_words import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, given)
@@ -306,7 +306,7 @@ def _written(text: str, output: str | None) -> int:
 
 
 def _budget(relation: str, given: dict[str, Fraction]) -> Guarantee[Relation]:
-    from accountant import GDP, RDP, ZCDP, ApproxDP, PureDP  # noqa: PLC0415  # as in init
+    from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, PureDP  # noqa: PLC0415  # as in init
     from dpproof.ledger.budget import relation_named  # noqa: PLC0415  # as in init
 
     about = relation_named(relation)

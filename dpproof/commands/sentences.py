@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import Final, final
 
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 
 _NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\bM[1-9][0-9]*\b')  # or words of an author, kept
 _LONG: Final = re.compile(r"\[[0-9]+ characters, sha256 ([0-9a-f]{64})\]")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accountant import public_names
+from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
     from dpproof.interop.diffprivlib import from_diffprivlib as from_diffprivlib

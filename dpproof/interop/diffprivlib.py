@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from accountant import ApproxDP, Guarantee, PureDP, compose
-from accountant.errors import ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import ApproxDP, Guarantee, PureDP, compose
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError
 
 
@@ -23,7 +23,7 @@ def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guara
         ParameterError: no relation, or numbers outside their domain.
         InputError: it has no list of spent budgets.
     Example:
-        >>> from accountant import AddRemove
+        >>> from dpproof.accountant import AddRemove
         >>> total = from_diffprivlib([(1.0, 0.0), (0.5, 1e-6)], AddRemove())
         >>> total.epsilon(delta=2e-6).upper <= 1.5
         True

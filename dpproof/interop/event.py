@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -31,15 +31,17 @@ from accountant import (
     select,
     self_compose,
 )
-from accountant.arithmetic.enclosure import log_exact
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.rdp import DEFAULT_ORDERS
-from accountant.relation import AddRemove, Relation
-from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof.accountant.arithmetic.enclosure import log_exact
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
+from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
 from dpproof.interop.event import Event, read
-from mechanisms import (
+from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
@@ -67,7 +69,7 @@ def from_dp_event(event: object, relation: Relation | None = None) -> Result:
         InputError: it is no event that is known.
         NotImplied: no theorem here covers the event under the relation.
     Example:
-        >>> from accountant import AddRemove
+        >>> from dpproof.accountant import AddRemove
         >>> event = {"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}
         >>> round(from_dp_event(event, relation=AddRemove()).gdp().upper, 6)
         0.5

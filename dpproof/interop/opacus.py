@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from accountant import L2, AddRemove, Guarantee, Poisson, compose
-from accountant.errors import NotImplied, ParameterError
+from dpproof.accountant import L2, AddRemove, Guarantee, Poisson, compose
+from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.errors import InputError
-from mechanisms import Gaussian
+from dpproof.mechanisms import Gaussian
 
 
 def from_opacus_history(

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert, group
-from accountant.arguments import Number, probability
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.preconditions import require_single
-from accountant.relation import AddRemove, Relation, ReplaceOne
+from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert, group
+from dpproof.accountant.arguments import Number, probability
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.preconditions import require_single
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
 from dpproof.errors import InputError
 
 NEIGHBOURS: Final = {

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from accountant import Bound, Guarantee
-from accountant.errors import PrivacyError
-from accountant.relation import AddRemove, Relation
+from dpproof.accountant import Bound, Guarantee
+from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from dpproof.interop.from_event import from_dp_event

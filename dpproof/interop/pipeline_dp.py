@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from accountant import L1, L2, ApproxDP, Guarantee, PureDP, compose, self_compose
-from accountant.errors import NotImplied, ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import L1, L2, ApproxDP, Guarantee, PureDP, compose, self_compose
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError
-from mechanisms import Gaussian, Laplace
+from dpproof.mechanisms import Gaussian, Laplace
 
 _ROOT_OF_TWO_UP = Fraction(14142135623730951, 10**16)
 
@@ -32,7 +32,7 @@ def from_pipeline_dp(accountant: Any, relation: Relation | None = None) -> Guara
         NotImplied: a specification without noise and without epsilon.
         InputError: there are no specifications.
     Example:
-        >>> from accountant import AddRemove
+        >>> from dpproof.accountant import AddRemove
         >>> specs = [{"mechanism_type": "GAUSSIAN", "noise_standard_deviation": 2.0, "count": 4}]
         >>> round(from_pipeline_dp(specs, AddRemove()).gdp().upper, 6)
         1.0

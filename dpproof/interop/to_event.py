@@ -9,7 +9,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Final
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     RDP,
     ZCDP,
@@ -22,21 +22,21 @@ from accountant import (
     ReplaceOne,
     TruncatedNegativeBinomial,
 )
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.errors import NotImplied
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.preconditions import require_single
-from accountant.guarantees.rounding import exp_up, sqrt_up
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.run_counts.law import LAW_ERROR
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.preconditions import require_single
+from dpproof.accountant.guarantees.rounding import exp_up, sqrt_up
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
-from mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
+from dpproof.mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
 
 
 def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
@@ -51,7 +51,7 @@ def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a libra
         NotImplied: no event stands for it.
         InputError: dp-accounting is not installed, or its version has no such event.
     Example:
-        >>> from accountant import GDP
+        >>> from dpproof.accountant import GDP
         >>> to_dp_event(GDP(mu=0.5))
         GaussianDpEvent(noise_multiplier=2.0)
     """

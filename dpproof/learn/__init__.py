@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accountant import public_names
+from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
     from dpproof.learn.certified_radius import certify_radius as certify_radius

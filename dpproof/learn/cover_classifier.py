@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from accountant import ReplaceOne
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import ReplaceOne
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.learn.mapped_classifier import MappedClassifier
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
-from mechanisms.learning.covers.cover import Cover
-from mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
+from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 
 
 @final
@@ -48,7 +48,7 @@ class CoverClassifier(MappedClassifier):
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
-        >>> from mechanisms import RandomDirections
+        >>> from dpproof.mechanisms import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover)
         >>> model.guarantee()

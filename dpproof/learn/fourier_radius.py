@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpproof.learn.matrix_norm import lengths, norm_bound, slack
 from dpproof.learn.scores import LinearScores
-from mechanisms import FourierFeatures
+from dpproof.mechanisms import FourierFeatures
 
 Vectors = NDArray[np.float64]
 

@@ -10,14 +10,14 @@ from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
-from accountant import AddRemove, Guarantee, arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_rows
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import Mechanism, NoisyLloyd
+from dpproof.mechanisms import Mechanism, NoisyLloyd
 
 # Candidates a cluster among which the first centres are chosen far from each other.
 _CANDIDATES: Final = 50

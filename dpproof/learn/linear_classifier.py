@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_labels, read_rows, scored
-from mechanisms import Records
+from dpproof.mechanisms import Records
 
 
 class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped

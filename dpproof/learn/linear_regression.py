@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from accountant import AddRemove, Guarantee, arguments as check
-from accountant.arguments import Number
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import Relation
+from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import Relation
 from dpproof.learn.clipping import clipped_to_norm
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_rows, read_targets, scored
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import SecondMoments
+from dpproof.mechanisms import SecondMoments
 
 # The squared lengths, in units of norm^2, that the constant feature and the target get in a row.
 # Sums of products with the target are as noisy as those of features at 1/2; both choices change

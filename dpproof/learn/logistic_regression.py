@@ -9,13 +9,13 @@ from typing import Any, Final, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, arguments as check
-from accountant.arguments import Number
-from accountant.relation import Relation
+from dpproof.accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import LogisticObjective, Mechanism, OneVsRest
-from mechanisms.learning.logistic_objective import free_regulariser
+from dpproof.mechanisms import LogisticObjective, Mechanism, OneVsRest
+from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
 _FLOOR: Final = Fraction(63, 64)

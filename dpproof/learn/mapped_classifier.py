@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import Guarantee, arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import Guarantee, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
-from mechanisms import FeatureMap
+from dpproof.mechanisms import FeatureMap
 
 
 class MappedClassifier(LinearClassifier, ABC):

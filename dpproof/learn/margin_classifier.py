@@ -9,18 +9,18 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import ReplaceOne, arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import Relation
-from accountant.sensitivity import L2Contribution
+from dpproof.accountant import ReplaceOne, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.learn.mapped_classifier import MappedClassifier
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
-from mechanisms.learning.grid import RECORD_BITS, unit_rows
-from mechanisms.learning.maps.feature_map import LinearMap
-from mechanisms.learning.margin_descent import public_size
+from dpproof.mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
+from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.margin_descent import public_size
 
 _SOLVERS: Final = ("descent", "phased")
 

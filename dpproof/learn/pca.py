@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from accountant import AddRemove, Guarantee, arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import Relation
+from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import Relation
 from dpproof.learn.clipping import clipped_to_norm
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import matrix, read_rows
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import SecondMoments
+from dpproof.mechanisms import SecondMoments
 
 # The squared length, in units of norm^2, of the constant feature by which the mean is known; a
 # longer one would make the mean more exact and the second moments less.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from accountant import AddRemove, WithoutReplacement
-from accountant.arguments import Number
-from accountant.relation import Relation
+from dpproof.accountant import AddRemove, WithoutReplacement
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.relation import Relation
 from dpproof.learn.mapped_classifier import MappedClassifier
 from dpproof.learn.spending import LedgerPlace
-from mechanisms import (
+from dpproof.mechanisms import (
     BatchPerceptron,
     Featured,
     FeatureMap,
@@ -18,7 +18,7 @@ from mechanisms import (
     Mechanism,
     Stop,
 )
-from mechanisms.learning.perceptron import MarginNorm
+from dpproof.mechanisms.learning.perceptron import MarginNorm
 
 
 @final

@@ -10,16 +10,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from accountant import Guarantee, calibrate
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import Relation
+from dpproof.accountant import Guarantee, calibrate
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import LedgerPlace, paid
 from dpproof.learn.warnings import PredictableNoise, SecondRelease
 from dpproof.ledger.places import hidden
-from mechanisms import Mechanism
-from proofs.certificate import Certificate
+from dpproof.mechanisms import Mechanism
+from dpproof.proofs.certificate import Certificate
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped library

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpproof.learn.matrix_norm import lengths, norm_bound, slack
 from dpproof.learn.scores import LinearScores, Projection
-from mechanisms import SignProjection
-from mechanisms.learning.grid import displacement
+from dpproof.mechanisms import SignProjection
+from dpproof.mechanisms.learning.grid import displacement
 
 Vectors = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from accountant.form import DataError, withholding
+from dpproof.accountant.form import DataError, withholding
 
 _REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
 

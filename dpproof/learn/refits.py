@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Final, final
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 
 # Parts of scikit-learn that fit clones of an estimator, on the same records or on parts of them.
 _REFITTING: Final = frozenset(

@@ -7,13 +7,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import Bound, arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
+from dpproof.accountant import Bound, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn.certified_radius import NORMS, certify_radius
 from dpproof.learn.matrix_norm import slack
 from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
-from mechanisms import FourierFeatures
+from dpproof.mechanisms import FourierFeatures
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
 _CROSSINGS: Final = 2.5

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
 from dpproof.learn.reading import matrix
-from mechanisms import (
+from dpproof.mechanisms import (
     FeatureMap,
     FourierFeatures,
     GaussianProjection,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from accountant import Guarantee
-from accountant.errors import ParameterError
+from dpproof.accountant import Guarantee
+from dpproof.accountant.errors import ParameterError
 from dpproof.ledger.ledger import Ledger
 
 LedgerPlace: TypeAlias = Ledger | str

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     Guarantee,
     SelectionOption,
@@ -23,18 +23,25 @@ from accountant import (
     arguments as check,
     plan_selection,
 )
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import Relation
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import Relation
 from dpproof.learn.margin_classifier import MarginClassifier
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
 from dpproof.learn.reading import scored
 from dpproof.learn.refits import refuse_search
 from dpproof.learn.spending import paid
 from dpproof.learn.warnings import SecondRelease
-from mechanisms import Chained, Mechanism, NoisyCount, NoisyMistakes, Selected, UniformChoice
-from proofs.certificate import Certificate
+from dpproof.mechanisms import (
+    Chained,
+    Mechanism,
+    NoisyCount,
+    NoisyMistakes,
+    Selected,
+    UniformChoice,
+)
+from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier
 
@@ -299,7 +306,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             NotFittedError: there is no count yet.
         Example:
             >>> from sklearn.datasets import load_iris
-            >>> from accountant import ReplaceOne
+            >>> from dpproof.accountant import ReplaceOne
             >>> given = {"epsilon": 8, "delta": 1e-5, "classes": range(3), "steps": 5}
             >>> tuned = tune(
             ...     PerceptronClassifier(relation=ReplaceOne(), **given), {"margin": [0.1, 1.0]}

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
-from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilter, PureDP
-from accountant.adaptive import several_filters as filters
-from accountant.errors import ParameterError
-from accountant.relation import RELATIONS, Relation
-from proofs.certificate import read_rational, show_rational
+from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilter, PureDP
+from dpproof.accountant.adaptive import several_filters as filters
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import RELATIONS, Relation
+from dpproof.proofs.certificate import read_rational, show_rational
 
 Costs: TypeAlias = tuple[Fraction, ...]
 State: TypeAlias = dict[str, Any]

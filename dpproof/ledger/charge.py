@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, cast, final, overload
 
-from accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
-from accountant.adaptive.divergence_cost import divergence_cost
-from accountant.errors import NotCertified, NotImplied, PrivacyError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
+from dpproof.accountant.adaptive.divergence_cost import divergence_cost
+from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 from dpproof.ledger import budget
 from dpproof.ledger.budget import BITS, Costs, State, rounded_up
-from proofs.certificate import read_rational, show_rational
-from proofs.errors import CertificateError
+from dpproof.proofs.certificate import read_rational, show_rational
+from dpproof.proofs.errors import CertificateError
 
 _LARGE: Final = 1024  # an order at which the divergence over the order is near rho
 

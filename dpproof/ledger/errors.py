@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 
 
 class LedgerError(PrivacyError):

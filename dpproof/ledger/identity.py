@@ -6,13 +6,13 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from accountant import Guarantee
-from accountant.certificates.format import serialize
-from accountant.errors import NotCertified
-from accountant.guarantees.derivation import Derivation
+from dpproof.accountant import Guarantee
+from dpproof.accountant.certificates.format import serialize
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.ledger.chain import canonical
 from dpproof.ledger.errors import LedgerError
-from proofs.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 
 VERSION = 2  # 1 was made of texts for people, which are free to change
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, final
 
-from accountant import Guarantee
-from accountant.arguments import Number
-from accountant.errors import BudgetExceeded
-from accountant.relation import Relation
+from dpproof.accountant import Guarantee
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import BudgetExceeded
+from dpproof.accountant.relation import Relation
 from dpproof.ledger import chain, opening, taking
 from dpproof.ledger.budget import State, closed, returned
 from dpproof.ledger.connect import connect
@@ -64,7 +64,7 @@ class Ledger:
 
     Example:
         >>> import tempfile, pathlib
-        >>> from accountant import ZCDP
+        >>> from dpproof.accountant import ZCDP
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "study.ledger"
         >>> ledger = Ledger.create(file, budget=ZCDP(rho=1))
         >>> with ledger.reserve(ZCDP(rho=0.25), key="counts 2026", label="counts") as spend:

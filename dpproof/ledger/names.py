@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 from dpproof.ledger.chain import canonical
 from dpproof.ledger.errors import LedgerError
 

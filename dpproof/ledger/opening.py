@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from accountant import Guarantee, PrivacyFilter
-from accountant.errors import ParameterError, RelationMismatch
-from accountant.relation import AddRemove, Relation, require_relation
+from dpproof.accountant import Guarantee, PrivacyFilter
+from dpproof.accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, Relation, require_relation
 from dpproof.ledger import chain, names, taking
 from dpproof.ledger.budget import opened
 from dpproof.ledger.database import LOCK, SCHEMA, Execute

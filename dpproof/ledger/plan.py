@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import Guarantee
+from dpproof.accountant import Guarantee
 from dpproof.ledger import budget
 from dpproof.ledger.budget import ALONE, Costs, State
 from dpproof.ledger.charge import Charge, charge

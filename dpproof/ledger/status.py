@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
-from accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.relation import Relation
+from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
 from dpproof.ledger.database import Execute

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant import Guarantee, arguments
-from accountant.arguments import Number
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.errors import RelationMismatch
-from accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.accountant import Guarantee, arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.errors import RelationMismatch
+from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest

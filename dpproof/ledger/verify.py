@@ -13,9 +13,9 @@ from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import proved_costs
 from dpproof.ledger.database import Execute, Rows
 from dpproof.ledger.errors import LedgerDamaged
-from proofs import Rejected, check_text
-from proofs.certificate import Certificate
-from proofs.errors import CertificateError
+from dpproof.proofs import Rejected, check_text
+from dpproof.proofs.certificate import Certificate
+from dpproof.proofs.errors import CertificateError
 
 
 @final

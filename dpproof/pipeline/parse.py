@@ -11,11 +11,11 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Final
 
-from accountant.relation import RELATIONS, Relation, ReplaceLabel
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sampling.without_replacement import WithoutReplacement
 from dpproof import files
+from dpproof.accountant.relation import RELATIONS, Relation, ReplaceLabel
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
 from dpproof.pipeline.parameters import PARAMETERS, ROWS

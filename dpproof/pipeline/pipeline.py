@@ -7,19 +7,22 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import final
 
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import Relation
-from accountant.run_counts.law import RunLaw
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.theorems.composition.compose import compose as compose_guarantees, self_compose
-from accountant.theorems.group.group import group
-from accountant.theorems.selection.select import select
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.theorems.composition.compose import (
+    compose as compose_guarantees,
+    self_compose,
+)
+from dpproof.accountant.theorems.group.group import group
+from dpproof.accountant.theorems.selection.select import select
+from dpproof.mechanisms import compose
+from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
-from mechanisms import compose
-from mechanisms.mechanism import Mechanism
-from proofs.limits import MAX_LABEL
+from dpproof.proofs.limits import MAX_LABEL
 
 
 @final

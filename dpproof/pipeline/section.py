@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import arguments
-from accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 LONGEST_SHOWN = 40

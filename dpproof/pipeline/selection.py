@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.errors import placed
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, Rule, Section
 

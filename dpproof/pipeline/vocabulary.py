@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import final
 
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import Relation
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import Relation
+from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.stated import Stated
-from mechanisms.mechanism import Mechanism
 
 
 def _stated(given: ReleaseParameters) -> Mechanism[Relation]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import zip_longest
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 from dpproof.commands.budget import total
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.reports import words

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from accountant.errors import PrivacyError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import Relation
+from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import Relation
 from dpproof.commands.budget import Budget, StageCost, spend, total
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from proofs import Rejected, check
+from dpproof.proofs import Rejected, check
 
 DELTAS: Final = tuple(10.0**-k for k in range(2, 13))
 SMALL: Final = 6  # epsilons below that of the largest delta, for the middle of the trade-off

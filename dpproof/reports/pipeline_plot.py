@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from accountant.errors import PrivacyError
+from dpproof.accountant.errors import PrivacyError
 from dpproof.commands.budget import total
 from dpproof.errors import InputError
 from dpproof.pipeline.pipeline import Pipeline, Stage

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing import Outcome, Report, TradeOffRegion
-from auditing.counts.claim import Claim
-from auditing.counts.claimed_curve import supported
-from auditing.counts.counts import Design
-from auditing.errors import MissingDependency
-from auditing.report import Overview
+from dpproof.auditing import Outcome, Report, TradeOffRegion
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts.claimed_curve import supported
+from dpproof.auditing.counts.counts import Design
+from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.report import Overview
 from dpproof.errors import InputError
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dpproof.mechanisms import published_cover
 from experiments.claims.claim import BASSILY, Claim, Verdict
-from mechanisms import published_cover
 
 
 def check() -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accountant import GDP, ReplaceOne, group
+from dpproof.accountant import GDP, ReplaceOne, group
+from dpproof.mechanisms import PhasedHinge
 from experiments.claims.claim import BASSILY, Claim, Verdict
-from mechanisms import PhasedHinge
 
 RECORDS, DELTA, LIKELY = 10_000, 1e-6, 9
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpproof.mechanisms import BatchPerceptron, LaplaceStop
 from experiments.claims.claim import Claim, Verdict
-from mechanisms import BatchPerceptron, LaplaceStop
 
 
 def check() -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpproof.mechanisms import BatchPerceptron, OneVsRest
 from experiments.claims.claim import Claim, Verdict
-from mechanisms import BatchPerceptron, OneVsRest
 
 
 def check() -> str:

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from accountant import GDP, BoundedRange, ReplaceOne, WithoutReplacement, compose, self_compose
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof.accountant import (
+    GDP,
+    BoundedRange,
+    ReplaceOne,
+    WithoutReplacement,
+    compose,
+    self_compose,
+)
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
 from experiments.claims.claim import Claim, Verdict
 
 

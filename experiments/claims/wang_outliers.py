@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpproof.mechanisms import MarginDescent, Records
+from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.samplers.rng import ReplayRng
 from experiments.claims.claim import WANG, Claim, Verdict
-from mechanisms import MarginDescent, Records
-from mechanisms.learning.noisy_mistakes import mistakes
-from mechanisms.samplers.rng import ReplayRng
 
 
 def check() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from accountant import GDP, TruncatedNegativeBinomial, select
+from dpproof.accountant import GDP, TruncatedNegativeBinomial, select
 from experiments.claims.claim import WANG, Claim, Verdict
 
 

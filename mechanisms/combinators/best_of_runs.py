@@ -8,17 +8,17 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw, required_runs
-from accountant.theorems.selection.select import select
-from mechanisms.combinators.rerun import Rerun
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs, join, unpack
-from mechanisms.queries.score import Score, required_score, scored
-from mechanisms.samplers import run_count
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw, required_runs
+from dpproof.accountant.theorems.selection.select import select
+from dpproof.mechanisms.combinators.rerun import Rerun
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs, join, unpack
+from dpproof.mechanisms.queries.score import Score, required_score, scored
+from dpproof.mechanisms.samplers import run_count
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -43,9 +43,9 @@ class Selected(Rerun[R]):
             number and the largest is wanted.
     Laws: with one run this is the base.
     Example:
-        >>> from accountant.run_counts.fixed import FixedRuns
-        >>> from accountant.sensitivity import L2
-        >>> from mechanisms import Gaussian
+        >>> from dpproof.accountant.run_counts.fixed import FixedRuns
+        >>> from dpproof.accountant.sensitivity import L2
+        >>> from dpproof.mechanisms import Gaussian
         >>> noise = Gaussian(sigma=1, sensitivity=L2(1))
         >>> type(noise.select(FixedRuns(count=3)).release(0.0)).__name__
         'float'

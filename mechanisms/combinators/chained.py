@@ -9,15 +9,15 @@ from typing import Generic, final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.form import Withholding
-from accountant.guarantees.guarantee import Guarantee
-from accountant.readable import Readable
-from accountant.relation import R, require_same_relation
-from accountant.theorems.composition.compose import compose as compose_guarantees
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs, join
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import Withholding
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import R, require_same_relation
+from dpproof.accountant.theorems.composition.compose import compose as compose_guarantees
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs, join
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 class FollowUp(Withholding, Readable, ABC, Generic[R]):
@@ -72,7 +72,7 @@ class Chained(Mechanism[R]):
         RelationMismatch: the parts speak of different neighbours.
     Laws: the guarantee is that of ``compose`` of both parts.
     Example:
-        >>> from mechanisms import BatchPerceptron, NoisyMistakes
+        >>> from dpproof.mechanisms import BatchPerceptron, NoisyMistakes
         >>> train = BatchPerceptron(margin=0.1, steps=9, sigma=10, features=2)
         >>> scored = Chained(first=train, then=NoisyMistakes(sigma=2.5))
         >>> scored.guarantee().mu

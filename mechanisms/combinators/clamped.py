@@ -9,16 +9,16 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import show
-from accountant.relation import R
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -40,8 +40,8 @@ class Clamped(Mechanism[R]):
         ParameterError: not a mechanism, or ends that are no range.
     Laws: every answer is that of ``noise``.
     Example:
-        >>> from accountant import L1
-        >>> from mechanisms import Laplace
+        >>> from dpproof.accountant import L1
+        >>> from dpproof.mechanisms import Laplace
         >>> share = Clamped(Laplace(scale=0.1, sensitivity=L1(0.01)), lower=0, upper=1)
         >>> 0 <= share.release(0.98) <= 1
         True

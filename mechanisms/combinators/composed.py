@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_same_relation
-from accountant.theorems.composition.compose import compose as compose_guarantees
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs, join
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_same_relation
+from dpproof.accountant.theorems.composition.compose import compose as compose_guarantees
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs, join
+from dpproof.mechanisms.samplers.rng import Rng
 
 COMPOSES: Final = "accountant.compose composes guarantees"
 
@@ -88,8 +88,8 @@ def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
         ParameterError: no mechanisms, or something that is not one.
     Laws: compose(m, m) satisfies what m.repeat(2) satisfies; the order does not matter.
     Example:
-        >>> from accountant.sensitivity import L1, L2
-        >>> from mechanisms import Gaussian, Laplace
+        >>> from dpproof.accountant.sensitivity import L1, L2
+        >>> from dpproof.mechanisms import Gaussian, Laplace
         >>> count = Gaussian(sigma=2, sensitivity=L2(1))
         >>> len(compose(count, Laplace(scale=5, sensitivity=L1(1))).release(10.0))
         2

@@ -9,13 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms.samplers import poisson_mask, subset_without_replacement
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms.samplers import poisson_mask, subset_without_replacement
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @runtime_checkable
@@ -52,7 +52,7 @@ def draw_samples(
     Raises:
         ParameterError: the data is not a sequence of records, or not of the scheme's population.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> scheme = WithoutReplacement(sample_size=2, population_size=3)
         >>> [len(sample) for sample in next(draw_samples([5, 6, 7], scheme, 4, ReplayRng(1)))]
         [2, 2, 2, 2]

@@ -10,17 +10,17 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw, required_runs
-from accountant.theorems.selection.above import select_above
-from mechanisms.combinators.rerun import Rerun
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs, join, unpack
-from mechanisms.queries.score import Score, required_score, scored
-from mechanisms.samplers import run_count
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw, required_runs
+from dpproof.accountant.theorems.selection.above import select_above
+from dpproof.mechanisms.combinators.rerun import Rerun
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs, join, unpack
+from dpproof.mechanisms.queries.score import Score, required_score, scored
+from dpproof.mechanisms.samplers import run_count
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -40,8 +40,8 @@ class Thresholded(Rerun[R]):
         score: from an output to a number; None where the output is one number.
     Laws: with a threshold below every score this is the base, where one run is certain.
     Example:
-        >>> from accountant.run_counts.fixed import FixedRuns
-        >>> from mechanisms import RandomizedResponse
+        >>> from dpproof.accountant.run_counts.fixed import FixedRuns
+        >>> from dpproof.mechanisms import RandomizedResponse
         >>> coin = RandomizedResponse(epsilon=1, categories=2)
         >>> coin.select_above(FixedRuns(count=99), threshold=1).release(1)
         (True, 1)

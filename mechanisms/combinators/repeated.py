@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from accountant.theorems.composition.compose import self_compose
-from mechanisms.combinators.rerun import Rerun
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.mechanisms.combinators.rerun import Rerun
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -29,8 +29,8 @@ class Repeated(Rerun[R]):
         count: how often, from 1 to 10^12.
     Laws: ``m.repeat(n)`` satisfies what ``compose(m, ..., m)`` with n parts satisfies.
     Example:
-        >>> from accountant.sensitivity import L2
-        >>> from mechanisms import Gaussian
+        >>> from dpproof.accountant.sensitivity import L2
+        >>> from dpproof.mechanisms import Gaussian
         >>> Gaussian(sigma=2, sensitivity=L2(1)).repeat(3).release(0.0).shape
         (3,)
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from typing import final
 
-from accountant.relation import R
-from mechanisms.mechanism import Mechanism
+from dpproof.accountant.relation import R
+from dpproof.mechanisms.mechanism import Mechanism
 
 
 class Rerun(Mechanism[R], ABC):

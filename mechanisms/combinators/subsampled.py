@@ -8,19 +8,21 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
-from mechanisms.combinators.draw_samples import draw_samples
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
+from dpproof.mechanisms.combinators.draw_samples import draw_samples
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -37,8 +39,8 @@ class Subsampled(Mechanism[R]):
         scheme: how the records are drawn.
     Laws: at rate 1, or at full sample size, this is the base.
     Example:
-        >>> from accountant.sensitivity import L1
-        >>> from mechanisms import Count, DiscreteLaplace
+        >>> from dpproof.accountant.sensitivity import L1
+        >>> from dpproof.mechanisms import Count, DiscreteLaplace
         >>> count = DiscreteLaplace(scale=2, sensitivity=L1(1), query=Count())
         >>> step = count.subsample(Poisson(sampling_rate=0.5))
         >>> isinstance(step.release(["ann", "bob", "eve"]), int)

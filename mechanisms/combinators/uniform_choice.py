@@ -9,16 +9,16 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.guarantees.common_worst import has_common_worst
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_same_relation
-from accountant.theorems.composition.choice import choice
-from accountant.theorems.composition.mixture import mixture
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs, join
-from mechanisms.samplers import uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.common_worst import has_common_worst
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_same_relation
+from dpproof.accountant.theorems.composition.choice import choice
+from dpproof.accountant.theorems.composition.mixture import mixture
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs, join
+from dpproof.mechanisms.samplers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -44,8 +44,8 @@ class UniformChoice(Mechanism[R]):
         NotImplied: on guarantee, if the parts have neither a common worst guarantee nor pairs.
     Laws: one part alone costs what it costs; the order of the parts does not matter.
     Example:
-        >>> from accountant.sensitivity import L2
-        >>> from mechanisms import Gaussian
+        >>> from dpproof.accountant.sensitivity import L2
+        >>> from dpproof.mechanisms import Gaussian
         >>> parts = tuple(Gaussian(sigma=s, sensitivity=L2(1)) for s in (2, 4))
         >>> UniformChoice(parts=parts).guarantee().mu
         Fraction(1, 2)

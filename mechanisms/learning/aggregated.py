@@ -11,20 +11,20 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_relation
-from accountant.sensitivity import LInf
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.combinators.draw_samples import cut, records_of
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers import uniform_below
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.combinators.draw_samples import cut, records_of
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 _MOST = 2**20
 

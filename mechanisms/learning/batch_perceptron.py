@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Unpack, final, overload
 
-from accountant.arguments import Number
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions
-from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import mistakes_of_coordinates, mistakes_within
-from mechanisms.learning.perceptron import MarginNorm, Perceptron, PerceptronArguments, checked
-from mechanisms.learning.records import GridRecords
-from mechanisms.learning.stops import Stop
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import Contributions
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS
+from dpproof.mechanisms.learning.halfspace import mistakes_of_coordinates, mistakes_within
+from dpproof.mechanisms.learning.perceptron import (
+    MarginNorm,
+    Perceptron,
+    PerceptronArguments,
+    checked,
+)
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.stops import Stop
 
 
 @final

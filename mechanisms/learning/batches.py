@@ -9,14 +9,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.relation import Relation, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms.learning.records import GridRecords
-from mechanisms.samplers import poisson_mask, subset_without_replacement
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.samplers import poisson_mask, subset_without_replacement
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final

@@ -9,23 +9,23 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.mistake_exponential import fewest_mistakes
-from mechanisms.learning.noisy_mistakes import mistakes
-from mechanisms.learning.one_vs_rest import OneVsRest
-from mechanisms.learning.phased_hinge import PhasedHinge
-from mechanisms.learning.projected import Projected
-from mechanisms.learning.sum_learner import SumLearner
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.mistake_exponential import fewest_mistakes
+from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.one_vs_rest import OneVsRest
+from dpproof.mechanisms.learning.phased_hinge import PhasedHinge
+from dpproof.mechanisms.learning.projected import Projected
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 Fitted = SumLearner[R] | OneVsRest[R] | Projected[R] | PhasedHinge[R]
 
@@ -59,7 +59,7 @@ class Boosted(Mechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that the base refuses.
     Example:
-        >>> from mechanisms.learning.noisy_hinge import NoisyHinge
+        >>> from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
         >>> base = NoisyHinge(margin=0.3, expected_size=2_000, steps=100, sigma=100)
         >>> learner = Boosted(base=base, runs=4, epsilon=0.1)
         >>> round(learner.guarantee().epsilon(delta=1e-5).upper, 3)

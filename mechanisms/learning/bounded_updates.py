@@ -18,23 +18,23 @@ from typing import Any, Final, Generic, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import R
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.scheme import SamplingScheme
-from accountant.sensitivity import L2Contribution
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.batches import Batches
-from mechanisms.learning.grid import RECORD_BITS
-from mechanisms.learning.stops import ChooseIterate, Stop
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.samplers import default_granularity, gaussian_rounded
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import R
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.batches import Batches
+from dpproof.mechanisms.learning.grid import RECORD_BITS
+from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
 
 _ALL: Final = Poisson(sampling_rate=1)
 

@@ -9,14 +9,14 @@ from typing import Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.learning.halfspace import mistakes_within
-from mechanisms.learning.mistake_exponential import MistakeExponential, checked
-from mechanisms.learning.records import GridRecords
-from mechanisms.parameters import Arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.halfspace import mistakes_within
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.parameters import Arguments
 
 
 class _Arguments(Arguments, total=False):

@@ -10,17 +10,17 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
-from mechanisms.learning.halfspace import signed
-from mechanisms.learning.maps.turns import cosine, sine
-from mechanisms.learning.mistake_exponential import MistakeExponential, checked
-from mechanisms.learning.records import GridRecords
-from mechanisms.parameters import Arguments
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
+from dpproof.mechanisms.learning.halfspace import signed
+from dpproof.mechanisms.learning.maps.turns import cosine, sine
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.parameters import Arguments
 
 _MOST_DIRECTIONS: Final = 2**20
 

@@ -10,27 +10,27 @@ from typing import Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L2
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.learning.grid import RECORD_BITS, Vectors
-from mechanisms.learning.kesler_perceptron import MOST_CLASSES
-from mechanisms.learning.records import GridRecords, class_numbers, on_grid
-from mechanisms.learning.sum_learner import checked
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import default_granularity, gaussian_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
+from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from dpproof.mechanisms.learning.records import GridRecords, class_numbers, on_grid
+from dpproof.mechanisms.learning.sum_learner import checked
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 
 class _Arguments(Arguments, total=False):

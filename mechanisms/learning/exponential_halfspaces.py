@@ -12,26 +12,26 @@ from typing import Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.relation import R, Relation, ReplaceOne, require_relation
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.covers.cover import Cover
-from mechanisms.learning.covers.cover_union import CoverUnion
-from mechanisms.learning.covers.finite_cover import FiniteCover
-from mechanisms.learning.halfspace import signed, signs
-from mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
-from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.margin_descent import checked_map
-from mechanisms.learning.mistake_exponential import fewest_mistakes
-from mechanisms.learning.records import on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import categorical_exp
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.relation import R, Relation, ReplaceOne, require_relation
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.covers.cover_union import CoverUnion
+from dpproof.mechanisms.learning.covers.finite_cover import FiniteCover
+from dpproof.mechanisms.learning.halfspace import signed, signs
+from dpproof.mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.margin_descent import checked_map
+from dpproof.mechanisms.learning.mistake_exponential import fewest_mistakes
+from dpproof.mechanisms.learning.records import on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.rng import Rng
 
 Priors = tuple[Fraction, ...]
 
@@ -81,7 +81,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
-        >>> from mechanisms.learning.covers.random_directions import RandomDirections
+        >>> from dpproof.mechanisms.learning.covers.random_directions import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20)
         >>> learner.guarantee()
@@ -165,7 +165,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         Raises:
             ParameterError: an argument outside its domain.
         Example:
-            >>> from mechanisms.learning.covers.random_directions import RandomDirections
+            >>> from dpproof.mechanisms.learning.covers.random_directions import RandomDirections
             >>> cover = RandomDirections(size=10_000, dimension=3, seed=1)
             >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1)
             >>> round(learner.excess(failure=0.05), 1)

@@ -10,18 +10,24 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import R, Relation, ReplaceOne
-from mechanisms.learning.covers.cover import checked_size
-from mechanisms.learning.grid import PRODUCT_BITS, RECORD_BITS, STATE_BITS, Vectors, unit_rows
-from mechanisms.learning.halfspace import signed
-from mechanisms.learning.maps.feature_map import checked_seed
-from mechanisms.learning.mistake_exponential import MistakeExponential, checked
-from mechanisms.learning.records import GridRecords
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import R, Relation, ReplaceOne
+from dpproof.mechanisms.learning.covers.cover import checked_size
+from dpproof.mechanisms.learning.grid import (
+    PRODUCT_BITS,
+    RECORD_BITS,
+    STATE_BITS,
+    Vectors,
+    unit_rows,
+)
+from dpproof.mechanisms.learning.halfspace import signed
+from dpproof.mechanisms.learning.maps.feature_map import checked_seed
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 _LAYERS: Final = 2
 # Where the rational function below leaves [-1, 1], and tanh is 1 up to 1e-4.

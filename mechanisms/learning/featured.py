@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from mechanisms.learning.class_means import ClassMeans
-from mechanisms.learning.maps.feature_map import FeatureMap
-from mechanisms.learning.mistake_exponential import MistakeExponential
-from mechanisms.learning.one_vs_rest import OneVsRest
-from mechanisms.learning.sum_learner import SumLearner
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.mechanisms.learning.class_means import ClassMeans
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential
+from dpproof.mechanisms.learning.one_vs_rest import OneVsRest
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 Learner = SumLearner[R] | ClassMeans[R] | OneVsRest[R] | MistakeExponential[R]
 
@@ -40,8 +40,8 @@ class Featured(Mechanism[R]):
     Raises:
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
-        >>> from mechanisms.learning.batch_perceptron import BatchPerceptron
-        >>> from mechanisms.learning.maps.fourier_features import FourierFeatures
+        >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+        >>> from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
         >>> plan = FourierFeatures(features=2, frequencies=50, width=1, seed=7)
         >>> Featured(base=base, map=plan).guarantee().mu

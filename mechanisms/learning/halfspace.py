@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.learning.bounded_updates import Contributions, Totals
-from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, unit_rows
-from mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, unit_rows
+from dpproof.mechanisms.learning.records import GridRecords
 
 # From states of shape (runs, features) to one number each, shape (runs,).
 Limits = Callable[[Vectors], NDArray[np.float64]]

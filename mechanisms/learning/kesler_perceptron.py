@@ -9,17 +9,22 @@ from typing import Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions, Totals
-from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from mechanisms.learning.perceptron import MarginNorm, Perceptron, PerceptronArguments, checked
-from mechanisms.learning.records import GridRecords, class_numbers
-from mechanisms.learning.stops import Stop
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
+from dpproof.mechanisms.learning.perceptron import (
+    MarginNorm,
+    Perceptron,
+    PerceptronArguments,
+    checked,
+)
+from dpproof.mechanisms.learning.records import GridRecords, class_numbers
+from dpproof.mechanisms.learning.stops import Stop
 
 MOST_CLASSES = 2**16
 

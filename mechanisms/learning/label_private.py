@@ -11,23 +11,23 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import ReplaceLabel
-from accountant.theorems.composition.parallel_positions import parallel_positions
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.covers.cover import Cover
-from mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.margin_descent import MarginDescent
-from mechanisms.learning.records import Records, as_records
-from mechanisms.local.randomized_response import RandomizedResponse
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import ReplaceLabel
+from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.margin_descent import MarginDescent
+from dpproof.mechanisms.learning.records import Records, as_records
+from dpproof.mechanisms.local.randomized_response import RandomizedResponse
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 _PUBLIC = "features and the number of records are public and are not protected"
 
@@ -56,7 +56,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows
             at least as wide as the cover. Rows that are not finite contribute nothing.
     Example:
-        >>> from mechanisms.learning.covers.polygon import Polygon
+        >>> from dpproof.mechanisms.learning.covers.polygon import Polygon
         >>> learner = LabelPrivateHalfspaces(cover=Polygon(corners=64), epsilon=1)
         >>> learner.guarantee()
         BoundedRange(stated_epsilon=1, relation=ReplaceLabel())

@@ -9,21 +9,21 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from mechanisms.combinators.chained import FollowUp
-from mechanisms.learning.covers.cover import Cover
-from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import signed, signs
-from mechanisms.learning.margin_descent import MarginDescent
-from mechanisms.learning.records import on_grid
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS
+from dpproof.mechanisms.learning.halfspace import signed, signs
+from dpproof.mechanisms.learning.margin_descent import MarginDescent
+from dpproof.mechanisms.learning.records import on_grid
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 # Of a margin; products are rounded down to it, record by record.
 _BITS: Final = 20
@@ -51,7 +51,7 @@ class LeastHinges:
         ParameterError: a parameter outside its domain; when asked, data that is not labelled rows
             as wide as the cover.
     Example:
-        >>> from mechanisms.learning.covers.polygon import Polygon
+        >>> from dpproof.mechanisms.learning.covers.polygon import Polygon
         >>> least = LeastHinges(margins=[0.25, 0.5], cover=Polygon(corners=64))
         >>> [float(one) for one in least.sensitivities]
         [5.0, 3.0]

@@ -17,10 +17,10 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.learning.covers.cover import Cover
-from mechanisms.learning.grid import PRODUCT_BITS, Vectors
-from mechanisms.samplers import categorical_exp, uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Vectors
+from dpproof.mechanisms.samplers import categorical_exp, uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 Progress = Callable[[int, int], None]
 

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors
 
 # Largest gradient norm of a returned point, in units of the norm of a record. Soundness depends on
 # it being a constant; halving it saves output noise, which is 2^-16 of that of b where the penalty

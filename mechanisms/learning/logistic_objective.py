@@ -9,37 +9,44 @@ from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.floored_gaussian import FlooredGaussianPair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
-from accountant.sensitivity import L2
-from accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.grid import WIDEST
-from mechanisms.learning.halfspace import signed, signs
-from mechanisms.learning.logistic_release import Release
-from mechanisms.learning.pure_logistic import PureLogisticObjective
-from mechanisms.learning.records import on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import gaussian_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import (
+    AddRemove,
+    R,
+    Relation,
+    ReplaceLabel,
+    ReplaceOne,
+    require_relation,
+)
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.halfspace import signed, signs
+from dpproof.mechanisms.learning.logistic_release import Release
+from dpproof.mechanisms.learning.pure_logistic import PureLogisticObjective
+from dpproof.mechanisms.learning.records import on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
     rule="mechanism/logistic-objective",
@@ -99,7 +106,7 @@ class LogisticObjective(Mechanism[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
         NotImplied: on guarantee, a regulariser below both if a record or label is replaced.
     Example:
-        >>> from mechanisms import Records
+        >>> from dpproof.mechanisms import Records
         >>> learner = LogisticObjective(sigma=4, regulariser=32)
         >>> learner.guarantee().mu
         Fraction(1, 4)

@@ -17,12 +17,12 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.logistic_minimum import GRADIENT, Objective
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.samplers import default_granularity
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.samplers import default_granularity
+from dpproof.mechanisms.samplers.rng import Rng
 
 # The noise is rounded to 2^-14 of the default grid. Only the output noise depends on it.
 _FINER: Final = 2**14

@@ -10,22 +10,22 @@ from typing import Required, TypedDict, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
-from accountant.sensitivity import L2Contribution
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
-from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.records import GridRecords, on_grid
-from mechanisms.learning.sum_learner import SumLearner, checked
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.records import GridRecords, on_grid
+from dpproof.mechanisms.learning.sum_learner import SumLearner, checked
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 
 class MappedArguments(TypedDict, total=False):

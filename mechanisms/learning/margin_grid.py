@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import R, Relation, ReplaceOne
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.margin_descent import MarginDescent, checked_map
-from mechanisms.learning.noisy_mistakes import NoisyMistakes
-from mechanisms.learning.risk_bounds import NoisyCount, cover_count
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import R, Relation, ReplaceOne
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.margin_descent import MarginDescent, checked_map
+from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes
+from dpproof.mechanisms.learning.risk_bounds import NoisyCount, cover_count
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 Maps = FeatureMap | Sequence[FeatureMap | None] | None
 

@@ -6,16 +6,16 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.calibration.calibrate import calibrate
-from accountant.guarantees.gdp import GDP
-from accountant.relation import ReplaceOne
-from mechanisms.learning.grid import WIDEST
-from mechanisms.learning.maps.feature_map import LinearMap
-from mechanisms.learning.maps.rademacher_projection import RademacherProjection
-from mechanisms.learning.margin_descent import MarginDescent
-from mechanisms.learning.margin_grid import MarginGrid, dyadic_margins
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.calibration.calibrate import calibrate
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.maps.rademacher_projection import RademacherProjection
+from dpproof.mechanisms.learning.margin_descent import MarginDescent
+from dpproof.mechanisms.learning.margin_grid import MarginGrid, dyadic_margins
 
 # Heuristic: more steps have not learned more on any data tried.
 _MOST_STEPS: Final = 300

@@ -8,14 +8,14 @@ from typing import Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant.arguments import Number
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.halfspace import mistakes_within
-from mechanisms.learning.records import GridRecords
-from mechanisms.learning.sum_learner import SumLearner, checked
-from mechanisms.parameters import Arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.halfspace import mistakes_within
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.sum_learner import SumLearner, checked
+from dpproof.mechanisms.parameters import Arguments
 
 
 class _Arguments(Arguments, total=False):

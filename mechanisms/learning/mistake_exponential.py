@@ -11,19 +11,19 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_relation
-from accountant.sensitivity import LInf
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.grid import PRODUCT_BITS
-from mechanisms.learning.halfspace import signs
-from mechanisms.learning.records import GridRecords, on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
-from mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.accountant import arguments as check
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS
+from dpproof.mechanisms.learning.halfspace import signs
+from dpproof.mechanisms.learning.records import GridRecords, on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 
 class MistakeExponential(Mechanism[R], ABC):

@@ -9,15 +9,15 @@ from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
-from mechanisms.learning.records import GridRecords
-from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection
 # left 0.96 of the margin, and at least 1 where y <w, x> < margin / 10.

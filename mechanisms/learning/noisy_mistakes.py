@@ -9,23 +9,23 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.sensitivity import L2
-from accountant.theorems.composition.gdp import compose_gdp
-from mechanisms import parameters
-from mechanisms.combinators.chained import FollowUp
-from mechanisms.learning.batch_perceptron import BatchPerceptron
-from mechanisms.learning.kesler_perceptron import KeslerPerceptron
-from mechanisms.learning.maps.feature_map import FeatureMap
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition.gdp import compose_gdp
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 # Bounds the memory of many models on many records: entries of the largest temporary array.
 _ENTRIES: Final = 2**22

@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Literal, Required, TypeAlias, final, get_args
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import R
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms.learning.batches import scheme_of
-from mechanisms.learning.bounded_updates import NoisySums
-from mechanisms.learning.stops import Stop
-from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked as shared
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import R
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms.learning.batches import scheme_of
+from dpproof.mechanisms.learning.bounded_updates import NoisySums
+from dpproof.mechanisms.learning.stops import Stop
+from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked as shared
 
 MarginNorm: TypeAlias = Literal["l2", "linf"]
 """The norm in which a record has to be far from the border: Euclidean, or largest coordinate."""

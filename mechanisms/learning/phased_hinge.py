@@ -11,32 +11,32 @@ from typing import Final, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, ReplaceOne, require_relation
-from accountant.sensitivity import L2
-from accountant.theorems.composition.parallel_positions import parallel_positions
-from accountant.theorems.composition.post_process import post_process
-from accountant.theorems.subsampling.repeated_positions import repeated_positions
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.halfspace import signed
-from mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from mechanisms.learning.margin_descent import (
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, require_relation
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.halfspace import signed
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.margin_descent import (
     MappedArguments,
     checked_map,
     mapped_back,
     mapped_records,
 )
-from mechanisms.learning.smoothed_hinge import SmoothedPass, projected
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.samplers import default_granularity, gaussian_rounded, uniform_below
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.learning.smoothed_hinge import SmoothedPass, projected
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 _PERMUTATION: Final = "permutation"
 _REPLACEMENT: Final = "with-replacement"

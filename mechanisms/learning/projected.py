@@ -8,15 +8,15 @@ from typing import final
 
 import numpy as np
 
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.maps.feature_map import LinearMap
-from mechanisms.learning.sum_learner import SumLearner
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
@@ -38,8 +38,8 @@ class Projected(Mechanism[R]):
     Raises:
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:
-        >>> from mechanisms.learning.batch_perceptron import BatchPerceptron
-        >>> from mechanisms.learning.maps.sign_projection import SignProjection
+        >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+        >>> from dpproof.mechanisms.learning.maps.sign_projection import SignProjection
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
         >>> plan = SignProjection(features=1000, dimension=50, seed=7)
         >>> Projected(base=base, projection=plan).guarantee().mu

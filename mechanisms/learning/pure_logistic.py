@@ -10,29 +10,29 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R, ReplaceLabel, ReplaceOne, require_relation
-from accountant.sensitivity import L1
-from accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.post_process import post_process
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.halfspace import signed, signs
-from mechanisms.learning.logistic_release import Release
-from mechanisms.learning.records import on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.laplace import Laplace
-from mechanisms.outputs import Outputs
-from mechanisms.samplers import laplace_rounded, spherical_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne, require_relation
+from dpproof.accountant.sensitivity import L1
+from dpproof.accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.halfspace import signed, signs
+from dpproof.mechanisms.learning.logistic_release import Release
+from dpproof.mechanisms.learning.records import on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers import laplace_rounded, spherical_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_PURE_LOGISTIC: Final = Theorem(
     rule="mechanism/logistic-objective-pure",
@@ -69,7 +69,7 @@ class PureLogisticObjective(Mechanism[R]):
         ParameterError: a parameter outside its domain, a regulariser that is too small included; on
             release, data that is not labelled rows.
     Example:
-        >>> from mechanisms import LogisticObjective
+        >>> from dpproof.mechanisms import LogisticObjective
         >>> learner = LogisticObjective.pure(epsilon=1, regulariser=1)
         >>> round(learner.guarantee().epsilon(delta=0).upper, 9)
         1.0

@@ -10,9 +10,9 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows, unit_rows
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows, unit_rows
 
 # Soundness: a sum of so many coordinates of size 2^24 stays below 2^53, exact in binary64.
 MOST_RECORDS: Final = 2**29

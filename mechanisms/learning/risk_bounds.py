@@ -13,12 +13,12 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import floats_around
-from accountant.relation import Relation, ReplaceLabel, ReplaceOne
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.relation import Relation, ReplaceLabel, ReplaceOne
 
 # Soundness: fewer than a hundred operations and functions err by less, relative to their results.
 _SLACK: Final = 2.0**-40

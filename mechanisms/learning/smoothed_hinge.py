@@ -9,7 +9,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.learning.grid import RECORD_BITS, Vectors
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
 
 # Soundness: what rounding moves a step by is below this many units, see the proof of ``moves``.
 _ROUNDINGS: Final = 8

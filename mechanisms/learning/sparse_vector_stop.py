@@ -9,15 +9,15 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R
-from mechanisms.learning.stops import Stop, Watch
-from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.above_threshold import AboveThreshold
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R
+from dpproof.mechanisms.learning.stops import Stop, Watch
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 
 
 @final

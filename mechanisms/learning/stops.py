@@ -16,22 +16,22 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.readable import Readable
-from accountant.relation import R
-from accountant.sensitivity import L1, L2, L2Contribution, LInf
-from mechanisms.combinators.composed import compose
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.laplace import Laplace
-from mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import L1, L2, L2Contribution, LInf
+from dpproof.mechanisms.combinators.composed import compose
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 # From the noisy sums of the runs, their counts of mistakes and sigma to whether each stops.
 Watch = Callable[[NDArray[np.float64], NDArray[np.int64], float], NDArray[np.bool_]]

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, R, Relation, ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms import parameters
-from mechanisms.learning.batches import scheme_of
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
-from mechanisms.learning.records import GridRecords
-from mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.batches import scheme_of
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 _LARGEST_DECAY: Final = 2
 

@@ -10,20 +10,20 @@ from typing import Required, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import R, require_relation
-from mechanisms.learning.batches import Batches, fixed_size
-from mechanisms.learning.bounded_updates import Contributions, NoisySums
-from mechanisms.learning.grid import WIDEST
-from mechanisms.learning.halfspace import signs
-from mechanisms.learning.records import GridRecords, on_grid
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import R, require_relation
+from dpproof.mechanisms.learning.batches import Batches, fixed_size
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.halfspace import signs
+from dpproof.mechanisms.learning.records import GridRecords, on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 
 class SumArguments(TypedDict, total=False):

@@ -10,16 +10,16 @@ from typing import Final, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.local.reports import (
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.local.reports import (
     Frequencies,
     ReportArguments,
     category_count,
@@ -29,13 +29,13 @@ from mechanisms.local.reports import (
     require_reports,
     share_down,
 )
-from mechanisms.local.values import one_category
-from mechanisms.mechanism import QueryMechanism
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers.coins import bernoulli
-from mechanisms.samplers.integers import uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.local.values import one_category
+from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_LOCAL_HASHING: Final = Theorem(
     rule="mechanism/local-report",

@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.relation import AddRemove, R, Relation
-from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.local.values import one_category
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.noise.broadcast import repeated_values
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers import randomized_response
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.local.values import one_category
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.noise.broadcast import repeated_values
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers import randomized_response
+from dpproof.mechanisms.samplers.rng import Rng
 
 _MOST_EPSILON = 1024
 _MOST_CATEGORIES = 2**62

@@ -10,18 +10,18 @@ from typing import Any, Final, Required, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import exp_up
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
-from mechanisms.mechanism import QueryArguments
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import exp_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+from dpproof.mechanisms.mechanism import QueryArguments
 
 _GRID: Final = 1 << 60
 _MOST_EPSILON: Final = 32
@@ -114,7 +114,7 @@ def report_guarantee(
         said: the statement in words and numbers.
         given: the parameters that the checker computes the masses from.
     Example:
-        >>> from accountant import AddRemove, Attained
+        >>> from dpproof.accountant import AddRemove, Attained
         >>> half, rule = Fraction(1, 2), Theorem("mechanism/local-report", "", Attained.WHOLE)
         >>> pair = report_guarantee(rule, AddRemove(), (half, Fraction(0)), 2, "")
         >>> pair.delta(epsilon=0).upper < 0.51

@@ -10,16 +10,16 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.local.reports import (
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.local.reports import (
     Frequencies,
     ReportArguments,
     category_count,
@@ -29,12 +29,12 @@ from mechanisms.local.reports import (
     require_reports,
     share_down,
 )
-from mechanisms.local.values import one_category
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers.coins import bernoulli
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.local.values import one_category
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.rng import Rng
 
 _HALF: Final = Fraction(1, 2)
 
@@ -282,7 +282,7 @@ def random_bits(
     """Draw bits of categories, 1 with the first chance for the true one and else with the second.
 
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> random_bits(np.array([1]), 2, 3, (Fraction(1), Fraction(0)), ReplayRng(1)).tolist()
         [[[0, 1, 0], [0, 1, 0]]]
     """

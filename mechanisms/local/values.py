@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.form import DataError
-from mechanisms.queries.query import Query, whole_values
+from dpproof.accountant.form import DataError
+from dpproof.mechanisms.queries.query import Query, whole_values
 
 
 def one_category(

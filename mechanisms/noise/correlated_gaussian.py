@@ -12,27 +12,27 @@ from typing import Final, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.arithmetic.exact_matrices import solved, triangular_factors
-from accountant.errors import NotCertified, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L1, L2, Differences, LInf
-from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
-from mechanisms import parameters
-from mechanisms.mechanism import QueryMechanism
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values
-from mechanisms.samplers import default_granularity
-from mechanisms.samplers.gaussian_rounded import gaussian_rounded_rational
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import L1, L2, Differences, LInf
+from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.samplers import default_granularity
+from dpproof.mechanisms.samplers.gaussian_rounded import gaussian_rounded_rational
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 Moves = L1 | L2 | LInf | Differences
 Vectors = tuple[tuple[Fraction, ...], ...]

@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L1
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.noise.broadcast import add_whole, repeated_values
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, whole_values
-from mechanisms.samplers import discrete_laplace
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import L1
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, whole_values
+from dpproof.mechanisms.samplers import discrete_laplace
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
     rule="mechanism/discrete-laplace",

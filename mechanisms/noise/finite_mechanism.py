@@ -10,25 +10,25 @@ from typing import Final, TypeAlias, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.finite_hull import Law, smallest_pair_above
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.mechanism import QueryMechanism
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query, whole_values
-from mechanisms.samplers.law import from_law
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite_hull import Law, smallest_pair_above
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, require_query, whole_values
+from dpproof.mechanisms.samplers.law import from_law
+from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Neighbours: TypeAlias = tuple[tuple[int, int], ...]

@@ -7,27 +7,30 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L2, L2Contribution
-from accountant.side_conditions import SUM_OF_CONTRIBUTIONS
-from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.noise.broadcast import on_grid, repeated_values
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values
-from mechanisms.samplers import default_granularity, gaussian_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L2, L2Contribution
+from dpproof.accountant.side_conditions import SUM_OF_CONTRIBUTIONS
+from dpproof.accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import (
+    granularity as power_of_two,
+    scale as noise_scale,
+)
 
 MECHANISM_GAUSSIAN: Final = Theorem(
     rule="mechanism/gaussian",

@@ -11,28 +11,28 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PROPOSED_BOUND, RANDOM_BITS
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.laplace import Laplace
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import whole_values
-from mechanisms.samplers.coins import bernoulli, bernoulli_exp
-from mechanisms.samplers.enclosure import exp_minus
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PROPOSED_BOUND, RANDOM_BITS
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import whole_values
+from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp
+from dpproof.mechanisms.samplers.enclosure import exp_minus
+from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_PROPOSE_TEST_RELEASE: Final = Theorem(
     rule="mechanism/propose-test-release",
@@ -69,8 +69,8 @@ class ProposeTestRelease(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, a distance that is no whole
             number from 0, or a value that ``release`` refuses.
     Example:
-        >>> from accountant import L2
-        >>> from mechanisms import Gaussian
+        >>> from dpproof.accountant import L2
+        >>> from dpproof.mechanisms import Gaussian
         >>> total = Gaussian(sigma=4, sensitivity=L2(1), query=sum)
         >>> careful = ProposeTestRelease(release=total, distance=len, epsilon=1, delta=1e-9)
         >>> careful.release([0.5] * 100)[0], careful.release([0.5]).tolist()

@@ -10,27 +10,30 @@ from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import DataError, withholding
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SMOOTH_BOUND
-from mechanisms import parameters
-from mechanisms.mechanism import QueryMechanism
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.queries.query import Query, real_values
-from mechanisms.samplers.cauchy_rounded import cauchy_rounded
-from mechanisms.samplers.enclosure import exp_minus
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError, withholding
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SMOOTH_BOUND
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from dpproof.mechanisms.samplers.enclosure import exp_minus
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import (
+    granularity as power_of_two,
+    scale as noise_scale,
+)
 
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
@@ -185,7 +188,7 @@ class SmoothSensitivity(QueryMechanism[R]):
         ParameterError: a parameter outside its domain; on release, a value that is not one finite
             number, or a bound that is not a number from 0 to 2^300 over the scale.
     Example:
-        >>> from accountant.relation import ReplaceOne
+        >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)
         >>> noise = SmoothSensitivity(
         ...     query=median,

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.pairs.finite_hull import smallest_pair_above
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L1
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.noise.broadcast import add_whole, repeated_values
-from mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, one_integer
-from mechanisms.samplers.law import from_law
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import L1
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
+from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, one_integer
+from dpproof.mechanisms.samplers.law import from_law
+from dpproof.mechanisms.samplers.rng import Rng
 
 _MOST_UNITS: Final = 16
 _MOST_REACH: Final = 400

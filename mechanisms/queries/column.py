@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.form import DataError
+from dpproof.accountant.form import DataError
 
 
 def real_column(data: object) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from accountant import arguments
-from accountant.form import withholding
+from dpproof.accountant import arguments
+from dpproof.accountant.form import withholding
 
 Record = TypeVar("Record")
 

@@ -10,11 +10,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import withholding
-from mechanisms.queries.column import real_column
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.mechanisms.queries.column import real_column
 
 _MOST_GRAINS = 2**32
 _EXACT = 2**53

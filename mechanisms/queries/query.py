@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from mechanisms.queries.exact import ClippedSum, Count
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.mechanisms.queries.exact import ClippedSum, Count
 
 # The query's author knows the type of the records; the mechanism never looks at them.
 Query: TypeAlias = Callable[[Any], object]

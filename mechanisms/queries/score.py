@@ -7,8 +7,8 @@ import numbers
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from accountant.errors import ParameterError
-from accountant.form import DataError
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
 
 # The output's type belongs to the mechanism, so its score's argument does too.
 Score: TypeAlias = Callable[[Any], float]

@@ -12,12 +12,12 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.enclosure import exp_minus
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.enclosure import exp_minus
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
 
 Exponents = Sequence[arguments.Number] | NDArray[np.float64] | NDArray[np.int64]
 
@@ -56,7 +56,7 @@ def categorical_exp(
     Raises:
         ParameterError: no exponents, one that is not finite, or an argument outside its domain.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> categorical_exp([0, 1000, 0], 4, ReplayRng(1))
         array([1, 1, 1, 1])
     """

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.enclosure import cauchy_two_tails
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.rounded import Magnitude, add_rounded
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.enclosure import cauchy_two_tails
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import Magnitude, add_rounded
 
 
 def _quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,7 +58,7 @@ def cauchy_rounded(
     Raises:
         ParameterError: a value is not finite, or a parameter is outside its domain.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
         array([0, 1])
     """

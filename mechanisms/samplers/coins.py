@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from mechanisms.samplers import margins
-from mechanisms.samplers.enclosure import Enclosure, exp_minus, rational
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, rational
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
 
 Coins = NDArray[np.bool_]
 
@@ -33,7 +33,7 @@ def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
     Raises:
         ParameterError: probability outside [0, 1], or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bernoulli(Fraction(1, 3), 4, ReplayRng(1)).dtype
         dtype('bool')
     """
@@ -56,7 +56,7 @@ def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
     Raises:
         ParameterError: gamma is negative or not finite, or size is not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bool(bernoulli_exp(0, 5, ReplayRng(1)).all())
         True
     """
@@ -80,7 +80,7 @@ def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> C
     Raises:
         ParameterError: a numerator is negative or not a whole number; denominator below 1.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bernoulli_exp_ratios([0, 10**6], 1000, ReplayRng(1))
         array([ True, False])
     """

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant import arguments
-from mechanisms.samplers import sampler_arguments
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.coins import bernoulli
-from mechanisms.samplers.geometric import geometric
-from mechanisms.samplers.integers import uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.geometric import geometric
+from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng: Rng) -> Integers:
@@ -35,7 +35,7 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
     Raises:
         ParameterError: scale outside its domain, or a count that is not one.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_cube_norm(50, 3, 2, ReplayRng(1)).shape
         (2, 3)
     """

@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from accountant import arguments
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers, first_accepted
-from mechanisms.samplers.coins import bernoulli_exp_near
-from mechanisms.samplers.discrete_laplace import discrete_laplace
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers, first_accepted
+from dpproof.mechanisms.samplers.coins import bernoulli_exp_near
+from dpproof.mechanisms.samplers.discrete_laplace import discrete_laplace
+from dpproof.mechanisms.samplers.rng import Rng
 
 # At least this share of proposals is accepted (0.46 for sigma near 0 to 0.76 for large sigma).
 _ACCEPTED: Final = 0.45
@@ -40,7 +40,7 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
     Raises:
         ParameterError: sigma_squared outside its domain, or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_gaussian(Fraction(1, 1000), 3, ReplayRng(1))
         array([0, 0, 0])
     """

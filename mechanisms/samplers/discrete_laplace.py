@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from accountant import arguments
-from mechanisms.samplers import sampler_arguments
-from mechanisms.samplers.arrays import Integers, subtract
-from mechanisms.samplers.geometric import geometric
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers, subtract
+from dpproof.mechanisms.samplers.geometric import geometric
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
@@ -25,7 +25,7 @@ def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: scale outside its domain, or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_laplace(3, 4, ReplayRng(1)).shape
         (4,)
     """

@@ -7,16 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, patched
-from mechanisms.samplers.coins import bernoulli, bernoulli_exp_near
-from mechanisms.samplers.enclosure import exp_minus
-from mechanisms.samplers.integers import uniform_below
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.search import largest
-from mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, patched
+from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp_near
+from dpproof.mechanisms.samplers.enclosure import exp_minus
+from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.search import largest
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 
 # Above this scale binary64 would leave too many draws open, and the draw is made in two digits.
 _ONE_DIGIT: Final = 2**20
@@ -43,7 +43,7 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: scale outside its domain, or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> geometric(Fraction(1, 200), 3, ReplayRng(1))
         array([0, 0, 0])
     """
@@ -74,7 +74,7 @@ def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: ratio outside its domain, or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> geometric_ratio(Fraction(0), 3, ReplayRng(1))
         array([0, 0, 0])
     """

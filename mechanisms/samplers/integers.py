@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from mechanisms.samplers.arrays import Integers, first_accepted
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import WORD
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers.arrays import Integers, first_accepted
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import WORD
 
 _INT64 = 2**63
 
@@ -30,7 +30,7 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: bound is below 1, or an argument is not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bool((uniform_below(6, 100, ReplayRng(1)) < 6).all())
         True
     """

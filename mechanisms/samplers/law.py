@@ -11,8 +11,8 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.samplers.integers import uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
@@ -30,7 +30,7 @@ def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
     Raises:
         ParameterError: size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> from_law([Fraction(0), Fraction(1)], 3, ReplayRng(1)).tolist()
         [1, 1, 1]
     """

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers, patched
-from mechanisms.samplers.enclosure import normal_two_tails
-from mechanisms.samplers.gaussian_rounded import HALF_NORMAL
-from mechanisms.samplers.laplace_rounded import EXPONENTIAL
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers, patched
+from dpproof.mechanisms.samplers.enclosure import normal_two_tails
+from dpproof.mechanisms.samplers.gaussian_rounded import HALF_NORMAL
+from dpproof.mechanisms.samplers.laplace_rounded import EXPONENTIAL
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 
 _FIRST_PRECISION = 128
 _GUARD = 24
@@ -38,7 +38,7 @@ class NoisyReal:
     """One number value + scale * M, M of a uniform whose digits are drawn when needed.
 
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> one, other = (
         ...     NoisyReal(Fraction(k), Fraction(1), LazyUniform(1, 1, ReplayRng(k))) for k in (0, 9)
         ... )

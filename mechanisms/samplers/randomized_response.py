@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from mechanisms.samplers.coins import bernoulli_enclosed
-from mechanisms.samplers.enclosure import keep_probability
-from mechanisms.samplers.integers import uniform_below
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.mechanisms.samplers.coins import bernoulli_enclosed
+from dpproof.mechanisms.samplers.enclosure import keep_probability
+from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.samplers.rng import Rng
 
 _LEAST_CATEGORIES = 2
 _MOST_CATEGORIES = 2**62
@@ -38,7 +38,7 @@ def randomized_response(
         ParameterError: an argument is outside its domain.
     Example:
         >>> from fractions import Fraction
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> randomized_response([0, 1, 2], 3, Fraction(100), ReplayRng(1))
         array([0, 1, 2])
     """

@@ -13,8 +13,8 @@ from typing import Protocol, final, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
 
 Words = NDArray[np.uint64]
 

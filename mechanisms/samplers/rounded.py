@@ -19,13 +19,13 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers, multiply_add, patched
-from mechanisms.samplers.enclosure import Enclosure
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.search import largest
-from mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers, multiply_add, patched
+from dpproof.mechanisms.samplers.enclosure import Enclosure
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.search import largest
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 
 _HALF: Final = Fraction(1, 2)
 _FINENESS: Final = 20

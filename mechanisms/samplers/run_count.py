@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.coins import bernoulli
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.rng import Rng
 
 _HALF = Fraction(1, 2)
 
@@ -46,7 +46,7 @@ def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: not one of the laws.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> run_count(FixedRuns(count=3), 2, ReplayRng(1)).tolist()
         [3, 3]
     """

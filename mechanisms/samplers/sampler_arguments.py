@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.form import DataError
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
 
 # Scales far outside any data's units are refused, so that squares stay inside binary64.
 WIDEST: Final = 2**300

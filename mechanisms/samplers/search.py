@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accountant.arithmetic.crossing import bisect_integers
+from dpproof.accountant.arithmetic.crossing import bisect_integers
 
 
 def largest(at_least: Callable[[int], bool], guess: int) -> int:

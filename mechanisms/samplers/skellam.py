@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arithmetic.skellam import skellam_masses
-from accountant.errors import ParameterError
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import WORD, LazyUniform
+from dpproof.accountant import arguments
+from dpproof.accountant.arithmetic.skellam import skellam_masses
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
 
 LARGEST_VARIANCE: Final = 2**20
 LEAST_VARIANCE: Final = Fraction(1, 2**20)
@@ -39,7 +39,7 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
     Raises:
         ParameterError: variance outside its domain, or size not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> skellam(4, 5, ReplayRng(1)).shape
         (5,)
     """

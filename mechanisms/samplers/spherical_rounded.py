@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from mechanisms.samplers import margins, sampler_arguments
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.accountant import arguments
+from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 
 _FIRST_BITS: Final = 128  # Digits of the first attempt; the next has twice as many. Heuristic.
 _HALF: Final = 0.5
@@ -43,7 +43,7 @@ def spherical_rounded(
     Raises:
         ParameterError: an argument outside its domain.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> spherical_rounded(10, Fraction(1, 4), 3, 2, ReplayRng(1)).shape
         (2, 3)
     """

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from mechanisms.samplers.coins import Coins, bernoulli
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers.coins import Coins, bernoulli
+from dpproof.mechanisms.samplers.rng import Rng
 
 _WORDS: Final = 1 << 20  # drawn at a time
 
@@ -30,7 +30,7 @@ def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> 
     Raises:
         ParameterError: an argument is outside its domain.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> poisson_mask(3, 1, ReplayRng(1))
         array([ True,  True,  True])
     """
@@ -56,7 +56,7 @@ def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[
     Raises:
         ParameterError: size exceeds population, or an argument is not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> subset_without_replacement(4, 4, ReplayRng(1))
         array([0, 1, 2, 3])
     """
@@ -97,7 +97,7 @@ def subsets_without_replacement(
     Raises:
         ParameterError: size exceeds population, or an argument is not a whole number.
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> subsets_without_replacement(9, 2, 1000, ReplayRng(1)).shape
         (1000, 2)
     """

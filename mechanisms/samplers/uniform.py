@@ -14,8 +14,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.samplers.enclosure import Enclosure
-from mechanisms.samplers.rng import Rng, Words
+from dpproof.mechanisms.samplers.enclosure import Enclosure
+from dpproof.mechanisms.samplers.rng import Rng, Words
 
 WORD = 64
 UNIT = 2.0**-WORD
@@ -28,7 +28,7 @@ class LazyUniform:
     """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn.
 
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> LazyUniform(prefix=5, bits=3, rng=ReplayRng(1)).refine(60).bits
         67
     """

@@ -10,29 +10,32 @@ from typing import Any, Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import LInf
-from accountant.side_conditions import MONOTONE, RISING
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments
-from mechanisms.noise.broadcast import on_grid
-from mechanisms.outputs import Outputs, join
-from mechanisms.queries.query import Query
-from mechanisms.samplers import default_granularity
-from mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import granularity as power_of_two, scale as noise_scale
-from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.side_conditions import MONOTONE, RISING
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments
+from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.outputs import Outputs, join
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers import default_granularity
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import (
+    granularity as power_of_two,
+    scale as noise_scale,
+)
+from dpproof.mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",

@@ -9,21 +9,21 @@ from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import LInf
-from mechanisms import parameters
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers import categorical_exp
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_scores
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_scores
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",

@@ -11,29 +11,29 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import LInf
-from accountant.side_conditions import MONOTONE, RISING
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.above_threshold import binary64, first_above
-from mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.side_conditions import MONOTONE, RISING
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.above_threshold import binary64, first_above
+from dpproof.mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
 
 MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/gaussian-above-threshold",

@@ -11,23 +11,23 @@ from typing import final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.rounding import show
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.sensitivity import LInf
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, require_query
-from mechanisms.samplers import categorical_exp
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
-from mechanisms.selection.scores import require_monotone
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, require_query
+from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.mechanisms.selection.scores import require_monotone
 
 
 @final

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Unpack, final, overload
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import LInf
-from mechanisms import parameters
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
 
 MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
     rule="mechanism/permute-and-flip",

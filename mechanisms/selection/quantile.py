@@ -11,22 +11,22 @@ from typing import Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.provenance import rederived
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.sensitivity import LInf
-from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.queries.column import real_column
-from mechanisms.samplers import categorical_exp
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.provenance import rederived
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.queries.column import real_column
+from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 _MOST_CANDIDATES: Final = 100_000
 

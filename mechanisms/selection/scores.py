@@ -10,24 +10,24 @@ from typing import Final, Required, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Parameter
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R, Relation, require_relation
-from accountant.sensitivity import LInf
-from accountant.side_conditions import MONOTONE, SAME_CANDIDATES
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query, real_values
-from mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Parameter
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R, Relation, require_relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
+from dpproof.mechanisms.samplers.rng import Rng
 
 UNIT: Final = LInf(1)
 
@@ -127,7 +127,7 @@ def require_monotone(monotone: object, relation: Relation) -> bool:
     Raises:
         ParameterError: not True or False, or True under replace-one and the like.
     Example:
-        >>> from accountant.relation import AddRemove
+        >>> from dpproof.accountant.relation import AddRemove
         >>> require_monotone(True, AddRemove())
         True
     """
@@ -193,7 +193,7 @@ def noisy_maxima(
     """Return ``size`` independent positions of the largest score with Laplace or exponential noise.
 
     Example:
-        >>> from mechanisms.samplers.rng import ReplayRng
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> noisy_maxima(np.array([0.0, 900.0]), 3, Fraction(1), ReplayRng(1), signed=True)
         array([1, 1, 1])
     """

@@ -10,27 +10,27 @@ from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation
-from mechanisms import parameters
-from mechanisms.mechanism import QueryArguments, QueryMechanism
-from mechanisms.noise.histogram import Histogram, Noise
-from mechanisms.outputs import Outputs
-from mechanisms.queries.query import Query
-from mechanisms.samplers.enclosure import exp_minus, normal_two_tails
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.samplers.search import largest
-from mechanisms.selection.partition_selection import counted, read_counts
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.noise.histogram import Histogram, Noise
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.samplers.search import largest
+from dpproof.mechanisms.selection.partition_selection import counted, read_counts
 
 MECHANISM_THRESHOLDED_COUNTS: Final = Theorem(
     rule="mechanism/thresholded-counts",

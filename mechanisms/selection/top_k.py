@@ -10,20 +10,20 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import rederived
-from accountant.relation import R
-from accountant.theorems.composition.compose import self_compose
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
-from mechanisms.selection.permute_and_flip import PermuteAndFlip
-from mechanisms.selection.report_noisy_max import ReportNoisyMax
-from mechanisms.selection.scores import read_scores
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import rederived
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from dpproof.mechanisms.selection.report_noisy_max import ReportNoisyMax
+from dpproof.mechanisms.selection.scores import read_scores
 
 
 @final

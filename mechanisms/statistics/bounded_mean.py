@@ -10,14 +10,14 @@ from typing import Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.statistics.clipped_column import (
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.statistics.clipped_column import (
     ClippedArguments,
     ClippedStatistic,
     RealNoise,

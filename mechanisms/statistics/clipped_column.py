@@ -11,17 +11,17 @@ from typing import Final, Literal, Required, TypeAlias, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.relation import R, require_relation
-from accountant.sensitivity import L1, L2
-from mechanisms.learning.records import MOST_RECORDS
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.noise.laplace import Laplace
-from mechanisms.queries.column import real_column
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms.learning.records import MOST_RECORDS
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.queries.column import real_column
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 # Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
 _STEP_BITS: Final = 24

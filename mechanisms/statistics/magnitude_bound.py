@@ -9,19 +9,19 @@ from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.relation import AddRemove, R, Relation, require_relation
-from mechanisms import parameters
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.above_threshold import AboveThreshold
-from mechanisms.statistics.clipped_column import values_of
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.above_threshold import AboveThreshold
+from dpproof.mechanisms.statistics.clipped_column import values_of
 
 # Bounds that ``BoundedSum`` and ``BoundedMean`` accept.
 _FURTHEST: Final = 249

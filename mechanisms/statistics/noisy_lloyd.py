@@ -10,22 +10,22 @@ from typing import Final, Required, TypedDict, Unpack, final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.learning.class_means import ClassMeans
-from mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, clipped_rows
-from mechanisms.learning.kesler_perceptron import MOST_CLASSES
-from mechanisms.learning.records import GridRecords
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
-from mechanisms.statistics.rows import rows_on_grid
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.class_means import ClassMeans
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, clipped_rows
+from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.statistics.rows import rows_on_grid
 
 # A cluster whose noisy number of rows is below so many standard deviations of its noise starts
 # again, so far from the largest one in each coordinate, in units of the norm bound.

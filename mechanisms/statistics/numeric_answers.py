@@ -8,21 +8,21 @@ from typing import Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.sensitivity import JointSensitivity, LInf
-from mechanisms import parameters
-from mechanisms.combinators.chained import FollowUp
-from mechanisms.noise.laplace import Laplace
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.queries.query import Query
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.selection.scores import UNIT, read_scores
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.sensitivity import JointSensitivity, LInf
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.selection.scores import UNIT, read_scores
 
 
 class _Arguments(Arguments, total=False):
@@ -55,7 +55,7 @@ class NumericAnswers(FollowUp[R]):
     Raises:
         ParameterError: a parameter outside its domain, or more positions than ``cutoff``.
     Example:
-        >>> from mechanisms import AboveThreshold, Chained
+        >>> from dpproof.mechanisms import AboveThreshold, Chained
         >>> loads = lambda records: [sum(r > k for r in records) for k in (9, 5, 1)]
         >>> alarm = AboveThreshold(threshold_scale=1, query_scale=2, threshold=500, query=loads)
         >>> both = Chained(first=alarm, then=NumericAnswers(query=loads, scale=4))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from mechanisms.learning.records import GridRecords, Records, as_records, on_grid
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.records import GridRecords, Records, as_records, on_grid
 
 
 def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:

@@ -10,23 +10,23 @@ from typing import Final, Required, TypedDict, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rounding import sqrt_up
-from accountant.relation import AddRemove, R, Relation
-from accountant.sensitivity import L2
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.learning.grid import RECORD_BITS
-from mechanisms.learning.sum_learner import checked
-from mechanisms.mechanism import Mechanism
-from mechanisms.noise.broadcast import on_grid, repeated_values
-from mechanisms.noise.gaussian import Gaussian
-from mechanisms.outputs import Outputs
-from mechanisms.samplers import default_granularity, gaussian_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale as noise_scale
-from mechanisms.statistics.rows import rows_on_grid
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import RECORD_BITS
+from dpproof.mechanisms.learning.sum_learner import checked
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+from dpproof.mechanisms.statistics.rows import rows_on_grid
 
 # Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
 _HALF_BITS: Final = RECORD_BITS // 2

@@ -8,19 +8,19 @@ from typing import Final, Literal, Required, TypeAlias, Unpack, final, overload
 
 import numpy as np
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, require_relation
-from mechanisms import parameters
-from mechanisms.combinators.chained import FollowUp
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
-from mechanisms.statistics.bounded_mean import BoundedMean
-from mechanisms.statistics.bounded_sum import BoundedSum
-from mechanisms.statistics.clipped_column import RealNoise, require_noise
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.statistics.bounded_mean import BoundedMean
+from dpproof.mechanisms.statistics.bounded_sum import BoundedSum
+from dpproof.mechanisms.statistics.clipped_column import RealNoise, require_noise
 
 # With every bound of ``MagnitudeBound``, up to 2^249, the noise then has a scale that is allowed.
 _LARGEST: Final = Fraction(2) ** 50
@@ -54,7 +54,7 @@ class WithinBound(FollowUp[R]):
     Raises:
         ParameterError: a parameter outside its domain.
     Example:
-        >>> from mechanisms import Chained, MagnitudeBound
+        >>> from dpproof.mechanisms import Chained, MagnitudeBound
         >>> bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=40)
         >>> mean = Chained(first=bound, then=WithinBound(statistic="mean", noise_multiplier=2))
         >>> size, found = mean.release([3.0] * 5000 + [1e6])

@@ -15,7 +15,7 @@ from typing import final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, normal_tail
+from dpproof.proofs.balls.arithmetic import ball, normal_tail
 
 
 @final

@@ -11,11 +11,11 @@ from typing import Final, final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, each_precision, exact, exact_sum
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
+from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, exact_sum
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
 
 
 class Runs(ABC):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from proofs.balls.arithmetic import exact
-from proofs.logic.wording import product_words
-from proofs.pairs.pair import Product
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.logic.wording import product_words
+from dpproof.proofs.pairs.pair import Product
 
 
 @final

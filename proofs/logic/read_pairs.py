@@ -6,20 +6,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.sampled.sampled import SampledPair, read_direction
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
 def _randomized_response(fields: Fields) -> Pair:

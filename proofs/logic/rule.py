@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, final
 
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
-from proofs.logic.statement import Claim, Statement
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
+from dpproof.proofs.logic.statement import Claim, Statement
 
 C = TypeVar("C")
 

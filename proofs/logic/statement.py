@@ -8,13 +8,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, TypeAlias, final
 
-from proofs.balls.arithmetic import exact
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
-from proofs.logic.read_pairs import read_product
-from proofs.logic.wording import listed, product_words
-from proofs.pairs.pair import Product
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
+from dpproof.proofs.logic.read_pairs import read_product
+from dpproof.proofs.logic.wording import listed, product_words
+from dpproof.proofs.pairs.pair import Product
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out", "replace-label")
 SYMMETRIC: Final = ("replace-one", "replace-label")

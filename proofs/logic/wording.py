@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from proofs.balls.arithmetic import exact
-from proofs.contents import openable
-from proofs.pairs.pair import Product
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.contents import openable
+from dpproof.proofs.pairs.pair import Product
 
 
 def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:

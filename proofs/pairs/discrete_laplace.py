@@ -9,10 +9,10 @@ from typing import final
 
 from flint import acb, arb, ctx
 
-from proofs.balls.arithmetic import ball, exact
-from proofs.limits import MAX_SHIFT
-from proofs.pairs.loss_atoms import Terms
-from proofs.pairs.pair import (
+from dpproof.proofs.balls.arithmetic import ball, exact
+from dpproof.proofs.limits import MAX_SHIFT
+from dpproof.proofs.pairs.loss_atoms import Terms
+from dpproof.proofs.pairs.pair import (
     CommonSupport,
     Formula,
     Moments,

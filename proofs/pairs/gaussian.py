@@ -8,8 +8,8 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.pairs.pair import (
+from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.pairs.pair import (
     CommonSupport,
     Formula,
     Moments,

@@ -9,8 +9,8 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
+from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
 
 
 class GaussianAboveFloor(Pair, ABC):

@@ -8,8 +8,8 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact
-from proofs.pairs.pair import CommonSupport, Formula, Moments, Reflected, no_witness
+from dpproof.proofs.balls.arithmetic import ball, exact
+from dpproof.proofs.pairs.pair import CommonSupport, Formula, Moments, Reflected, no_witness
 
 
 @final

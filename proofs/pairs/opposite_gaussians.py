@@ -9,10 +9,10 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.errors import RefusedError
-from proofs.pairs.pair import CommonSupport, Moments, Reflected
-from proofs.pairs.quadrature import Integrand, Line, read_quadrature
+from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.pairs.pair import CommonSupport, Moments, Reflected
+from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
 @final

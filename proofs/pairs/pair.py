@@ -13,10 +13,10 @@ from typing import Final, Protocol, TypeAlias, final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.limits import atoms
-from proofs.pairs.loss_atoms import Terms
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import atoms
+from dpproof.proofs.pairs.loss_atoms import Terms
 
 Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
 """Different pairs, each with how often it occurs."""

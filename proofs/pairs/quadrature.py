@@ -11,10 +11,10 @@ from typing import final
 
 from flint import acb, acb_mat, arb
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_QUADRATURE
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_QUADRATURE
 
 
 @final

@@ -8,9 +8,9 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact
-from proofs.pairs.loss_atoms import Terms
-from proofs.pairs.pair import Formula, Moments, Reflected, no_witness
+from dpproof.proofs.balls.arithmetic import ball, exact
+from dpproof.proofs.pairs.loss_atoms import Terms
+from dpproof.proofs.pairs.pair import Formula, Moments, Reflected, no_witness
 
 
 @final

@@ -9,11 +9,11 @@ from typing import final
 
 from flint import acb, arb
 
-from proofs.balls.arithmetic import ball, exact, normal_tail
-from proofs.errors import RefusedError
-from proofs.pairs.gaussian import gaussian_profile
-from proofs.pairs.pair import CommonSupport, Moments, Pair, unbounded
-from proofs.pairs.quadrature import Integrand, Line, read_quadrature
+from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.pairs.gaussian import gaussian_profile
+from dpproof.proofs.pairs.pair import CommonSupport, Moments, Pair, unbounded
+from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
 @final

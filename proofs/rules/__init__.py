@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from proofs.certificate import Json
-from proofs.logic.rule import Rule
-from proofs.logic.statement import NOTION_TYPES
-from proofs.rules import (
+from dpproof.proofs.certificate import Json
+from dpproof.proofs.logic.rule import Rule
+from dpproof.proofs.logic.statement import NOTION_TYPES
+from dpproof.proofs.rules import (
     above_threshold,
     attacks,
     compose,
@@ -41,7 +41,7 @@ from proofs.rules import (
     smooth_sensitivity,
     subsample,
 )
-from proofs.rules.mechanisms import stated
+from dpproof.proofs.rules.mechanisms import stated
 
 RESTRICT: Final = "restrict/relation"
 """The one rule whose premise is under another relation than its conclusion."""

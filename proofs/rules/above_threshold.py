@@ -9,14 +9,14 @@ from typing import Final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
-from proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
-from proofs.errors import RefusedError
-from proofs.limits import LEVEL, PER_COMPARISON, VALUE
-from proofs.logic.rule import Application
-from proofs.logic.statement import SYMMETRIC, Pairs
-from proofs.rules.finite_pair import alone
-from proofs.rules.prices import corners_work
+from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from dpproof.proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import LEVEL, PER_COMPARISON, VALUE
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.rules.finite_pair import alone
+from dpproof.proofs.rules.prices import corners_work
 
 _DEPTH: Final = 64  # lines of mu: kappa is larger than the theorem's below masses of 2^-64 alone
 

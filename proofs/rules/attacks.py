@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
-from proofs.logic.statement import Advantage, ApproxDP, Power
-from proofs.rules.convert import known_divergence
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import Advantage, ApproxDP, Power
+from dpproof.proofs.rules.convert import known_divergence
 
 
 def true_positive_rate(step: Application) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
-from proofs.logic.statement import HockeyStick, Pairs, Points
-from proofs.rules.convert import split
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import HockeyStick, Pairs, Points
+from dpproof.proofs.rules.convert import split
 
 RatioBounds: TypeAlias = list[tuple[arb, arb]]
 """Ratios t, increasing, each with a bound of H_t(P || Q)."""

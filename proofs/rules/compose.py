@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final, TypeVar
 
-from proofs.balls.arithmetic import exact_sum, show
-from proofs.contents import openable, quoted
-from proofs.errors import RefusedError
-from proofs.limits import look_up_work, sum_of_rationals_work
-from proofs.logic.read_pairs import merged
-from proofs.logic.rule import Application
-from proofs.logic.statement import (
+from dpproof.proofs.balls.arithmetic import exact_sum, show
+from dpproof.proofs.contents import openable, quoted
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import look_up_work, sum_of_rationals_work
+from dpproof.proofs.logic.read_pairs import merged
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import (
     GDP,
     RDP,
     SYMMETRIC,

@@ -9,18 +9,18 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_RANGE_BITS, MAX_RANGE_CELLS, ranges_work
-from proofs.logic.read_pairs import merged
-from proofs.logic.rule import Application
-from proofs.logic.statement import BoundedRange, Pairs
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import FIXED
-from proofs.rules.finite_pair import require_above
-from proofs.sums.ranges import Recursion
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_RANGE_BITS, MAX_RANGE_CELLS, ranges_work
+from dpproof.proofs.logic.read_pairs import merged
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import BoundedRange, Pairs
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.rules.compose import FIXED
+from dpproof.proofs.rules.finite_pair import require_above
+from dpproof.proofs.sums.ranges import Recursion
 
 LONGEST: Final = 64  # nats of a range
 SHORTEST: Final = Fraction(1, 1 << 20)

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, normal_tail, require_at_most
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import PER_COMPARISON
-from proofs.logic.rule import Application
-from proofs.logic.statement import (
+from dpproof.proofs.balls.arithmetic import ball, normal_tail, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import PER_COMPARISON
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import (
     GDP,
     RDP,
     ZCDP,
@@ -27,12 +27,12 @@ from proofs.logic.statement import (
     PureDP,
     TradeOff,
 )
-from proofs.pairs.pair import Product
-from proofs.rules.compose import divergence, divergences, look_up
-from proofs.rules.dominate import certainly_below, lowest
-from proofs.rules.hockey_stick import finite_moment, largest_loss
-from proofs.rules.prices import spend
-from proofs.rules.renyi_to_delta import delta_at, total_variation
+from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.rules.compose import divergence, divergences, look_up
+from dpproof.proofs.rules.dominate import certainly_below, lowest
+from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
+from dpproof.proofs.rules.prices import spend
+from dpproof.proofs.rules.renyi_to_delta import delta_at, total_variation
 
 
 def pure_to_approx(step: Application) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 
 from flint import fmpq, fmpq_mat
 
-from proofs.balls.arithmetic import exact
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.limits import minors_work
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP
-from proofs.rules.mechanisms import adds
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import minors_work
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import GDP
+from dpproof.proofs.rules.mechanisms import adds
 
 Rows: TypeAlias = list[tuple[Fraction, ...]]
 

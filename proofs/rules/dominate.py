@@ -8,11 +8,11 @@ from itertools import accumulate, pairwise
 
 from flint import ctx
 
-from proofs.balls.arithmetic import ball, show
-from proofs.errors import RefusedError
-from proofs.limits import PRECISIONS
-from proofs.logic.rule import Application
-from proofs.logic.statement import (
+from dpproof.proofs.balls.arithmetic import ball, show
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import PRECISIONS
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import (
     GDP,
     ApproxDP,
     BoundedRange,
@@ -23,13 +23,13 @@ from proofs.logic.statement import (
     PureDP,
     TradeOff,
 )
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.rules.prices import corners_work
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.rules.prices import corners_work
 
 
 def gdp(step: Application) -> tuple[str, ...]:

@@ -8,16 +8,16 @@ from typing import Final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import PER_COMPARISON
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
-from proofs.pairs.gaussian import gaussian_profile
-from proofs.rules.compose import divergences, look_up
-from proofs.rules.renyi_to_delta import delta_at
+from dpproof.proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import PER_COMPARISON
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
+from dpproof.proofs.pairs.gaussian import gaussian_profile
+from dpproof.proofs.rules.compose import divergences, look_up
+from dpproof.proofs.rules.renyi_to_delta import delta_at
 
 _MOST_FILTERS: Final = 10
 _LOOKING: Final = (

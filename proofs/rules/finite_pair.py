@@ -14,23 +14,23 @@ from typing import TypeAlias
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, require_at_most, show
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.limits import LEVEL, PER_COMPARISON
-from proofs.logic.rule import Application
-from proofs.logic.statement import HockeyStick, Pairs, Points
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.pair import Product
-from proofs.rules.base_profile import (
+from dpproof.proofs.balls.arithmetic import ball, require_at_most, show
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import LEVEL, PER_COMPARISON
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import HockeyStick, Pairs, Points
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.rules.base_profile import (
     bounds_at_ratios,
     bounds_of,
     chord_bound,
     profile_bounds,
     required_facts,
 )
-from proofs.rules.compose import AHEAD, CHOSEN
-from proofs.rules.prices import corners_work
+from dpproof.proofs.rules.compose import AHEAD, CHOSEN
+from dpproof.proofs.rules.prices import corners_work
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 """Bounds of a profile at growing ratios t >= 1."""

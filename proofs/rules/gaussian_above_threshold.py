@@ -8,13 +8,13 @@ from typing import Final
 
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball, exact, lower_units, normal_tail
-from proofs.balls.isoperimetric import Line
-from proofs.errors import RefusedError
-from proofs.limits import VALUE
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, SYMMETRIC
-from proofs.rules.above_threshold import compare
+from dpproof.proofs.balls.arithmetic import ball, exact, lower_units, normal_tail
+from dpproof.proofs.balls.isoperimetric import Line
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import VALUE
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import GDP, SYMMETRIC
+from dpproof.proofs.rules.above_threshold import compare
 
 _BITS: Final = 300  # of the tangents' heights, rounded up
 _PRECISION: Final = 512

@@ -9,22 +9,22 @@ from typing import Final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact_sum, normal_tail, require_at_most
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.read_pairs import merged
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, ZCDP, Pairs, Profile
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.gaussian import GaussianPair, gaussian_profile
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.rules.convert import directions
-from proofs.rules.hockey_stick import finite_moment, largest_loss
-from proofs.rules.prices import profile_making, profile_work, spend
-from proofs.sampled.sampled import SampledPair
-from proofs.sums.contour import closed_profile
+from dpproof.proofs.balls.arithmetic import ball, exact_sum, normal_tail, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.read_pairs import merged
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import GDP, ZCDP, Pairs, Profile
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.rules.convert import directions
+from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
+from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.sampled import SampledPair
+from dpproof.proofs.sums.contour import closed_profile
 
 _TANGENTS: Final = 128  # approximate work of two tangents of a Gaussian's profile; no soundness
 

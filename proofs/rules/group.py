@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
-from proofs.errors import RefusedError
-from proofs.limits import MAX_CHAIN, sum_of_rationals_work
-from proofs.logic.rule import Application
-from proofs.logic.statement import (
+from dpproof.proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import (
     GDP,
     RDP,
     ZCDP,
@@ -26,13 +26,13 @@ from proofs.logic.statement import (
     PureDP,
     TradeOff,
 )
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair, Product
-from proofs.rules.compose import divergences, longest, look_up
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.rules.compose import divergences, longest, look_up
 
 C = TypeVar("C")
 

@@ -17,17 +17,24 @@ from typing import Final, TypeAlias, final
 
 from flint import acb, arb
 
-from proofs import limits
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application
-from proofs.logic.statement import HockeyStick
-from proofs.pairs.pair import Moments, Product, some_infinite
-from proofs.rules.prices import profile_making, profile_work, spend
-from proofs.sampled.sampled import SampledPair
-from proofs.sampled.table import read_table
-from proofs.sums.contour import closed_profile, moments, on_circle, outside, read_line, total
+from dpproof.proofs import limits
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import HockeyStick
+from dpproof.proofs.pairs.pair import Moments, Product, some_infinite
+from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.sampled import SampledPair
+from dpproof.proofs.sampled.table import read_table
+from dpproof.proofs.sums.contour import (
+    closed_profile,
+    moments,
+    on_circle,
+    outside,
+    read_line,
+    total,
+)
 
 WHAT: Final = "the hockey-stick divergence"
 Bound: TypeAlias = Callable[[Fraction], arb]

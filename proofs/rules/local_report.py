@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from proofs.balls.arithmetic import exact
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
-from proofs.logic.statement import Pairs
-from proofs.pairs.finite import FinitePair
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.pairs.finite import FinitePair
 
 
 def local_report(step: Application) -> tuple[str, ...]:

@@ -17,29 +17,29 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
-from proofs import limits
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.balls.gaussian_smoothing import Tent
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.lower_ends import RenyiAtLeast
-from proofs.logic.rule import Application
-from proofs.logic.statement import AtLeast
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from proofs.pairs.pair import Moments, Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.rules.hockey_stick import folded, read_period
-from proofs.rules.prices import profile_making, profile_work, spend
-from proofs.sampled.sampled import Direction, SampledPair
-from proofs.sums.contour import Line, closed_profile, total
+from dpproof.proofs import limits
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.balls.gaussian_smoothing import Tent
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.lower_ends import RenyiAtLeast
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import Moments, Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.rules.hockey_stick import folded, read_period
+from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.sampled import Direction, SampledPair
+from dpproof.proofs.sums.contour import Line, closed_profile, total
 
 EXACT: Final = (
     GaussianPair,

@@ -9,13 +9,13 @@ from typing import final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.errors import RefusedError
-from proofs.logic.lower_ends import PowerAtLeast
-from proofs.logic.read_pairs import merged
-from proofs.logic.rule import Application
-from proofs.logic.statement import AtLeast, HockeyStick
-from proofs.pairs.pair import Product
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.lower_ends import PowerAtLeast
+from dpproof.proofs.logic.read_pairs import merged
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import AtLeast, HockeyStick
+from dpproof.proofs.pairs.pair import Product
 
 _POINTS = 3
 _Bounds = dict[Fraction, Fraction]

@@ -6,16 +6,24 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from proofs.balls.arithmetic import exact
-from proofs.errors import RefusedError
-from proofs.limits import MAX_COUNT
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, SYMMETRIC, ZCDP, BoundedRange, Claim, MetricDP, Pairs
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.pair import Pair
-from proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import MAX_COUNT
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import (
+    GDP,
+    SYMMETRIC,
+    ZCDP,
+    BoundedRange,
+    Claim,
+    MetricDP,
+    Pairs,
+)
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 
 _DENSITIES: Final = {
     "laplace": "of density proportional to e^(-|x|/scale)",

@@ -8,11 +8,11 @@ from typing import Final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact, require_at_most
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
-from proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
-from proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.proofs.balls.arithmetic import ball, exact, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 
 _LAWS: Final = {
     "laplace": "of mass proportional to e^(-(|k_1| + ... + |k_m|)/scale)",

@@ -6,29 +6,29 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import lcm
 
-from proofs import limits
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.gaussian_above_floor import (
+from dpproof.proofs import limits
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,
     SwappedAboveFloor,
 )
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.sampled.sampled import TABLES, SampledPair
-from proofs.sampled.table import Hint, read_beyond, read_table
-from proofs.sums.lattice import cells, making_work as lattice_making_work
-from proofs.sums.residues import making_work, value_work
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.sampled.sampled import TABLES, SampledPair
+from dpproof.proofs.sampled.table import Hint, read_beyond, read_table
+from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
+from dpproof.proofs.sums.residues import making_work, value_work
 
 KINDS: dict[type[Pair], str] = {
     GaussianPair: "gaussian",

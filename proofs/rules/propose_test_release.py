@@ -6,14 +6,14 @@ from functools import partial
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact, require_at_most
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
-from proofs.logic.statement import Pairs
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.pair import Pair
+from dpproof.proofs.balls.arithmetic import ball, exact, require_at_most
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.pair import Pair
 
 
 def propose_test_release(step: Application) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball
+from dpproof.proofs.balls.arithmetic import ball
 
 
 def delta_at(divergence: arb, order: Fraction, epsilon: arb) -> arb:

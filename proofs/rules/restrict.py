@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proofs.errors import RefusedError
-from proofs.logic.rule import Application
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.rule import Application
 
 
 def relation(step: Application) -> tuple[str, ...]:

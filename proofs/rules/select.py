@@ -13,14 +13,14 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.balls.run_counts import Poisson, Runs, TruncatedNegativeBinomial, read_runs
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application
-from proofs.logic.statement import RDP, ZCDP, PureDP
-from proofs.rules.compose import divergence, look_up
-from proofs.rules.renyi_to_delta import delta_at, total_variation
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.balls.run_counts import Poisson, Runs, TruncatedNegativeBinomial, read_runs
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import RDP, ZCDP, PureDP
+from dpproof.proofs.rules.compose import divergence, look_up
+from dpproof.proofs.rules.renyi_to_delta import delta_at, total_variation
 
 HIDDEN: Final = "neither the number of runs, nor which of them it was, nor anything else"
 Curve: TypeAlias = Callable[[Fraction], Fraction]

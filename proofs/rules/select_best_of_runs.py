@@ -17,16 +17,16 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
-from proofs import limits
-from proofs.balls.arithmetic import ball, lower_units
-from proofs.balls.run_counts import Runs, read_runs
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application, Budget
-from proofs.logic.statement import Pairs
-from proofs.rules.finite_pair import alone, require_both_above
-from proofs.rules.prices import corners_work
-from proofs.rules.select import selects
+from dpproof.proofs import limits
+from dpproof.proofs.balls.arithmetic import ball, lower_units
+from dpproof.proofs.balls.run_counts import Runs, read_runs
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application, Budget
+from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.rules.finite_pair import alone, require_both_above
+from dpproof.proofs.rules.prices import corners_work
+from dpproof.proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 128

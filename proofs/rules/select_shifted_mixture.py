@@ -14,14 +14,19 @@ from itertools import pairwise
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, require_at_most
-from proofs.balls.run_counts import Runs, read_runs
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application
-from proofs.logic.statement import Points, Profile
-from proofs.rules.base_profile import bound_at_ratio, bounds_at_ratios, chord_bound, profile_bounds
-from proofs.rules.select import selects
+from dpproof.proofs.balls.arithmetic import ball, require_at_most
+from dpproof.proofs.balls.run_counts import Runs, read_runs
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import Points, Profile
+from dpproof.proofs.rules.base_profile import (
+    bound_at_ratio,
+    bounds_at_ratios,
+    chord_bound,
+    profile_bounds,
+)
+from dpproof.proofs.rules.select import selects
 
 
 def profile(step: Application) -> tuple[str, ...]:

@@ -17,16 +17,16 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball, lower_units
-from proofs.balls.run_counts import Runs, read_runs
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import rectangle_work
-from proofs.logic.rule import Application, Budget
-from proofs.logic.statement import Pairs, Points
-from proofs.rules.base_profile import bound_at_ratio, profile_bounds
-from proofs.rules.finite_pair import require_both_above
-from proofs.rules.select import HIDDEN
+from dpproof.proofs.balls.arithmetic import ball, lower_units
+from dpproof.proofs.balls.run_counts import Runs, read_runs
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import rectangle_work
+from dpproof.proofs.logic.rule import Application, Budget
+from dpproof.proofs.logic.statement import Pairs, Points
+from dpproof.proofs.rules.base_profile import bound_at_ratio, profile_bounds
+from dpproof.proofs.rules.finite_pair import require_both_above
+from dpproof.proofs.rules.select import HIDDEN
 
 # Lines are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 128

@@ -8,16 +8,16 @@ from typing import Final
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
-from proofs.balls.skellam import reach, shifted
-from proofs.errors import RefusedError
-from proofs.limits import PER_COMPARISON, PRECISIONS, VALUE
-from proofs.logic.rule import Application
-from proofs.logic.statement import Pairs
-from proofs.pairs.finite import FinitePair
-from proofs.rules.finite_pair import copied
-from proofs.rules.mechanisms import adds
-from proofs.rules.prices import corners_work
+from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from dpproof.proofs.balls.skellam import reach, shifted
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import PER_COMPARISON, PRECISIONS, VALUE
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.rules.finite_pair import copied
+from dpproof.proofs.rules.mechanisms import adds
+from dpproof.proofs.rules.prices import corners_work
 
 MAX_VARIANCE: Final = 1 << 20
 MAX_SHIFT: Final = 1 << 14

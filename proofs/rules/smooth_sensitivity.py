@@ -6,9 +6,9 @@ from functools import partial
 
 from flint import arb
 
-from proofs.balls.arithmetic import ball, exact, require_at_most
-from proofs.logic.rule import Application
-from proofs.logic.statement import PureDP
+from dpproof.proofs.balls.arithmetic import ball, exact, require_at_most
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import PureDP
 
 
 def smooth_sensitivity(step: Application) -> tuple[str, ...]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from proofs.balls.arithmetic import exact
-from proofs.errors import RefusedError
-from proofs.logic.read_pairs import rate
-from proofs.logic.rule import Application
-from proofs.logic.statement import SYMMETRIC, Pairs
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.sampled.sampled import Direction, SampledPair
+from dpproof.proofs.balls.arithmetic import exact
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.read_pairs import rate
+from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 _HIDDEN: Final = (
     "releases what that run releases, and reveals nothing else of the sample or of the data"

@@ -11,11 +11,11 @@ from typing import Final, final
 
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball, exact
-from proofs.contents import openable
-from proofs.errors import RefusedError
-from proofs.pairs.loss_atoms import Terms
-from proofs.pairs.pair import (
+from dpproof.proofs.balls.arithmetic import ball, exact
+from dpproof.proofs.contents import openable
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.pairs.loss_atoms import Terms
+from dpproof.proofs.pairs.pair import (
     Moments,
     Pair,
     Product,
@@ -26,8 +26,8 @@ from proofs.pairs.pair import (
     unbounded,
     unlisted,
 )
-from proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
-from proofs.sums.contour import Line, closed_profile
+from dpproof.proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
+from dpproof.proofs.sums.contour import Line, closed_profile
 
 # How many tables are kept: as many as a product may cite again for free. Speed alone.
 TABLES: Final = 4

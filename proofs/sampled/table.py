@@ -20,11 +20,11 @@ from typing import Final, TypeAlias, final
 
 from flint import acb, acb_poly, arb, ctx
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
-from proofs.sums.contour import Line, read_line
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
+from dpproof.proofs.sums.contour import Line, read_line
 
 BLOCK: Final = 256  # turned factors that are made at once; speed alone
 _MORE_BITS: Final = 128  # for slopes of close points; enclosures are sound with any number

@@ -16,14 +16,14 @@ from typing import Final, final
 
 from flint import acb, acb_mat, arb, ctx
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_NODES
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.pair import Moments, Product, some_infinite
-from proofs.sums.lattice import cells, lattice_profile
-from proofs.sums.residues import finite_profile, value_work
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_NODES
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.pair import Moments, Product, some_infinite
+from dpproof.proofs.sums.lattice import cells, lattice_profile
+from dpproof.proofs.sums.residues import finite_profile, value_work
 
 _MORE_BITS: Final = 64  # for the angles of many terms; enclosures are sound with any number
 

@@ -17,13 +17,13 @@ from typing import Final, final
 
 from flint import acb, arb, arb_poly, ctx
 
-from proofs.balls.arithmetic import ball, each_precision
-from proofs.errors import RefusedError
-from proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.balls.arithmetic import ball, each_precision
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 
 # Bits beyond the precision of the answer, so that products keep their smallest masses. Soundness
 # does not depend on it: fewer make wider enclosures.

@@ -15,12 +15,12 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, arb_poly, ctx
 
-from proofs import limits
-from proofs.balls.arithmetic import ball, each_precision
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.loss_atoms import power
-from proofs.pairs.pair import Pair, Product
+from dpproof.proofs import limits
+from dpproof.proofs.balls.arithmetic import ball, each_precision
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.loss_atoms import power
+from dpproof.proofs.pairs.pair import Pair, Product
 
 SMOOTH: Final = LaplacePair | LogisticPair
 # Bits beyond the precision of the answer, and more for every pair, as terms cancel. Soundness does

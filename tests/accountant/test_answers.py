@@ -10,17 +10,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 DISJOINT = FinitePair(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1)))
 SAME = FinitePair(p=(Fraction(1),), q=(Fraction(1),))

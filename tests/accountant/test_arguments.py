@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import arguments
-from accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
 
 NEVER: tuple[Any, ...] = (
     float("nan"),

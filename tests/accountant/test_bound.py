@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant.bound import Bound
-from accountant.errors import NotCertified
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import errors
+from dpproof.accountant import errors
 
 
 @pytest.mark.parametrize(

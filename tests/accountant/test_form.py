@@ -10,8 +10,8 @@ from typing import Any, Never
 import numpy as np
 import pytest
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.form import DataError, Form, withholding
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.form import DataError, Form, withholding
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-import accountant
-from accountant import public_names
+from dpproof import accountant
+from dpproof.accountant import public_names
 
 
 def test_the_list_is_that_of_the_static_imports() -> None:
     """Every name imported from the package's own modules counts, from where it is imported."""
     homes = public_names.homes_of("accountant")
 
-    assert homes["L2"] == "accountant.sensitivity"
+    assert homes["L2"] == "dpproof.accountant.sensitivity"
     assert "TYPE_CHECKING" not in homes
 
 
 def test_fetched_names_stay() -> None:
     """A fetched name is an attribute of the package from then on."""
-    value = public_names.fetch("accountant", {"show": "accountant.guarantees.rounding"}, "show")
+    value = public_names.fetch(
+        "accountant", {"show": "dpproof.accountant.guarantees.rounding"}, "show"
+    )
 
     assert vars(accountant).pop("show") is value
 

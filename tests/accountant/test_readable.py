@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dpproof as dp
-from accountant.guarantees.pure_dp import PureDP
-from accountant.readable import Readable, readable
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.readable import Readable, readable
 
 NAMES = [
     "AddRemove",

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError, RelationMismatch
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.relation import (
+from dpproof.accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.relation import (
     RELATIONS,
     AddRemove,
     Relation,

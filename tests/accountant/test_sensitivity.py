@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.sensitivity import L1, L2, LInf
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sensitivity import L1, L2, LInf
 
 
 @pytest.mark.parametrize("norm", [L1, L2, LInf])

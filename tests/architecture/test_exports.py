@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from accountant.public_names import homes_of
+from dpproof.accountant.public_names import homes_of
 from tests.architecture.tree import ROOT
 
 LAZY = ("accountant", "mechanisms", "dpproof.learn", "dpproof.interop")

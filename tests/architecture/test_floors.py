@@ -166,9 +166,17 @@ def test_no_imports_go_in_a_circle() -> None:
 @pytest.mark.parametrize(
     ("place", "code", "seen"),
     [
-        ("accountant/pairs/inner.py", "def f():\n    from accountant.engine import profile", 1),
-        ("accountant/pairs/inner.py", "if TYPE_CHECKING:\n    from accountant import Bound", 1),
-        ("accountant/engine/inner.py", "from accountant.pairs import pair", 0),
+        (
+            "accountant/pairs/inner.py",
+            "def f():\n    from dpproof.accountant.engine import profile",
+            1,
+        ),
+        (
+            "accountant/pairs/inner.py",
+            "if TYPE_CHECKING:\n    from dpproof.accountant import Bound",
+            1,
+        ),
+        ("accountant/engine/inner.py", "from dpproof.accountant.pairs import pair", 0),
         ("accountant/guarantees/guarantee.py", "import accountant", 0),
     ],
 )

@@ -13,13 +13,13 @@ from tests.architecture.tree import PACKAGES, ROOT, imported, sources
 OURS = (*PACKAGES, "tests", "benchmarks", "examples", "experiments", "scripts")
 OWN: dict[str, tuple[str, ...]] = {
     "proofs": (),
-    "accountant": ("proofs.certificate", "proofs.limits"),
+    "accountant": ("dpproof.proofs.certificate", "dpproof.proofs.limits"),
     "mechanisms": ("accountant",),
     "auditing": ("accountant",),
     "dpproof": PACKAGES,
 }
 ALONE: dict[str, tuple[str, ...]] = {
-    "accountant/certificates/checked.py": ("proofs.kernel", "proofs.verdict"),
+    "accountant/certificates/checked.py": ("dpproof.proofs.kernel", "dpproof.proofs.verdict"),
 }
 """What one file alone may import: the door of certificates asks the checker about each."""
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -59,15 +59,15 @@ def test_only_allowed_imports(package: str) -> None:
     ("package", "code"),
     [
         ("proofs", "import numpy"),
-        ("proofs", "from accountant import Bound"),
+        ("proofs", "from dpproof.accountant import Bound"),
         ("accountant", "import proofs"),
-        ("accountant", "from proofs import rules"),
-        ("accountant", "from proofs.rules import gdp"),
-        ("accountant", "from proofs import kernel"),
-        ("accountant", "import mechanisms.noise.gaussian"),
-        ("mechanisms", "from proofs import kernel"),
-        ("mechanisms", "from auditing import audit"),
-        ("auditing", "from mechanisms import Gaussian"),
+        ("accountant", "from dpproof.proofs import rules"),
+        ("accountant", "from dpproof.proofs.rules import gdp"),
+        ("accountant", "from dpproof.proofs import kernel"),
+        ("accountant", "import dpproof.mechanisms.noise.gaussian"),
+        ("mechanisms", "from dpproof.proofs import kernel"),
+        ("mechanisms", "from dpproof.auditing import audit"),
+        ("auditing", "from dpproof.mechanisms import Gaussian"),
         ("auditing", "import mechanisms"),
         ("dpproof", "import tests.conftest"),
         ("dpproof", "import scipy"),
@@ -90,9 +90,9 @@ def test_the_test_sees_a_forbidden_import(
     ("package", "code"),
     [
         ("proofs", "from flint import arb"),
-        ("accountant", "from proofs.certificate import Certificate"),
-        ("accountant", "from proofs import certificate"),
-        ("mechanisms", "from accountant.guarantees import gdp"),
+        ("accountant", "from dpproof.proofs.certificate import Certificate"),
+        ("accountant", "from dpproof.proofs import certificate"),
+        ("mechanisms", "from dpproof.accountant.guarantees import gdp"),
         ("dpproof", "import auditing, proofs, rich.table"),
         ("accountant", "from . import bound"),
     ],

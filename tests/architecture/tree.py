@@ -54,7 +54,7 @@ def place(path: Path, node: ast.stmt) -> str:
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of everything a file imports, with the names taken from a module.
 
-    ``from proofs import rules`` gives ``proofs.rules``; relative imports are made absolute.
+    ``from dpproof.proofs import rules`` gives ``proofs.rules``; relative imports are made absolute.
     """
     package = list(path.relative_to(ROOT).with_suffix("").parts)[:-1]
     for node in ast.walk(parsed(path)):

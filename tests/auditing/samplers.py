@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditing import Outcome, audit
+from dpproof.auditing import Outcome, audit
 
 Draw = Callable[[Any, int, np.random.Generator], Any]
 Rng = np.random.Generator

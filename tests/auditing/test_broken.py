@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-import auditing
-from auditing import Outcome
+from dpproof import auditing
+from dpproof.auditing import Outcome
 from tests.auditing.builders import (
     BROKEN,
 )

@@ -12,9 +12,9 @@ import math
 import numpy as np
 import pytest
 
-import auditing
-from accountant import GDP, BoundedRange, PureDP
-from auditing import Outcome
+from dpproof import auditing
+from dpproof.accountant import GDP, BoundedRange, PureDP
+from dpproof.auditing import Outcome
 from tests.auditing import samplers
 from tests.auditing.builders import LAPLACE, RECORDS, SCORES, SUBSAMPLED
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response

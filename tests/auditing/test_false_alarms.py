@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from accountant import GDP
-from auditing import (
+from dpproof.accountant import GDP
+from dpproof.auditing import (
     BinCounts,
     ConfidenceSequence,
     Design,
@@ -34,9 +34,9 @@ from auditing import (
     TradeOffRegion,
     TwoSample,
 )
-from auditing.bounds.event_bound import EventBound
-from auditing.bounds.one_run_curve import contradicts
-from auditing.counts.claimed_curve import gaussian
+from dpproof.auditing.bounds.event_bound import EventBound
+from dpproof.auditing.bounds.one_run_curve import contradicts
+from dpproof.auditing.counts.claimed_curve import gaussian
 
 pytestmark = pytest.mark.slow
 

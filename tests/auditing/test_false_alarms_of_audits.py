@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant import GDP, BoundedRange
+from dpproof.accountant import GDP, BoundedRange
 from tests.auditing import samplers
 from tests.auditing.builders import LAPLACE, RECORDS, SCORES, SUBSAMPLED
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant import GDP
-from auditing import watch
-from auditing.counts.claim import Claim
+from dpproof.accountant import GDP
+from dpproof.auditing import watch
+from dpproof.auditing.counts.claim import Claim
 from tests.auditing.builders import LAPLACE
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.public_names import homes_of
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1
+from dpproof import auditing
+from dpproof.accountant.public_names import homes_of
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1
 from tests.contracts.markers import NUMBER, TEXT, bad_data, leaks, marked
 
 SAMPLERS: dict[str, Callable[..., Any]] = {

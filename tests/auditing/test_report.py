@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-from accountant import GDP, L2, Poisson
-from auditing.counts.counts import Design, EventCounts
-from auditing.report import Finding
-from mechanisms import Gaussian
+from dpproof import auditing
+from dpproof.accountant import GDP, L2, Poisson
+from dpproof.auditing.counts.counts import Design, EventCounts
+from dpproof.auditing.report import Finding
+from dpproof.mechanisms import Gaussian
 
 EVENT = re.compile(
     r"VIOLATION\. At epsilon (\S+) the claim allows delta (\S+); counted (\S+) of (\S+) on (D'?) "

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-from accountant import L2, Poisson
-from auditing.counts.claim import Claim
-from auditing.symptoms import REPLAYED, replayed, symptoms
-from auditing.trials.pair import Pair
-from auditing.trials.training import Training
-from mechanisms import Gaussian
+from dpproof import auditing
+from dpproof.accountant import L2, Poisson
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.symptoms import REPLAYED, replayed, symptoms
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.training import Training
+from dpproof.mechanisms import Gaussian
 
 Rows = NDArray[np.float64]
 Draw = Callable[[float, int, np.random.Generator], Rows]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from accountant import GDP, ZCDP
-from accountant.errors import ParameterError
-from accountant.guarantees.guarantee import Guarantee
-from auditing import EvidenceStore, StoreRefused, fingerprint, watch
+from dpproof.accountant import GDP, ZCDP
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.auditing import EvidenceStore, StoreRefused, fingerprint, watch
 from tests.auditing.builders import LAPLACE
 from tests.auditing.samplers import gaussian, laplace, randomized_response
 

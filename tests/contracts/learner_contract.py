@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from accountant.sensitivity import L2
-from auditing import Recorder
-from mechanisms import Records, ReplayRng
-from mechanisms.learning.bounded_updates import Contributions
-from mechanisms.learning.grid import RECORD_BITS
-from mechanisms.learning.sum_learner import SumLearner
-from mechanisms.outputs import flatten
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from dpproof.accountant.sensitivity import L2
+from dpproof.auditing import Recorder
+from dpproof.mechanisms import Records, ReplayRng
+from dpproof.mechanisms.learning.bounded_updates import Contributions
+from dpproof.mechanisms.learning.grid import RECORD_BITS
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.outputs import flatten
 from tests.contracts.mechanism_contract import AUDIT_ALARM, MechanismContract
 
-ENGINE = "mechanisms.learning.bounded_updates"
+ENGINE = "dpproof.mechanisms.learning.bounded_updates"
 FEATURES = 2
 AXES = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, -0.8]]
 ODD_ROWS = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0], [3.0, -4.0], [1e300, 1e300], [5e-324, 0.0]]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms import FeatureMap, Records
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import FeatureMap, Records
 
 # Around the widths of vector units and the blocks of matrix products.
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 33, 63, 65, 129)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.form import takes_data
+from dpproof.accountant.form import takes_data
 
 TEXT = "QzMarkerQz"
 NUMBER = 8675309.125

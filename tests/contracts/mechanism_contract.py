@@ -15,16 +15,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-import proofs
-from accountant.bound import Bound
-from accountant.errors import NotImplied, ParameterError
-from accountant.relation import AddRemove
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
-from mechanisms import Mechanism, ReplayRng, compose
-from mechanisms.outputs import flatten, unpack
-from proofs import Rejected, VerifiedUnder
+from dpproof import auditing, proofs
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Mechanism, ReplayRng, compose
+from dpproof.mechanisms.outputs import flatten, unpack
+from dpproof.proofs import Rejected, VerifiedUnder
 
 DELTA = 1e-6
 FALSE_ALARM = 1e-8

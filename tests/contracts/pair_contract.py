@@ -14,14 +14,14 @@ import flint
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.engine.saddle_point import find_saddle
-from accountant.engine.shared_contours import contour_at
-from accountant.errors import NotCertified
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.pairs.smoothness import log_decay
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.saddle_point import find_saddle
+from dpproof.accountant.engine.shared_contours import contour_at
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.smoothness import log_decay
 from tests.contracts.definition import Ball, Definition, Outcomes, ball, complex_ball
 
 TILTS = (1e-6, 0.03, 0.7, 4.0, 30.0)

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import dpproof
-import mechanisms
-from accountant.form import TAKES_DATA
-from accountant.public_names import homes_of
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, LInf
-from mechanisms import Laplace, Mechanism, ReplayRng
+from dpproof import mechanisms
+from dpproof.accountant.form import TAKES_DATA
+from dpproof.accountant.public_names import homes_of
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import Laplace, Mechanism, ReplayRng
 from tests.contracts.every_mechanism import contracts
 from tests.contracts.markers import NUMBER, TEXT, bad_data, data_methods, kept, leaks, marked
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import auditing
-from accountant import Guarantee
-from mechanisms import Mechanism
+from dpproof import auditing
+from dpproof.accountant import Guarantee
+from dpproof.mechanisms import Mechanism
 from tests.contracts.mechanism_contract import AUDIT_ALARM
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -44,12 +44,12 @@ from accountant import (
     select,
     self_compose,
 )
-from accountant.adaptive.several_filters import limits, several_filters
-from accountant.theorems.composition.parallel_positions import parallel_positions
-from accountant.theorems.selection.above import select_above
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.repeated_positions import repeated_positions
-from mechanisms import (
+from dpproof.accountant.adaptive.several_filters import limits, several_filters
+from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
+from dpproof.accountant.theorems.selection.above import select_above
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.mechanisms import (
     AboveThreshold,
     AveragedPerturbation,
     CorrelatedGaussian,
@@ -77,9 +77,9 @@ from mechanisms import (
     ThresholdedCounts,
     UnaryEncoding,
 )
-from proofs.kernel import check
-from proofs.logic.rule import Application, Rule
-from proofs.rules import RULES
+from dpproof.proofs.kernel import check
+from dpproof.proofs.logic.rule import Application, Rule
+from dpproof.proofs.rules import RULES
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 
 PAGE = import_module("scripts.theorems")

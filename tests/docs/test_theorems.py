@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from proofs.rules import RULES
+from dpproof.proofs.rules import RULES
 from tests.architecture.tree import ROOT
 
 PAGE = ROOT / "docs" / "THEOREMS.md"

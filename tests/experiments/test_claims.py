@@ -6,11 +6,10 @@ import re
 
 import pytest
 
-import auditing
 import dpproof as dp
-import mechanisms
-from accountant import ApproxDP, ReplaceOne
-from auditing import Outcome
+from dpproof import auditing, mechanisms
+from dpproof.accountant import ApproxDP, ReplaceOne
+from dpproof.auditing import Outcome
 from experiments.claims.claim import Verdict
 from experiments.claims.ledger import HEAD, claims, entry
 from experiments.claims.parity import ParityInstance, opdisc, rspm

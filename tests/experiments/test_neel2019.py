@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpproof.mechanisms import Records
 from experiments import neel2019
-from mechanisms import Records
 
 
 def table(size: int) -> dict[str, np.ndarray[tuple[int], np.dtype[np.str_]]]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import final
 
-import accountant
+from dpproof import accountant
 from tests.hunt.names import NAMES
 
 LONGEST = 5.0  # seconds of the processor for one answer; longer ones are listed, not wrong

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import proofs
-from accountant import Bound
+from dpproof import proofs
+from dpproof.accountant import Bound
 from tests.hunt.case import Case, Judge
 from tests.hunt.truth import MP, Real, is_above, is_below
 

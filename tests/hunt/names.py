@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-import accountant
-import auditing
-import mechanisms
-import proofs
-from accountant import Guarantee
-from accountant.adaptive.privacy_filter import PrivacyFilter
-from accountant.adaptive.privacy_odometer import PrivacyOdometer
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.floored_gaussian import FlooredGaussianPair
-from accountant.pairs.folded_gaussian import FoldedGaussianPair
-from accountant.pairs.product import Product
-from accountant.public_names import homes_of
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof import accountant, auditing, mechanisms, proofs
+from dpproof.accountant import Guarantee
+from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.public_names import homes_of
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
 from tests.hunt.ways import by_ways
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from accountant import Bound
+from dpproof.accountant import Bound
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.truth import MP, Real, Truth, is_above, is_below, real

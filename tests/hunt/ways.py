@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Final
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     RDP,
     ZCDP,

@@ -10,12 +10,12 @@ from typing import final
 import flint
 from hypothesis import given, settings, strategies as st
 
-from accountant import answers
-from accountant.engine import profile
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant import answers
+from dpproof.accountant.engine import profile
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import Ball, ball
 
 Masses = list[tuple[Ball, Ball]]

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant import DominatingPair, ReplaceOne, compose
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from proofs import Rejected, Step, VerifiedUnder, check
+from dpproof.accountant import DominatingPair, ReplaceOne, compose
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.proofs import Rejected, Step, VerifiedUnder, check
 from tests.proofs.support import Object, certificate, factor, stated
 
 Law = tuple[Fraction, ...]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant import CalibrationError, ReplaceOne, TruncatedNegativeBinomial
-from accountant.calibration import plan_selection
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof.accountant import CalibrationError, ReplaceOne, TruncatedNegativeBinomial
+from dpproof.accountant.calibration import plan_selection
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     CubeSurface,
     ExponentialHalfspaces,
     HadamardProjection,

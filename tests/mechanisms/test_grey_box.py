@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import FixedRuns, Poisson, ReplaceOne, TruncatedNegativeBinomial
-from accountant.relation import AddRemove
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.sensitivity import L1, L2, LInf, Sensitivity
-from auditing import FactKind, Recorder, neighbours
-from mechanisms import (
+from dpproof.accountant import FixedRuns, Poisson, ReplaceOne, TruncatedNegativeBinomial
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
+from dpproof.auditing import FactKind, Recorder, neighbours
+from dpproof.mechanisms import (
     ClippedSum,
     Count,
     DiscreteGaussian,
@@ -35,15 +35,15 @@ from mechanisms import (
 # Where a mechanism uses a sampler, and the parameter that is the protected value; without one the
 # sampler returns noise, which is followed to what it is added to.
 SAMPLERS = {
-    "mechanisms.noise.laplace.laplace_rounded": "value",
-    "mechanisms.noise.gaussian.gaussian_rounded": "value",
-    "mechanisms.noise.discrete_laplace.discrete_laplace": None,
-    "mechanisms.noise.discrete_gaussian.discrete_gaussian": None,
-    "mechanisms.selection.exponential.categorical_exp": "exponents",
-    "mechanisms.local.randomized_response.randomized_response": "values",
-    "mechanisms.combinators.best_of_runs.run_count": None,
-    "mechanisms.combinators.first_above.run_count": None,
-    "mechanisms.combinators.draw_samples.subset_without_replacement": None,
+    "dpproof.mechanisms.noise.laplace.laplace_rounded": "value",
+    "dpproof.mechanisms.noise.gaussian.gaussian_rounded": "value",
+    "dpproof.mechanisms.noise.discrete_laplace.discrete_laplace": None,
+    "dpproof.mechanisms.noise.discrete_gaussian.discrete_gaussian": None,
+    "dpproof.mechanisms.selection.exponential.categorical_exp": "exponents",
+    "dpproof.mechanisms.local.randomized_response.randomized_response": "values",
+    "dpproof.mechanisms.combinators.best_of_runs.run_count": None,
+    "dpproof.mechanisms.combinators.first_above.run_count": None,
+    "dpproof.mechanisms.combinators.draw_samples.subset_without_replacement": None,
 }
 TOTAL = ClippedSum(lower=0, upper=1)
 LAPLACE = Laplace(scale=2, sensitivity=L1(1), query=TOTAL)
@@ -119,9 +119,11 @@ def test_poisson_samples_toss_a_coin_a_record(monkeypatch: pytest.MonkeyPatch) -
     """The only difference of a Poisson sample is the number of coins, which add-remove allows."""
     recorder = watched(monkeypatch, L1(1))
     monkeypatch.setattr(
-        "mechanisms.combinators.draw_samples.poisson_mask",
+        "dpproof.mechanisms.combinators.draw_samples.poisson_mask",
         recorder.watch(
-            vars(__import__("mechanisms.combinators.draw_samples", fromlist=["x"]))["poisson_mask"]
+            vars(__import__("dpproof.mechanisms.combinators.draw_samples", fromlist=["x"]))[
+                "poisson_mask"
+            ]
         ),
     )
     step = LAPLACE.subsample(Poisson(sampling_rate=0.5))

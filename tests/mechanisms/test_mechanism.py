@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mechanisms
-from accountant.public_names import homes_of
-from mechanisms import Mechanism
+from dpproof import mechanisms
+from dpproof.accountant.public_names import homes_of
+from dpproof.mechanisms import Mechanism
 
 HERE = Path(__file__).parent
 

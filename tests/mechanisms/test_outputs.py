@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove
-from accountant.run_counts.fixed import FixedRuns
-from accountant.sensitivity import L1
-from mechanisms import DiscreteGaussian, DiscreteLaplace, Histogram, Mechanism, ReplayRng
-from mechanisms.outputs import flatten, join, unpack
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.sensitivity import L1
+from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, Histogram, Mechanism, ReplayRng
+from dpproof.mechanisms.outputs import flatten, join, unpack
 
 
 def test_join_keeps_every_part() -> None:

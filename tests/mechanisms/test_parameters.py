@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.sensitivity import L1, L2, LInf
-from mechanisms import parameters
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.mechanisms import parameters
 
 
 def test_a_sensitivity_says_its_norm() -> None:

@@ -10,13 +10,13 @@ from typing import Any, final
 import numpy as np
 import pytest
 
-import mechanisms
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.public_names import homes_of
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1
-from mechanisms import Laplace, Mechanism
-from mechanisms.samplers.rng import Rng
+from dpproof import mechanisms
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.public_names import homes_of
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1
+from dpproof.mechanisms import Laplace, Mechanism
+from dpproof.mechanisms.samplers.rng import Rng
 from tests.contracts.every_mechanism import contracts
 from tests.contracts.mechanism_contract import MechanismContract
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from accountant.errors import ParameterError, RelationMismatch
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L1, L2
-from mechanisms import Composed, Gaussian, Laplace, Mechanism, compose
+from dpproof.accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Composed, Gaussian, Laplace, Mechanism, compose
 
 ADDED = Gaussian(sigma=1, sensitivity=L2(1))
 REPLACED = Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())

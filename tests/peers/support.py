@@ -10,12 +10,12 @@ from typing import Any, final
 
 import pytest
 
-from accountant.bound import Bound
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
-from mechanisms import Gaussian, Laplace, Mechanism
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Gaussian, Laplace, Mechanism
 
 dp_accounting = pytest.importorskip("dp_accounting")
 distributions = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

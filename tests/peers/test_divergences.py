@@ -15,11 +15,11 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.relation import ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2, L2Contribution
-from mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2, L2Contribution
+from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.peers.support import (
     REPLACE_ONE,
     distributions,

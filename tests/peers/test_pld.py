@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from accountant.relation import ReplaceOne
-from accountant.sensitivity import L1, L2
-from mechanisms import (
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,

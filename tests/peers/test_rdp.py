@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rdp import RDP
-from accountant.relation import ReplaceOne
-from accountant.sensitivity import L1, L2
-from mechanisms import Gaussian, Laplace, RandomizedResponse, compose
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse, compose
 from tests.peers.support import (
     REPLACE_ONE,
     close,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from accountant.relation import ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.sensitivity import L2
-from mechanisms import Gaussian
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sensitivity import L2
+from dpproof.mechanisms import Gaussian
 from tests.peers.support import Peer, distributions, sampled_gaussian
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]

@@ -12,18 +12,18 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from accountant import answers
-from accountant.certificates.format.serialize import factors
-from accountant.pairs.product import Product
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.selection.finite_base import Outcomes
-from proofs import Step, Verdict, check
-from proofs.certificate import show_rational
+from dpproof.accountant import answers
+from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.proofs import Step, Verdict, check
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import certificate, fact
 
 F = Fraction

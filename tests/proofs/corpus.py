@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -30,7 +30,7 @@ from accountant import (
     post_process,
     self_compose,
 )
-from mechanisms import (
+from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,

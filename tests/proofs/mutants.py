@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from proofs.rules import RULES
+from dpproof.proofs.rules import RULES
 
 HINTS = {
     "c",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from proofs import Certificate, Rejected, Step, Verdict, check
+from dpproof.proofs import Certificate, Rejected, Step, Verdict, check
 
 Object = Mapping[str, Any]
 

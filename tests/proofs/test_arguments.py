@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-import proofs
-from proofs import Certificate
+from dpproof import proofs
+from dpproof.proofs import Certificate
 from tests.proofs.corpus import FOLDER
 
 GOOD = (FOLDER / "concentrated.json").read_text(encoding="utf-8")

@@ -10,12 +10,12 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from proofs import Rejected, check_text
-from proofs.logic.statement import GDP
-from proofs.pairs.gaussian import GaussianPair
-from proofs.rules import RULES, mechanisms
-from proofs.sampled import sampled
-from proofs.sums.residues import finite_profile
+from dpproof.proofs import Rejected, check_text
+from dpproof.proofs.logic.statement import GDP
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.rules import RULES, mechanisms
+from dpproof.proofs.sampled import sampled
+from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from proofs import (
+from dpproof.proofs import (
     Certificate,
     CertificateError,
     Rejected,
@@ -20,8 +20,8 @@ from proofs import (
     VerifiedUnder,
     check_text,
 )
-from proofs.certificate import read_rational, show_rational
-from proofs.limits import MAX_CHARACTERS
+from dpproof.proofs.certificate import read_rational, show_rational
+from dpproof.proofs.limits import MAX_CHARACTERS
 from tests.proofs.support import said
 
 GDP = dict(said("gdp", mu_squared="1"))

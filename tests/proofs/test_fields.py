@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.limits import MAX_WORDS
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.limits import MAX_WORDS
 
 
 def test_lists_of_integers_are_read() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from flint import ctx
 
-from proofs import Certificate, Rejected, Step, Verified, VerifiedUnder, check, kernel
-from proofs.errors import RefusedError, UndecidedError
-from proofs.logic.rule import Application, Rule
-from proofs.rules import RULES
+from dpproof.proofs import Certificate, Rejected, Step, Verified, VerifiedUnder, check, kernel
+from dpproof.proofs.errors import RefusedError, UndecidedError
+from dpproof.proofs.logic.rule import Application, Rule
+from dpproof.proofs.rules import RULES
 from tests.proofs.support import certificate, fact, said, stated
 
 ONE = said("gdp", mu_squared="1")

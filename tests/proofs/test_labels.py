@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 
 import dpproof as dp
-from accountant import compose
-from proofs import Certificate, Rejected, VerifiedUnder, check, check_text
-from proofs.__main__ import lines
+from dpproof.accountant import compose
+from dpproof.proofs import Certificate, Rejected, VerifiedUnder, check, check_text
+from dpproof.proofs.__main__ import lines
 from tests.proofs.support import certificate, fact, gaussian, said, stated
 
 PLAIN = stated(said("pure-dp", epsilon="1"))

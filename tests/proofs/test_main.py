@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import proofs
-from proofs.__main__ import main
+from dpproof import proofs
+from dpproof.proofs.__main__ import main
 from tests.architecture.tree import ROOT
 from tests.proofs.corpus import FOLDER
 
@@ -19,7 +19,7 @@ ALONE = """
 import sys
 for name in ("numpy", "scipy", "accountant", "mechanisms", "dpproof", "click", "rich"):
     sys.modules[name] = None
-from proofs.__main__ import main
+from dpproof.proofs.__main__ import main
 sys.exit(main([sys.argv[1]]))
 """
 

@@ -8,10 +8,10 @@ from itertools import islice
 
 import pytest
 
-from accountant import answers
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from proofs import Rejected, Verified, VerifiedUnder, check_text
+from dpproof.accountant import answers
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.proofs import Rejected, Verified, VerifiedUnder, check_text
 from tests.proofs.corpus import FOLDER
 from tests.proofs.mutants import hints, mutants
 

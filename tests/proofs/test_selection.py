@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.run_counts.fixed import FixedRuns
-from accountant.selection.selected_pair import SelectedPair
-from accountant.selection.shifted_mixture import shifts
-from accountant.selection.worst_instance import instance
-from accountant.selection.worst_order import worst_case
-from accountant.selection.worst_order_terms import worst_order_terms
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.selection.selected_pair import SelectedPair
+from dpproof.accountant.selection.shifted_mixture import shifts
+from dpproof.accountant.selection.worst_instance import instance
+from dpproof.accountant.selection.worst_order import worst_case
+from dpproof.accountant.selection.worst_order_terms import worst_order_terms
 from tests.proofs.builders import (
     ROUNDING,
     Runs,

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.run_counts.fixed import FixedRuns
-from accountant.selection import threshold_lines
-from accountant.selection.threshold import ceiling_of, floor_of
-from accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.selection import threshold_lines
+from dpproof.accountant.selection.threshold import ceiling_of, floor_of
+from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from tests.proofs.builders import (
     ROUNDING,
     Array,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs import Certificate, Rejected, check_text
+from dpproof.proofs import Certificate, Rejected, check_text
 from tests.proofs.corpus import COMPUTATIONS, FOLDER
 
 WRITTEN = sorted(FOLDER.glob("*.json"))

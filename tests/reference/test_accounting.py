@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "accounting.json").read_text(encoding="utf-8")

@@ -20,19 +20,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.errors import PrivacyError
-from accountant.guarantees.gdp import GDP
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L2
-from mechanisms import Gaussian
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L2
+from dpproof.mechanisms import Gaussian
 
 ROWS: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "regressions.json").read_text(encoding="utf-8")

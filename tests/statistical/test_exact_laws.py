@@ -20,9 +20,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from mechanisms import samplers
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.rng import ReplayRng, Rng
+from dpproof.mechanisms import samplers
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 
 Reals = NDArray[np.float64]
 ALARM = 1e-9

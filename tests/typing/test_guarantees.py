@@ -10,17 +10,17 @@ import dataclasses
 
 import pytest
 
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, Relation, ReplaceOne
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.gdp import compose_gdp
-from accountant.theorems.composition.parallel import parallel_compose
-from accountant.theorems.conversion.convert import convert
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.gdp import compose_gdp
+from dpproof.accountant.theorems.composition.parallel import parallel_compose
+from dpproof.accountant.theorems.conversion.convert import convert
 
 ADDED = GDP(mu=1)
 REPLACED = GDP(mu=1, relation=ReplaceOne())

@@ -9,13 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.hockey_stick.closed_form import has_few_losses
-from accountant.engine.profile import infinite_mass
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.finite import FinitePair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.closed_form import has_few_losses
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 _DIGITS = 12  # Decimal digits to which losses count as equal. Heuristic.
 

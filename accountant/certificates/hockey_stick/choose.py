@@ -14,30 +14,30 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import UNCERTIFIED, Object
-from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from accountant.certificates.hockey_stick.contour import (
+from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
+from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
     contour_proof,
     most_nodes,
     quadratures,
 )
-from accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
-from accountant.certificates.hockey_stick.lattice import folded_sum
-from accountant.certificates.hockey_stick.proof import Proof, fact_step
-from accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
-from accountant.certificates.hockey_stick.table import Subject
-from accountant.engine.aliases import chernoff
-from accountant.engine.profile import closed_form, infinite_mass
-from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import SubsampledPair
-from proofs import limits
-from proofs.certificate import Step, show_rational
+from dpproof.accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
+from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
+from dpproof.accountant.certificates.hockey_stick.proof import Proof, fact_step
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
+from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.profile import closed_form, infinite_mass
+from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
 _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.

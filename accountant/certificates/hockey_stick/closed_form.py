@@ -9,26 +9,26 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.engine.profile import closed_form, deltas, infinite_mass
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.floored_gaussian import FlooredGaussianPair
-from accountant.pairs.folded_gaussian import FoldedGaussianPair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticShift
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from proofs import limits
-from proofs.certificate import Step
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticShift
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 
 _MANY = 900.0  # Losses of a pair beyond which another proof is used. Heuristic.
 # Log of a delta that 512 bits separate from what is left out. Heuristic: the checker decides.

@@ -13,31 +13,31 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import UNCERTIFIED, Object
-from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.certificates.hockey_stick.quadrature import (
+from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.certificates.hockey_stick.quadrature import (
     EXACT,
     Mixture,
     MixtureAtTilt,
     ShiftedRule,
 )
-from accountant.certificates.hockey_stick.table import Subject, table_cgf
-from accountant.engine.aliases import RealBounds, alias_step, real_bounds
-from accountant.engine.contour import Contour
-from accountant.engine.profile import infinite_mass
-from accountant.engine.saddle_point import Saddle, total_cgf
-from accountant.errors import NotCertified
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.words import in_words
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticShift
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs import limits
-from proofs.certificate import Json, Step, show_rational
+from dpproof.accountant.certificates.hockey_stick.table import Subject, table_cgf
+from dpproof.accountant.engine.aliases import RealBounds, alias_step, real_bounds
+from dpproof.accountant.engine.contour import Contour
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticShift
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 Hint: TypeAlias = "ShiftedRule | float | None"
 EASY_NODES = 1 << 11  # Nodes of a line that is tried first.

@@ -10,20 +10,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from accountant.certificates.hockey_stick.contour import EASY_NODES, contour_proof
-from accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
-from accountant.certificates.hockey_stick.lattice import folded_sum
-from accountant.certificates.hockey_stick.proof import Proof
-from accountant.certificates.hockey_stick.sampling_tables import subject
-from accountant.engine.profile import deltas
-from accountant.engine.saddle_point import find_saddle
-from accountant.errors import NotCertified
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.rounding import short_up
-from accountant.pairs.product import Product
-from proofs import limits
-from proofs.certificate import Step
+from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.contour import EASY_NODES, contour_proof
+from dpproof.accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
+from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
+from dpproof.accountant.certificates.hockey_stick.proof import Proof
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
+from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.saddle_point import find_saddle
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.pairs.product import Product
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 
 _BITS = 30  # Bits of a delta.
 _SLACK = 1e-6  # Slack of log delta up to which a line serves an epsilon.

@@ -8,13 +8,13 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.engine.profile import infinite_mass, max_loss
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from proofs.certificate import Step
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.engine.profile import infinite_mass, max_loss
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.proofs.certificate import Step
 
 
 def largest_loss(product: Product) -> float:

@@ -9,22 +9,22 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
-from accountant.certificates.hockey_stick.contour import quadratures
-from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.certificates.hockey_stick.table import Subject
-from accountant.engine.aliases import alias_step, real_bounds
-from accountant.engine.profile import infinite_mass
-from accountant.engine.saddle_point import Saddle, total_cgf
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from proofs import limits
-from proofs.certificate import Step, show_rational
+from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
+from dpproof.accountant.certificates.hockey_stick.contour import quadratures
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.engine.aliases import alias_step, real_bounds
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step, show_rational
 
 _SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.hockey_stick.closed_form import has_few_losses
-from accountant.engine.profile import infinite_mass
-from accountant.pairs.atomic import AtomicPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.closed_form import has_few_losses
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 _MANY = 768  # Most losses that are used as points.
 _NEXT, _NEAREST = 2.0**-32, 2.0**-36  # Distances past a loss, relative to it and in nats.

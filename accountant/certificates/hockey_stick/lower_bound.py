@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
-from accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from accountant.certificates.hockey_stick.contour import (
+from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
+from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
     ContourProof,
     Hint,
@@ -24,18 +24,18 @@ from accountant.certificates.hockey_stick.contour import (
     most_nodes,
     quadratures,
 )
-from accountant.certificates.hockey_stick.lattice import FoldedSum, folded_sum
-from accountant.certificates.hockey_stick.quadrature import EXACT
-from accountant.certificates.hockey_stick.sampling_tables import subject_below
-from accountant.certificates.hockey_stick.table import Subject
-from accountant.engine.contour import TENT
-from accountant.engine.profile import max_loss
-from accountant.engine.saddle_point import find_saddle, total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from proofs import limits
-from proofs.certificate import Json, Step, show_rational
+from dpproof.accountant.certificates.hockey_stick.lattice import FoldedSum, folded_sum
+from dpproof.accountant.certificates.hockey_stick.quadrature import EXACT
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject_below
+from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.engine.contour import TENT
+from dpproof.accountant.engine.profile import max_loss
+from dpproof.accountant.engine.saddle_point import find_saddle, total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 LowerProof: TypeAlias = "ClosedForm | FoldedSum | ContourProof"
 # Slacks of a point, tried in this order.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object, hockey_stick
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.product import Product
-from proofs.certificate import Step
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object, hockey_stick
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.product import Product
+from dpproof.proofs.certificate import Step
 
 
 class Proof(Protocol):

@@ -15,14 +15,14 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
-from accountant.certificates.format.serialize import UNCERTIFIED
-from accountant.errors import NotCertified
-from accountant.guarantees.words import in_words
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.certificate import Json, show_rational
-from proofs.limits import MAX_QUADRATURE
+from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.
 _SHIFTS = 8  # Shifts tried for a tail. Heuristic.

@@ -12,27 +12,34 @@ from typing import Final
 
 import numpy as np
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals, rounded_short
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.atomic_sample import atomic_sample
-from accountant.certificates.hockey_stick.closed_form import has_closed_profile, has_few_losses
-from accountant.certificates.hockey_stick.contour import EASY_NODES, ContourProof, contour_proof
-from accountant.certificates.hockey_stick.single_sample import SingleSample
-from accountant.certificates.hockey_stick.table import (
+from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.atomic_sample import atomic_sample
+from dpproof.accountant.certificates.hockey_stick.closed_form import (
+    has_closed_profile,
+    has_few_losses,
+)
+from dpproof.accountant.certificates.hockey_stick.contour import (
+    EASY_NODES,
+    ContourProof,
+    contour_proof,
+)
+from dpproof.accountant.certificates.hockey_stick.single_sample import SingleSample
+from dpproof.accountant.certificates.hockey_stick.table import (
     Subject,
     Table,
     TableSide,
 )
-from accountant.engine.profile import deltas
-from accountant.engine.saddle_point import find_saddle, survey
-from accountant.errors import NotCertified
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.product import Factor, Product
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from accountant.subsampling.tabulated import as_lattice_pair
-from proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
+from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.saddle_point import find_saddle, survey
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.subsampling.tabulated import as_lattice_pair
+from dpproof.proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
 _VISIBLE: Final = 1e-13  # Mass of a loss below which it is left out of a short table.
 _BULK: Final = 6  # Length of the uniform part of a grid, in typical losses (total variation).

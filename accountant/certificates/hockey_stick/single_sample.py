@@ -7,14 +7,14 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.proof import fact_step
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.product import Product
-from accountant.subsampling.subsampled import SubsampledPair
-from proofs import limits
-from proofs.certificate import Step
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 
 
 @final

@@ -14,14 +14,14 @@ from typing import final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Complexes, Reals
-from accountant.certificates.format.serialize import UNCERTIFIED, pair as pair_json
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.product import Factor, Product
-from proofs import limits
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.arithmetic.enclosure import Complexes, Reals
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, pair as pair_json
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Json, show_rational
 
 TURN = 3  # The height, in units of 1/span, up to which the checker's ceiling falls.
 _DIRECT = 1 << 20  # Losses times nodes up to which sums are computed directly. Heuristic.

@@ -13,20 +13,20 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import UNCERTIFIED, Object
-from accountant.certificates.hockey_stick.choose import Point
-from accountant.certificates.hockey_stick.curve import facts
-from accountant.certificates.hockey_stick.loss_atoms import bends
-from accountant.certificates.selection.connect_the_dots import LOG_BITS
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import short_up
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.selection.finite_base import curve
-from proofs.certificate import Step
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
+from dpproof.accountant.certificates.hockey_stick.choose import Point
+from dpproof.accountant.certificates.hockey_stick.curve import facts
+from dpproof.accountant.certificates.hockey_stick.loss_atoms import bends
+from dpproof.accountant.certificates.selection.connect_the_dots import LOG_BITS
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.finite_base import curve
+from dpproof.proofs.certificate import Step
 
 MARGIN = 1e-9  # Relative margin for the roundings of bounds computed here.
 _BENDS = 160  # Losses of the base at which its profile is bounded.

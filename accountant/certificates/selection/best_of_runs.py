@@ -13,16 +13,16 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object, law_work, run_law
-from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
-from accountant.certificates.selection.neyman_pearson import exact_curve
-from accountant.certificates.selection.partition import Cuts
-from accountant.pairs.finite import FinitePair
-from accountant.run_counts.law import RunLaw
-from accountant.selection.neyman_pearson import NeymanPearsonCurve
-from proofs import limits
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
+from dpproof.accountant.certificates.selection.neyman_pearson import exact_curve
+from dpproof.accountant.certificates.selection.partition import Cuts
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Json, show_rational
 
 _COUNT = 1024  # Ratios of all selections.
 # Shares of the checker's work, alone and inside a composition: profiles and the last sum take the

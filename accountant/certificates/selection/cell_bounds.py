@@ -14,9 +14,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import RunLaw
-from accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
 
 # A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.
 _NEAR, _SLIP = 1e-9, 1e-6

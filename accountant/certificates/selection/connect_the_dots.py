@@ -17,9 +17,9 @@ from typing import Protocol, final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.guarantees.rounding import short_up
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.pairs.finite import FinitePair
 
 _BITS = 26  # Bits of a bound.
 LOG_BITS = 40  # Bits after the point of a log of a ratio.

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.hockey_stick.curve import facts
-from accountant.certificates.hockey_stick.loss_atoms import bends
-from accountant.certificates.selection.connect_the_dots import (
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.curve import facts
+from dpproof.accountant.certificates.hockey_stick.loss_atoms import bends
+from dpproof.accountant.certificates.selection.connect_the_dots import (
     CLOSE_BY,
     FAINT,
     LOG_BITS,
@@ -26,14 +26,14 @@ from accountant.certificates.selection.connect_the_dots import (
     pair_above_corners,
     ratios,
 )
-from accountant.engine.profile import deltas, max_loss
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import short_up
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.selection.finite_base import curve
-from proofs import limits
-from proofs.certificate import Step
+from dpproof.accountant.engine.profile import deltas, max_loss
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.selection.finite_base import curve
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 
 _SEEN = 1e-6  # Tail of the losses below 0.
 # Relative distance past the largest loss, and the factor up to which a grid ends there.

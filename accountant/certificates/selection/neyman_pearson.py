@@ -8,9 +8,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals, float_up
-from accountant.pairs.finite import FinitePair
-from accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.accountant.arithmetic.enclosure import Reals, float_up
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
 
 
 def exact_curve(pair: FinitePair) -> NeymanPearsonCurve:

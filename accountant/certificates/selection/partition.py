@@ -14,13 +14,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.selection.base_profile import evenly
-from accountant.certificates.selection.cell_bounds import Grid
-from accountant.guarantees.rounding import short_up
-from accountant.run_counts.law import RunLaw
-from accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.selection.base_profile import evenly
+from dpproof.accountant.certificates.selection.cell_bounds import Grid
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
 
 # Corners that are cuts, if there are more than the second number of outcomes; else all.
 _SHARP, _FEW = 10, 50

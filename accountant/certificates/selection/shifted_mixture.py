@@ -14,24 +14,24 @@ from typing import Any, final
 
 import numpy as np
 
-from accountant.arithmetic.crossing import bisect
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import run_law
-from accountant.certificates.hockey_stick.choose import Point
-from accountant.certificates.selection.base_profile import (
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import run_law
+from dpproof.accountant.certificates.hockey_stick.choose import Point
+from dpproof.accountant.certificates.selection.base_profile import (
     MARGIN,
     BaseProfile,
     SelectionProof,
     base_facts,
     proved_point,
 )
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import short_down
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.selection.profile import selection
-from accountant.selection.shifted_mixture import lower_hull
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import short_down
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.profile import selection
+from dpproof.accountant.selection.shifted_mixture import lower_hull
+from dpproof.proofs.certificate import Json, show_rational
 
 _CELLS = 1200  # Cells of the polygon. Heuristic.
 _SHIFTED = 240  # Points of the base's profile. Heuristic.

@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-from accountant.certificates.format.serialize import UNCERTIFIED
-from accountant.certificates.hockey_stick.choose import Point
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.ranges.pair import as_logistic
-from accountant.subsampling.subsampled import SubsampledPair
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED
+from dpproof.accountant.certificates.hockey_stick.choose import Point
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.ranges.pair import as_logistic
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 
 _MOST = 1_500  # Most outcomes of a pair that is used as it is. Heuristic.
 

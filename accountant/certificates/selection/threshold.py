@@ -16,19 +16,19 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object, law_work, run_law
-from accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
-from accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rounding import short_up
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.selection.finite_base import Outcomes, curve
-from accountant.selection.shifted_mixture import lower_hull
-from proofs import limits
-from proofs.certificate import Json, Step, show_rational
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
+from dpproof.accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import short_up
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.finite_base import Outcomes, curve
+from dpproof.accountant.selection.shifted_mixture import lower_hull
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 _COUNT = 300  # Ratios of the finite pair.
 _SHIFTED, _TOP = 240, 60  # Points of the base's profile, and those of its largest losses.

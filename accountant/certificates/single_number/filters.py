@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.adaptive.several_filters import needed, order_of
-from accountant.arithmetic.enclosure import float_down, float_up
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.single_number.renyi import best_order
-from accountant.errors import NotCertified
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.zcdp import ZCDP
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.adaptive.several_filters import needed, order_of
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.single_number.renyi import best_order
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.proofs.certificate import Json, show_rational
 
 
 def filter_witness(node: Derivation, found: Guarantee[Any]) -> Object:

@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from accountant.certificates.format.serialize import factors
-from accountant.certificates.hockey_stick.choose import distinct
-from accountant.certificates.hockey_stick.curve import facts
-from accountant.certificates.single_number.gdp_zcdp import above_tangent, refined
-from accountant.engine.profile import deltas, max_loss
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.point_lists import Points
-from accountant.pairs.gaussian import gaussian_tangent
-from accountant.pairs.product import Product
-from proofs import limits
-from proofs.certificate import Step
+from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.hockey_stick.choose import distinct
+from dpproof.accountant.certificates.hockey_stick.curve import facts
+from dpproof.accountant.certificates.single_number.gdp_zcdp import above_tangent, refined
+from dpproof.accountant.engine.profile import deltas, max_loss
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.gaussian import gaussian_tangent
+from dpproof.accountant.pairs.product import Product
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 
 _TRIES: Final = ((20, 512), (17, 256), (14, 128), (12, 128), (10, 64), (8, 32))
 """Bits of the slack in mu and in the facts, and how fine their tables are."""

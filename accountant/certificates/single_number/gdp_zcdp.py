@@ -12,21 +12,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import Object
-from accountant.certificates.hockey_stick.closed_form import has_closed_profile
-from accountant.certificates.single_number.renyi import has_tables, moment_witness, tabulated
-from accountant.engine.profile import deltas, max_loss
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.pairs.gaussian import GaussianPair, gaussian_tangent
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.subsampling.subsampled import SubsampledPair
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.closed_form import has_closed_profile
+from dpproof.accountant.certificates.single_number.renyi import (
+    has_tables,
+    moment_witness,
+    tabulated,
+)
+from dpproof.accountant.engine.profile import deltas, max_loss
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_tangent
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.proofs.certificate import Json, show_rational
 
 _MOST: Final = 1_900  # Most cells of a grid.
 _ROUNDS: Final = 60  # Most refinements.

@@ -14,31 +14,31 @@ from typing import Any, Final, TypeGuard
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.certificates.format.serialize import UNCERTIFIED, Object, run_law
-from accountant.certificates.hockey_stick.choose import Point
-from accountant.certificates.hockey_stick.contour import quadratures
-from accountant.certificates.hockey_stick.quadrature import EXACT
-from accountant.certificates.hockey_stick.sampling_tables import subject
-from accountant.certificates.hockey_stick.table import Subject, Table
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.rdp import RDP, listed_curve
-from accountant.guarantees.renyi_bounds import (
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object, run_law
+from dpproof.accountant.certificates.hockey_stick.choose import Point
+from dpproof.accountant.certificates.hockey_stick.contour import quadratures
+from dpproof.accountant.certificates.hockey_stick.quadrature import EXACT
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Table
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rdp import RDP, listed_curve
+from dpproof.accountant.guarantees.renyi_bounds import (
     epsilon_terms,
     log_delta_terms,
     log_power_terms,
     total_variation,
 )
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from proofs.certificate import Json, show_rational
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.proofs.certificate import Json, show_rational
 
 ROOM: Final = Fraction(1, 2**30)  # Relative room of a proof.
 _LARGEST: Final = Fraction(sys.float_info.max)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Final
 
-from accountant.certificates.format.serialize import UNCERTIFIED, unsaid
-from accountant.certificates.steps import law_of
-from accountant.errors import NotCertified
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.rdp import RDP
-from accountant.theorems.composition.compose import self_compose
-from accountant.theorems.composition.map_records import map_records
-from accountant.theorems.composition.post_process import post_process
-from accountant.theorems.composition.rdp import compose_rdp
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
-from accountant.theorems.selection.rdp import select_rdp
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, unsaid
+from dpproof.accountant.certificates.steps import law_of
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.accountant.theorems.composition.map_records import map_records
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.composition.rdp import compose_rdp
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.theorems.selection.rdp import select_rdp
 
 _SELECTIONS: Final = ("select/pair", "select/above")
 # Orders that a theorem may need besides. Heuristic.

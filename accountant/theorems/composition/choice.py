@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.common_worst import common_worst
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import required
-from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.common_worst import common_worst
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import required
+from dpproof.accountant.guarantees.provenance import applied, rederived
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
 
 CHOICE: Final = Theorem(
     rule="choice",
@@ -45,7 +45,7 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
         NotImplied: parts of different notions, or with different pairs.
     Laws: order does not matter; equal parts give what each of them gives; never better than any.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> choice(GDP(mu=1), GDP(mu=2), GDP(mu=1)).mu
         Fraction(2, 1)
     """

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accountant import arguments
-from accountant.arguments import MAX_COUNT, Number
-from accountant.errors import CONVERT, NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.composed_level import composed_level
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required, required_guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.theorem import Parameters, Premises, Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS
-from accountant.theorems.composition.gdp import compose_gdp
-from accountant.theorems.composition.pair import compose_pair
-from accountant.theorems.composition.rdp import compose_rdp
-from accountant.theorems.composition.zcdp import compose_zcdp
-from accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import MAX_COUNT, Number
+from dpproof.accountant.errors import CONVERT, NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.composed_level import composed_level
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required, required_guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.theorem import Parameters, Premises, Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.theorems.composition.gdp import compose_gdp
+from dpproof.accountant.theorems.composition.pair import compose_pair
+from dpproof.accountant.theorems.composition.rdp import compose_rdp
+from dpproof.accountant.theorems.composition.zcdp import compose_zcdp
+from dpproof.accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
 
 
 def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Guarantee[R]:

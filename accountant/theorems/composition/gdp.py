@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.preconditions import required
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.preconditions import required
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 COMPOSE_GDP: Final = Theorem(
     rule="compose/gdp",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.theorem import Theorem
-from accountant.side_conditions import MAPPED_ALONE
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.provenance import applied, rederived
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.side_conditions import MAPPED_ALONE
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -46,7 +46,7 @@ def map_records(guarantee: N, *, description: str) -> N:
     Laws: identity on the statement; every answer is unchanged.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> map_records(GDP(mu=1), description="clipping to norm 1") == GDP(mu=1)
         True
     """

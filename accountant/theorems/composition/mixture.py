@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, cast
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
-from accountant.subsampling.mixture import MixturePair
-from accountant.theorems.composition.choice import choice
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS, PUBLIC_DRAW
+from dpproof.accountant.subsampling.mixture import MixturePair
+from dpproof.accountant.theorems.composition.choice import choice
 
 MIXTURE: Final = Theorem(
     rule="mixture",
@@ -55,7 +55,7 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
     Laws: order does not matter; equal parts give what each of them gives; between the best and the
         worst part.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> drawn = mixture([GDP(mu=1), GDP(mu=2)], weights=[0.5, 0.5])
         >>> each = [GDP(mu=mu).delta(epsilon=1).upper for mu in (1, 2)]
         >>> abs(drawn.delta(epsilon=1).upper - sum(each) / 2) < 1e-12

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.composed_level import composed_level
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.composed_level import composed_level
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
 
 COMPOSE_PAIR: Final = Theorem(
     rule="compose/pair",
@@ -47,8 +47,8 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Laws: order does not matter; a part that reveals nothing changes nothing.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
-        >>> from accountant.guarantees.pure_dp import PureDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
         >>> len(compose_pair([GDP(mu=1), PureDP(epsilon=1), GDP(mu=1)]).forward.factors)
         2
     """

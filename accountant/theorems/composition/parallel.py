@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from accountant.arguments import Number
-from accountant.errors import NotImplied
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.point_lists import Points
-from accountant.guarantees.preconditions import require_single, required
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP, shared_orders
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R, ZeroOut
-from accountant.side_conditions import APART, FIXED, OWN_RANDOMNESS, SPLIT, SPLIT_KEPT
-from accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.preconditions import require_single, required
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.provenance import applied, rederived
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP, shared_orders
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R, ZeroOut
+from dpproof.accountant.side_conditions import APART, FIXED, OWN_RANDOMNESS, SPLIT, SPLIT_KEPT
+from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.common_worst import common_worst
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import require_single, required
-from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS, SPLIT_BY_POSITION
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.common_worst import common_worst
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import require_single, required
+from dpproof.accountant.guarantees.provenance import applied, rederived
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS, SPLIT_BY_POSITION
 
 PARALLEL_POSITIONS: Final = Theorem(
     rule="parallel/position",
@@ -47,7 +47,7 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
         RelationMismatch: two parts differ in relation.
     Laws: order does not matter; equal parts give what each of them gives; never better than any.
     Example:
-        >>> from accountant import GDP, ReplaceOne
+        >>> from dpproof.accountant import GDP, ReplaceOne
         >>> parts = [GDP(mu=mu, relation=ReplaceOne()) for mu in (1, 2)]
         >>> parallel_positions(*parts).mu
         Fraction(2, 1)

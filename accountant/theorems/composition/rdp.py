@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from accountant.arguments import Number
-from accountant.errors import NotCertified, NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import required
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP, shared_orders
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS
-from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotCertified, NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import required
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP, shared_orders
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 COMPOSE_RDP: Final = Theorem(
     rule="compose/rdp",
@@ -55,7 +55,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
 
     Example:
-        >>> from accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
         >>> compose_rdp([RDP(points=((2, 1), (4, 3))), ZCDP(rho=1)]).points[0]
         (Fraction(2, 1), Fraction(3, 1))
     """

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import epsilon_tanh_up
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import epsilon_tanh_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
 
 CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
     rule="convert/bounded-range-zcdp",

@@ -6,41 +6,41 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final, overload
 
-from accountant.arguments import Number
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
-from accountant.theorems.conversion.approx_to_pure import approx_to_pure
-from accountant.theorems.conversion.bounded_range_to_pure import bounded_range_to_pure
-from accountant.theorems.conversion.bounded_range_to_zcdp import bounded_range_to_zcdp
-from accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
-from accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
-from accountant.theorems.conversion.metric_to_pure import metric_to_pure
-from accountant.theorems.conversion.notion_to_approx import notion_to_approx
-from accountant.theorems.conversion.notion_to_pair import notion_to_pair
-from accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
-from accountant.theorems.conversion.notion_to_trade_off import notion_to_trade_off
-from accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
-from accountant.theorems.conversion.pair_to_pure import pair_to_pure
-from accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
-from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
-from accountant.theorems.conversion.pure_to_approx import pure_to_approx
-from accountant.theorems.conversion.pure_to_bounded_range import pure_to_bounded_range
-from accountant.theorems.conversion.pure_to_gdp import pure_to_gdp
-from accountant.theorems.conversion.pure_to_zcdp import pure_to_zcdp
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.conversion.approx_to_pure import approx_to_pure
+from dpproof.accountant.theorems.conversion.bounded_range_to_pure import bounded_range_to_pure
+from dpproof.accountant.theorems.conversion.bounded_range_to_zcdp import bounded_range_to_zcdp
+from dpproof.accountant.theorems.conversion.gdp_to_rdp import gdp_to_rdp
+from dpproof.accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
+from dpproof.accountant.theorems.conversion.metric_to_pure import metric_to_pure
+from dpproof.accountant.theorems.conversion.notion_to_approx import notion_to_approx
+from dpproof.accountant.theorems.conversion.notion_to_pair import notion_to_pair
+from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.theorems.conversion.notion_to_trade_off import notion_to_trade_off
+from dpproof.accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
+from dpproof.accountant.theorems.conversion.pair_to_pure import pair_to_pure
+from dpproof.accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
+from dpproof.accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from dpproof.accountant.theorems.conversion.pure_to_approx import pure_to_approx
+from dpproof.accountant.theorems.conversion.pure_to_bounded_range import pure_to_bounded_range
+from dpproof.accountant.theorems.conversion.pure_to_gdp import pure_to_gdp
+from dpproof.accountant.theorems.conversion.pure_to_zcdp import pure_to_zcdp
 
 Notion = type[Guarantee[Any]]
 

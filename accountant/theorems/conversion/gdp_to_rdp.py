@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accountant.arguments import Number
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.rdp import RDP
-from accountant.relation import R
-from accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
-from accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.conversion.gdp_to_zcdp import gdp_to_zcdp
+from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
 
 
 def gdp_to_rdp(guarantee: GDP[R], *, orders: Sequence[Number]) -> RDP[R]:

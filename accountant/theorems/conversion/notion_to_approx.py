@@ -6,15 +6,15 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import NotImplied
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_NOTION_APPROX: Final = Theorem(
     rule="convert/notion-approx",
@@ -49,7 +49,7 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
     Laws: monotone: a larger delta never gives a larger epsilon; loses all other points.
 
     Example:
-        >>> from accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
         >>> round(float(notion_to_approx(ZCDP(rho=0.5), delta=1e-6).stated_epsilon), 4)
         5.2215
     """

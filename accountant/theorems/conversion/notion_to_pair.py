@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.relation import R
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.relation import R
 
 
 def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
@@ -26,7 +26,7 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     Laws: every answer is unchanged; lossless but for bounded range.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> len(notion_to_pair(GDP(mu=1)).forward.factors)
         1
     """

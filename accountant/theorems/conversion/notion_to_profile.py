@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_NOTION_PROFILE: Final = Theorem(
     rule="convert/notion-profile",
@@ -47,7 +47,7 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
         end at the points.
 
     Example:
-        >>> from accountant.guarantees.approx_dp import ApproxDP
+        >>> from dpproof.accountant.guarantees.approx_dp import ApproxDP
         >>> ((epsilon, delta),) = notion_to_profile(
         ...     ApproxDP(epsilon=1, delta=0.25), epsilons=[1]
         ... ).points

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from accountant.arguments import Number
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee, renyi_order
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_NOTION_RDP: Final = Theorem(
     rule="convert/notion-rdp",
@@ -52,7 +52,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
     Laws: monotone in the order; loses everything that finitely many orders do not say.
 
     Example:
-        >>> from accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
         >>> notion_to_rdp(ZCDP(rho=1), orders=[2, 3]).points[1]
         (Fraction(3, 1), Fraction(3, 1))
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.trade_off import TradeOff
-from accountant.relation import R
-from accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from dpproof.accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
 
 
 def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> TradeOff[R]:
@@ -34,7 +34,7 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     Laws: the trade-off of the result is at or below the original everywhere.
 
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> len(notion_to_trade_off(GDP(mu=1), epsilons=[0, 1, 2]).points)
         6
     """

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_PAIR_GDP: Final = Theorem(
     rule="convert/pair-gdp",
@@ -43,7 +43,7 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
     Laws: loses everything but mu.
 
     Example:
-        >>> from accountant.guarantees.trade_off import TradeOff
+        >>> from dpproof.accountant.guarantees.trade_off import TradeOff
         >>> mu = pair_to_gdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).mu
         >>> round(float(mu), 6)
         1.34898

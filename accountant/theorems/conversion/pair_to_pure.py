@@ -6,14 +6,14 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant import answers
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant import answers
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_PAIR_PURE: Final = Theorem(
     rule="convert/pair-pure",
@@ -44,7 +44,7 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
     Laws: loses everything but the largest loss.
 
     Example:
-        >>> from accountant.guarantees.privacy_profile import PrivacyProfile
+        >>> from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
         >>> pair_to_pure(PrivacyProfile(points=((1, 0),))).stated_epsilon >= 1
         True
     """

@@ -6,13 +6,13 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
 
 CONVERT_PAIR_ZCDP: Final = Theorem(
     rule="convert/pair-zcdp",
@@ -44,7 +44,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     Laws: loses everything but the slope; for a product at most the sum of the parts' rho.
 
     Example:
-        >>> from accountant.guarantees.trade_off import TradeOff
+        >>> from dpproof.accountant.guarantees.trade_off import TradeOff
         >>> pair_to_zcdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).rho < 1
         True
     """

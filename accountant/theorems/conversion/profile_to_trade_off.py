@@ -6,12 +6,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.trade_off import TradeOff
-from accountant.relation import R
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.relation import R
 
 CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
     rule="convert/profile-trade-off",

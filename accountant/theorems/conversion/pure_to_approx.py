@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 CONVERT_PURE_APPROX: Final = Theorem(
     rule="convert/pure-approx",

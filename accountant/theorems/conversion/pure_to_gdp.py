@@ -6,15 +6,15 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.gaussian import pure_mu
-from accountant.relation import R
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.gaussian import pure_mu
+from dpproof.accountant.relation import R
 
 CONVERT_PURE_GDP: Final = Theorem(
     rule="convert/pure-gdp",

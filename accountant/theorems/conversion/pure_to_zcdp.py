@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import epsilon_tanh_up
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import epsilon_tanh_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
 
 CONVERT_PURE_ZCDP: Final = Theorem(
     rule="convert/pure-zcdp",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.provenance import applied, derived
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import ReplaceLabel, ReplaceOne
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.provenance import applied, derived
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import ReplaceLabel, ReplaceOne
 
 RESTRICT_RELATION: Final = Theorem(
     rule="restrict/relation",
@@ -42,7 +42,7 @@ def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
         ParameterError: it is no guarantee.
     Laws: every answer is unchanged.
     Example:
-        >>> from accountant import GDP, ReplaceOne
+        >>> from dpproof.accountant import GDP, ReplaceOne
         >>> restrict(GDP(mu=1, relation=ReplaceOne()))
         GDP(mu_squared=1, relation=ReplaceLabel())
     """

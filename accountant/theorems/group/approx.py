@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from accountant import arguments
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import MAX_EXPONENT, exp_up
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 GROUP_APPROX_DP: Final = Theorem(
     rule="group/approx-dp",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant import arguments
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 GROUP_GDP: Final = Theorem(
     rule="group/gdp",

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from accountant.errors import CONVERT, NotImplied
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.profile_places import profile_places
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import R
-from accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
-from accountant.theorems.group.approx import group_approx
-from accountant.theorems.group.bounded_range import group_bounded_range
-from accountant.theorems.group.gdp import group_gdp
-from accountant.theorems.group.metric import group_metric
-from accountant.theorems.group.pair import group_pair
-from accountant.theorems.group.pure import group_pure
-from accountant.theorems.group.rdp import group_rdp
-from accountant.theorems.group.trade_off import group_trade_off
-from accountant.theorems.group.zcdp import group_zcdp
+from dpproof.accountant.errors import CONVERT, NotImplied
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.profile_places import profile_places
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import R
+from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
+from dpproof.accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from dpproof.accountant.theorems.group.approx import group_approx
+from dpproof.accountant.theorems.group.bounded_range import group_bounded_range
+from dpproof.accountant.theorems.group.gdp import group_gdp
+from dpproof.accountant.theorems.group.metric import group_metric
+from dpproof.accountant.theorems.group.pair import group_pair
+from dpproof.accountant.theorems.group.pure import group_pure
+from dpproof.accountant.theorems.group.rdp import group_rdp
+from dpproof.accountant.theorems.group.trade_off import group_trade_off
+from dpproof.accountant.theorems.group.zcdp import group_zcdp
 
 
 def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant import arguments
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair, LogisticShift
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticPair, LogisticShift
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.relation import R
 
 GROUP_PAIR: Final = Theorem(
     rule="group/pair",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from accountant import arguments
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
 
 _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant import arguments
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.point_lists import chained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.guarantees.trade_off import TradeOff
-from accountant.relation import R
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.point_lists import chained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.relation import R
 
 _MAX_SIZE = 1000  # Largest size of a group, to bound the time. Larger ones raise.
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.errors import CONVERT, NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw, required_runs
-from accountant.selection.thresholded_pair import ThresholdedPair
-from accountant.side_conditions import (
+from dpproof.accountant.errors import CONVERT, NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw, required_runs
+from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant.side_conditions import (
     FIRST_ALONE,
     OWN_RANDOMNESS,
     RUNS_AT_NOTHING,
@@ -60,8 +60,8 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         ParameterError: not a law.
         NotImplied: the guarantee has no dominating pair.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
-        >>> from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
         >>> found = select_above(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> found.epsilon(delta=1e-6).upper < 2
         True

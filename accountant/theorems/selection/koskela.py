@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from accountant import arguments
-from accountant.answers import deltas
-from accountant.arguments import Number
-from accountant.errors import NotImplied
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant import arguments
+from dpproof.accountant.answers import deltas
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 
 # Points of the profile that the bound is minimised over. Heuristic: the bound is only compared
 # with.
@@ -41,7 +41,7 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
     Raises:
         NotImplied: another law of the number of runs.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(koskela_redberg_wang(GDP(mu=0.25), law, delta=1e-6), 3)
         1.983

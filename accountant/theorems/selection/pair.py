@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw
-from accountant.selection.selected_pair import SelectedPair
-from accountant.side_conditions import selection_of_the_best
-from accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection.selected_pair import SelectedPair
+from dpproof.accountant.side_conditions import selection_of_the_best
+from dpproof.accountant.theorems.selection.pure import select_pure
 
 SELECT_PAIR: Final = Theorem(
     rule="select/pair",
@@ -49,8 +49,8 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     Returns:
         One pair per direction, known by its profile.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
-        >>> from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
         >>> best = select_pair(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> round(best.epsilon(delta=1e-6).upper, 3)
         1.557

@@ -6,14 +6,14 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import floats_around, show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
-from accountant.run_counts.law import RunLaw
-from accountant.side_conditions import selection_of_the_best
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import floats_around, show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.side_conditions import selection_of_the_best
 
 SELECT_PURE: Final = Theorem(
     rule="select/pure",
@@ -46,7 +46,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     Returns:
         PureDP.
     Example:
-        >>> from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(float(select_pure(PureDP(epsilon=1), law).stated_epsilon), 6)
         2.591344

@@ -8,20 +8,20 @@ from typing import Final
 
 import numpy as np
 
-from accountant.arithmetic.enclosure import log_exact, raised_up
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rdp import RDP, listed_curve
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import R
-from accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.side_conditions import selection_of_the_best
+from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rdp import RDP, listed_curve
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.law import FARTHEST, LOG_ERROR, RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.side_conditions import selection_of_the_best
 
 # Relative room for a certificate's choice of orders. Soundness does not depend on it.
 _ROOM = 1e-10
@@ -70,7 +70,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     Raises:
         NotImplied: none of the bounds is finite at any order.
     Example:
-        >>> from accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28

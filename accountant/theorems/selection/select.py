@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from accountant.errors import CONVERT, NotImplied
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.preconditions import required_guarantee
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.relation import R
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw, required_runs
-from accountant.theorems.selection.pair import select_pair
-from accountant.theorems.selection.rdp import select_rdp
+from dpproof.accountant.errors import CONVERT, NotImplied
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.preconditions import required_guarantee
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.relation import R
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw, required_runs
+from dpproof.accountant.theorems.selection.pair import select_pair
+from dpproof.accountant.theorems.selection.rdp import select_rdp
 
 
 def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
@@ -35,7 +35,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Raises:
         ParameterError: not a law; a bare number does not say how it is drawn.
     Example:
-        >>> from accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.gdp import GDP
         >>> select(GDP(mu=1), FixedRuns(count=1))
         GDP(mu_squared=1, relation=AddRemove())
     """

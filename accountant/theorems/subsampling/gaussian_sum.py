@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant import arguments
-from accountant.arguments import Number
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.product import Product
-from accountant.relation import R, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L2Contribution
-from accountant.side_conditions import (
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.side_conditions import (
     OUTPUT_ALONE,
     POISSON_SAMPLE,
     RANDOM_BITS,
@@ -61,7 +61,7 @@ def subsample_gaussian_sum(
         NotImplied: under another relation, whose own theorem is ``subsample_poisson``.
         ParameterError: at rate 1, where nothing is sampled.
     Example:
-        >>> from accountant import L2Contribution, Poisson, ReplaceOne, self_compose
+        >>> from dpproof.accountant import L2Contribution, Poisson, ReplaceOne, self_compose
         >>> step = subsample_gaussian_sum(
         ...     sigma=0.871199,
         ...     contribution=L2Contribution(1),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import require_single
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.relation import R, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.sampling.poisson import Poisson
-from accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import require_single
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.side_conditions import BLANK_IGNORED, POISSON_SAMPLE, SAMPLE_HIDDEN
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 SUBSAMPLE_POISSON: Final = Theorem(
     rule="subsample/poisson",
@@ -58,7 +58,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         NotImplied: under replace-one and replace-label, about groups (each of their records is
             drawn by itself), or when only a Rényi curve is known.
     Example:
-        >>> from accountant import GDP, Poisson
+        >>> from dpproof.accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
         >>> round(step.epsilon(delta=1e-6).upper, 6)
         0.363948

@@ -9,19 +9,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.preconditions import require_single, required_guarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.provenance import applied, rederived
-from accountant.guarantees.rounding import floats_around
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.gaussian import gaussian_profile
-from accountant.relation import AddRemove, R
-from accountant.side_conditions import FIXED, OWN_RANDOMNESS, REPEATED_POSITIONS
-from accountant.subsampling.occurrences import occurrences
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.provenance import applied, rederived
+from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS, REPEATED_POSITIONS
+from dpproof.accountant.subsampling.occurrences import occurrences
 
 REPEATED: Final = Theorem(
     rule="subsample/positions",
@@ -60,7 +60,7 @@ def repeated_positions(
         ParameterError: not GDP, or numbers that are not counts.
     Laws: increases with mu and with every n_p.
     Example:
-        >>> from accountant import GDP, ReplaceOne
+        >>> from dpproof.accountant import GDP, ReplaceOne
         >>> one = GDP(mu=0.1, relation=ReplaceOne())
         >>> found = repeated_positions(one, records=10_000, draws=[5_000, 2_500, 1_250])
         >>> 1 < found.epsilon(delta=1e-6).upper < 1.3

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from accountant.errors import NotImplied
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.preconditions import require_single
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.product import Product
-from accountant.relation import R, ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.side_conditions import FIXED_SIZE_SAMPLE, SAMPLE_HIDDEN
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.preconditions import require_single
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R, ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.side_conditions import FIXED_SIZE_SAMPLE, SAMPLE_HIDDEN
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
     rule="subsample/without-replacement",
@@ -52,7 +52,7 @@ def subsample_without_replacement(
         NotImplied: under another relation, where n itself differs between neighbours, about
             groups, or when only a Rényi curve is known.
     Example:
-        >>> from accountant import GDP, ReplaceOne, WithoutReplacement
+        >>> from dpproof.accountant import GDP, ReplaceOne, WithoutReplacement
         >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
         >>> step = subsample_without_replacement(GDP(mu=1, relation=ReplaceOne()), scheme)
         >>> round(step.epsilon(delta=1e-6).upper, 6)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias, final
 
-from accountant.relation import Relation
-from mechanisms.mechanism import Mechanism
+from dpproof.accountant.relation import Relation
+from dpproof.mechanisms.mechanism import Mechanism
 
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from accountant.errors import ParameterError
-from accountant.relation import Relation, ReplaceOne
-from accountant.sampling.without_replacement import WithoutReplacement
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from dpproof.pipeline.parameters import PARAMETERS
-from mechanisms import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation, ReplaceOne
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
@@ -36,7 +34,9 @@ from mechanisms import (
     SparseVectorStop,
     SubsampledHinge,
 )
-from mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+from dpproof.pipeline.parameters import PARAMETERS
 
 # NormStop costs nothing, so a file need not say it.
 _STOPS = (("stop_scale",), ("stop_sigma",), ("threshold_scale", "query_scale"), ("choice_epsilon",))

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from accountant.relation import Relation
+from dpproof.accountant.relation import Relation
+from dpproof.mechanisms import (
+    LocalHashing,
+    RandomizedResponse,
+    Rappor,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from mechanisms import LocalHashing, RandomizedResponse, Rappor, SubsetSelection, UnaryEncoding
-from mechanisms.mechanism import Mechanism
 
 
 def _randomized_response(given: ReleaseParameters) -> Mechanism[Relation]:

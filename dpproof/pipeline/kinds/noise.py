@@ -6,11 +6,17 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.relation import Relation
-from accountant.sensitivity import L1, L2, Differences, JointSensitivity, L2Contribution, LInf
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from mechanisms import (
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import (
+    L1,
+    L2,
+    Differences,
+    JointSensitivity,
+    L2Contribution,
+    LInf,
+)
+from dpproof.mechanisms import (
     BoundedMean,
     BoundedSum,
     CanonicalNoise,
@@ -30,7 +36,8 @@ from mechanisms import (
     TruncatedLaplace,
     WithinBound,
 )
-from mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 
 NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
 MOVES: Mapping[str, type[L1 | L2 | LInf]] = {**NORMS, "linf": LInf}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from accountant.relation import Relation
-from accountant.sensitivity import LInf
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from mechanisms import (
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import LInf
+from dpproof.mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
     GaussianAboveThreshold,
@@ -18,7 +17,8 @@ from mechanisms import (
     ReportNoisyMax,
     ThresholdedCounts,
 )
-from mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 
 
 def _exponential(given: ReleaseParameters) -> Mechanism[Relation]:

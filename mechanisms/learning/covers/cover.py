@@ -7,10 +7,10 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.errors import ParameterError
-from accountant.readable import Readable
-from mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.readable import Readable
+from dpproof.mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
 
 MOST_CANDIDATES: Final = 10**8
 

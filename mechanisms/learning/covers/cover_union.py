@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from accountant.errors import ParameterError
-from mechanisms.learning.covers.cover import Cover, checked_size
-from mechanisms.learning.maps.feature_map import FeatureMap
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.covers.cover import Cover, checked_size
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap
 
 
 @final
@@ -25,7 +25,7 @@ class CoverUnion:
     Raises:
         ParameterError: not covers and maps, widths that do not fit, or more than 10^8 candidates.
     Example:
-        >>> from mechanisms.learning.covers.polygon import Polygon
+        >>> from dpproof.mechanisms.learning.covers.polygon import Polygon
         >>> CoverUnion(covers=(Polygon(corners=8), Polygon(corners=64))).size
         72
     """

@@ -8,12 +8,12 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import CalibrationError
-from mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.planning.least import least_count
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import CalibrationError
+from dpproof.mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.planning.least import least_count
 
 _MOST_CELLS: Final = 10**8
 

@@ -8,9 +8,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mechanisms.learning.candidate_exponential import finite_directions
-from mechanisms.learning.covers.cover import Cover, checked_size
-from mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.candidate_exponential import finite_directions
+from dpproof.mechanisms.learning.covers.cover import Cover, checked_size
+from dpproof.mechanisms.learning.grid import Vectors
 
 
 @final

@@ -7,11 +7,11 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.errors import ParameterError
-from mechanisms.learning.covers.cover import Cover, checked_size
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.maps.turns import cosine, sine
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.covers.cover import Cover, checked_size
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.maps.turns import cosine, sine
 
 _LEAST: Final = 4
 

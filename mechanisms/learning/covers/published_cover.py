@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Final, final
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from mechanisms.learning.covers.cover import MOST_CANDIDATES
-from mechanisms.learning.maps.projected_margin import sign_projection_dimension
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.covers.cover import MOST_CANDIDATES
+from dpproof.mechanisms.learning.maps.projected_margin import sign_projection_dimension
 
 _SHARE: Final = 10
 

@@ -8,14 +8,14 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.maps.feature_map import checked_seed
-from mechanisms.learning.planning.least import FAR, least_count
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms.learning.covers.cover import Cover, checked_dimension, checked_size
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.maps.feature_map import checked_seed
+from dpproof.mechanisms.learning.planning.least import FAR, least_count
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 # Pairs that are drawn at once, from a stream of their own.
 _BLOCK: Final = 4096

@@ -11,16 +11,16 @@ from typing import TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.form import Withholding
-from accountant.guarantees.guarantee import Guarantee
-from accountant.readable import Readable
-from accountant.theorems.composition.map_records import map_records
-from mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
-from mechanisms.learning.records import Records, as_records
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import Withholding
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.theorems.composition.map_records import map_records
+from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
+from dpproof.mechanisms.learning.records import Records, as_records
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
 

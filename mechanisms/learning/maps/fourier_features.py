@@ -10,10 +10,10 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from mechanisms.learning.grid import (
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.grid import (
     RECORD_BITS,
     STATE_BITS,
     WIDEST,
@@ -22,10 +22,10 @@ from mechanisms.learning.grid import (
     displacement,
     unit_rows,
 )
-from mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
-from mechanisms.learning.maps.turns import cosine, sine
-from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
+from dpproof.mechanisms.learning.maps.turns import cosine, sine
+from dpproof.mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 # Heuristic: with longer frequencies the grid's phases would be off by more than a 2^-12 turn.
 _LONGEST: Final = 2**12

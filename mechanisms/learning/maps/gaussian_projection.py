@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors, clipped_rows
-from mechanisms.learning.maps.feature_map import ClippedProjection
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors, clipped_rows
+from dpproof.mechanisms.learning.maps.feature_map import ClippedProjection
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 
 @final

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.maps.feature_map import SignedProjection, checked_width
-from mechanisms.samplers import uniform_below
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.maps.feature_map import SignedProjection, checked_width
+from dpproof.mechanisms.samplers import uniform_below
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 
 @final

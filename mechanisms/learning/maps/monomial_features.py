@@ -11,13 +11,13 @@ from typing import Final, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.rounding import sqrt_up
-from mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows
-from mechanisms.learning.maps.feature_map import FeatureMap, checked_width
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 _MOST: Final = 2**16
 

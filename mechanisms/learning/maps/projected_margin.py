@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms.learning.planning.least import FAR, least_count
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms.learning.planning.least import FAR, least_count
 
 # A chi variable is further than this from its mode with probability below 1e-60.
 _REACH: Final = 17.0

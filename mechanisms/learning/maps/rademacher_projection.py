@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from mechanisms.learning.grid import Vectors
-from mechanisms.learning.maps.feature_map import SignedProjection
-from mechanisms.learning.maps.sign_projection import SignProjection
+from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.maps.feature_map import SignedProjection
+from dpproof.mechanisms.learning.maps.sign_projection import SignProjection
 
 
 @final

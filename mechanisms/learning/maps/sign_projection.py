@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from mechanisms.learning.grid import RECORD_BITS, Vectors, unit_rows
-from mechanisms.learning.maps.feature_map import LinearMap, checked_seed, checked_width
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, unit_rows
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap, checked_seed, checked_width
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 _WORD_BITS = 64
 

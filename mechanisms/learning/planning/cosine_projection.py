@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms.learning.maps.projected_margin import chi_rule
-from mechanisms.learning.planning.least import least_count
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms.learning.maps.projected_margin import chi_rule
+from dpproof.mechanisms.learning.planning.least import least_count
 
 _NODES: Final = 340
 _MOST: Final = 10**7

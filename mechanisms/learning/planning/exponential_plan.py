@@ -8,9 +8,9 @@ from typing import Final, Literal, final
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
 
 _GRID: Final = 2_000  # Heights that are tried. Heuristic: every one is valid.
 _NEAREST: Final = 1e-9  # To the best direction, relative. Heuristic, likewise.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, final
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.calibration.calibrate import calibrate
-from accountant.errors import LARGER, CalibrationError, ParameterError
-from mechanisms.learning.noisy_hinge import NoisyHinge
-from mechanisms.learning.planning.least import least_count
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.calibration.calibrate import calibrate
+from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
+from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
+from dpproof.mechanisms.learning.planning.least import least_count
 
 _MOST_RECORDS: Final = 2**60
 _MOST_STEPS: Final = 2**24

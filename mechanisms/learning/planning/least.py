@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from accountant.arithmetic.crossing import bisect_integers
+from dpproof.accountant.arithmetic.crossing import bisect_integers
 
 FAR: Final = 10**300
 """Beyond what is feasible by far, and a float: the most that plans of sizes try."""

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal, final
 
-from accountant import arguments as check
-from accountant.arguments import MAX_COUNT, Number
-from accountant.calibration.calibrate import calibrate
-from accountant.errors import LARGER, CalibrationError, ParameterError
-from mechanisms.learning.batch_perceptron import BatchPerceptron
-from mechanisms.learning.planning.least import least_count
-from mechanisms.learning.stops import GaussianStop, LaplaceStop
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import MAX_COUNT, Number
+from dpproof.accountant.calibration.calibrate import calibrate
+from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
+from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+from dpproof.mechanisms.learning.planning.least import least_count
+from dpproof.mechanisms.learning.stops import GaussianStop, LaplaceStop
 
 Law = Literal["paper", "ours"]
 

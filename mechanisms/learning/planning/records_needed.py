@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import CalibrationError
-from mechanisms.learning.planning.least import least_count
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import CalibrationError
+from dpproof.mechanisms.learning.planning.least import least_count
 
 
 def records_needed(bound: Callable[[int], float], *, at_most: Number, most: int = 10**12) -> int:
@@ -25,8 +25,8 @@ def records_needed(bound: Callable[[int], float], *, at_most: Number, most: int 
         ParameterError: an argument outside its domain.
         CalibrationError: ``most`` records do not reach the target.
     Example:
-        >>> from accountant import ReplaceOne
-        >>> from mechanisms import NoisyCount, finite_class_risk
+        >>> from dpproof.accountant import ReplaceOne
+        >>> from dpproof.mechanisms import NoisyCount, finite_class_risk
         >>> def risk(records):
         ...     one = NoisyCount(
         ...         value=0.05 * records, sigma=10, records=records, relation=ReplaceOne()

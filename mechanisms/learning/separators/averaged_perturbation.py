@@ -10,33 +10,33 @@ from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.arithmetic.crossing import bisect
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import short_up, show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from mechanisms.learning.separators.separator_perturbation import (
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import short_up, show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.separator_perturbation import (
     checked_choice,
     chosen,
     require_exact,
     times_moved,
 )
-from mechanisms.learning.separators.spaces import Space
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import discrete_laplace, geometric
-from mechanisms.samplers.arrays import multiply_add
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.learning.separators.spaces import Space
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import discrete_laplace, geometric
+from dpproof.mechanisms.samplers.arrays import multiply_add
+from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_AVERAGED_PERTURBATION: Final = Theorem(
     rule="mechanism/averaged-perturbation",
@@ -100,7 +100,7 @@ class AveragedPerturbation(Mechanism[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
-        >>> from mechanisms import Grid, HingeLoss
+        >>> from dpproof.mechanisms import Grid, HingeLoss
         >>> fit = AveragedPerturbation(
         ...     epsilon=1, delta=1e-6, space=Grid(1, 8), calls=500, rate=0.002, loss=HingeLoss()
         ... )

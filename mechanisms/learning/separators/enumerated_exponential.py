@@ -9,22 +9,29 @@ from typing import Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
-from accountant.sensitivity import LInf
-from accountant.theorems.composition.post_process import post_process
-from mechanisms import parameters
-from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.oracles import EnumerationOracle, Problem, levels_at
-from mechanisms.learning.separators.separator_perturbation import checked_choice, chosen
-from mechanisms.learning.separators.spaces import Space
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import Rng
-from mechanisms.selection.exponential import ExponentialMechanism
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import (
+    AddRemove,
+    R,
+    Relation,
+    ReplaceLabel,
+    ReplaceOne,
+    require_relation,
+)
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Problem, levels_at
+from dpproof.mechanisms.learning.separators.separator_perturbation import checked_choice, chosen
+from dpproof.mechanisms.learning.separators.spaces import Space
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 
 class _Arguments(Arguments, total=False):
@@ -57,7 +64,7 @@ class EnumeratedExponential(Mechanism[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``.
     Example:
-        >>> from mechanisms import Cube
+        >>> from dpproof.mechanisms import Cube
         >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2))
         >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
         array([ 1, -1])

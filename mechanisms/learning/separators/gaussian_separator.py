@@ -10,32 +10,32 @@ from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant.arguments import Number
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.rounding import show
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.folded_gaussian import FoldedGaussianPair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from mechanisms.learning.separators.separator_perturbation import (
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.separator_perturbation import (
     checked_choice,
     chosen,
     loss_unit,
     require_exact,
 )
-from mechanisms.learning.separators.spaces import Space
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import gaussian_rounded
-from mechanisms.samplers.rng import Rng
-from mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.learning.separators.spaces import Space
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import gaussian_rounded
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
     rule="mechanism/gaussian-separator",
@@ -78,7 +78,7 @@ class GaussianSeparator(Mechanism[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
-        >>> from mechanisms import Cube
+        >>> from dpproof.mechanisms import Cube
         >>> pick = GaussianSeparator(sigma=10, space=Cube(2))
         >>> pick.guarantee().epsilon(delta=1e-6).upper < 1
         True

@@ -10,13 +10,13 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.errors import ParameterError
-from accountant.form import Withholding
-from accountant.readable import Readable
-from mechanisms.learning.halfspace import signs
-from mechanisms.learning.records import as_records
-from mechanisms.learning.separators.spaces import Cube, Grid, Integers, Space
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import Withholding
+from dpproof.accountant.readable import Readable
+from dpproof.mechanisms.learning.halfspace import signs
+from dpproof.mechanisms.learning.records import as_records
+from dpproof.mechanisms.learning.separators.spaces import Cube, Grid, Integers, Space
 
 # Larger features contribute nothing: margins stay exact. Soundness depends on it.
 LARGEST: Final = 2**20
@@ -154,7 +154,7 @@ class HingeLoss(Loss):
         ParameterError: bound is not an integer from 1 to 2^20; on use, a space other than ``Cube``
             and ``Grid``.
     Example:
-        >>> from mechanisms import Grid
+        >>> from dpproof.mechanisms import Grid
         >>> HingeLoss(bound=3).most(Grid(2, 1))
         7
     """

@@ -9,10 +9,10 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from mechanisms.learning.separators.losses import Loss, ZeroOne
-from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from mechanisms.learning.separators.spaces import Integers, Space
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.spaces import Integers, Space
 
 # What a solution may miss the minimum by, in losses: above the solver's absolute gap of 10^-6.
 # Soundness depends on its use in the guarantee, not on its value.

@@ -10,10 +10,10 @@ from typing import Any, Final, final
 
 from numpy.typing import NDArray
 
-from accountant.guarantees.rounding import sqrt_up
-from accountant.readable import Readable
-from mechanisms.samplers import discrete_cube_norm, discrete_laplace, spherical_rounded
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.readable import Readable
+from dpproof.mechanisms.samplers import discrete_cube_norm, discrete_laplace, spherical_rounded
+from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final

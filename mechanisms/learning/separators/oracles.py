@@ -11,12 +11,12 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.readable import Readable
-from mechanisms.learning.separators.losses import Loss, Patterns
-from mechanisms.learning.separators.spaces import Integers, Space
-from mechanisms.learning.separators.totals import halves, total_losses
-from mechanisms.samplers.arrays import largest_size
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.readable import Readable
+from dpproof.mechanisms.learning.separators.losses import Loss, Patterns
+from dpproof.mechanisms.learning.separators.spaces import Integers, Space
+from dpproof.mechanisms.learning.separators.totals import halves, total_losses
+from dpproof.mechanisms.samplers.arrays import largest_size
 
 MOST_CANDIDATES: Final = 2**26
 # Sums below it are exact in 64 bits. Soundness depends on it.

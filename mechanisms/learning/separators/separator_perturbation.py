@@ -10,27 +10,34 @@ from typing import Any, Final, Required, Unpack, final, overload
 
 import numpy as np
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, require_relation
-from accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.noises import LAWS, Law, Shape
-from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from mechanisms.learning.separators.spaces import Space
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers.rng import Rng
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import (
+    AddRemove,
+    R,
+    Relation,
+    ReplaceLabel,
+    ReplaceOne,
+    require_relation,
+)
+from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.noises import LAWS, Law, Shape
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.spaces import Space
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_SEPARATOR: Final = Theorem(
     rule="mechanism/separator-perturbation",
@@ -88,7 +95,7 @@ class SeparatorPerturbation(Mechanism[R]):
             over; on release, data that is not labelled rows. A record that is not finite and
             integer, or whose label is neither 1 nor -1, contributes nothing.
     Example:
-        >>> from mechanisms import Cube
+        >>> from dpproof.mechanisms import Cube
         >>> pick = SeparatorPerturbation(epsilon=1, space=Cube(2))
         >>> pick.guarantee().describe()
         '1-DP'

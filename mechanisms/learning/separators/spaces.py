@@ -14,10 +14,10 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.errors import ParameterError
-from accountant.form import Withholding
-from accountant.readable import Readable
+from dpproof.accountant import arguments as check
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import Withholding
+from dpproof.accountant.readable import Readable
 
 Integers = NDArray[np.int64]
 

@@ -11,31 +11,31 @@ from typing import Any, Final, Required, Unpack, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from accountant import arguments as check
-from accountant.arguments import Number
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rounding import show, sqrt_up
-from accountant.guarantees.theorem import Theorem
-from accountant.relation import AddRemove, R, Relation, require_relation
-from accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
-from mechanisms import parameters
-from mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from mechanisms.learning.separators.separator_perturbation import (
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.separator_perturbation import (
     checked_choice,
     chosen,
     require_exact,
     times_moved,
 )
-from mechanisms.learning.separators.spaces import Integers, Space
-from mechanisms.mechanism import Mechanism
-from mechanisms.outputs import Outputs
-from mechanisms.parameters import Arguments
-from mechanisms.samplers import spherical_rounded
-from mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.learning.separators.spaces import Integers, Space
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.samplers import spherical_rounded
+from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_SPHERE_LIFT: Final = Theorem(
     rule="mechanism/sphere-lift",
@@ -86,7 +86,7 @@ class SphereLift(Mechanism[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
-        >>> from mechanisms import Grid
+        >>> from dpproof.mechanisms import Grid
         >>> pick = SphereLift(epsilon=1, space=Grid(2, 1))
         >>> pick.guarantee().describe()
         '1-DP'

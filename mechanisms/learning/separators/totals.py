@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from mechanisms.learning.separators.losses import Loss, Patterns
-from mechanisms.learning.separators.spaces import Integers, Space
+from dpproof.mechanisms.learning.separators.losses import Loss, Patterns
+from dpproof.mechanisms.learning.separators.spaces import Integers, Space
 
 # Pairs in one product, and entries of one temporary array. Heuristic.
 _BLOCK: Final = 512

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L2,
     ZCDP,
@@ -18,7 +18,7 @@ from accountant import (
     RenyiFilter,
     ZCDPFilter,
 )
-from mechanisms import Gaussian
+from dpproof.mechanisms import Gaussian
 
 SAMPLED = Gaussian(sigma=3, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.01)).repeat(100)
 

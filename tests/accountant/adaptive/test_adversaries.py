@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.adaptive import several_filters as filters
+from dpproof.accountant.adaptive import several_filters as filters
 
 Law = NDArray[np.float64]
 Left = tuple[tuple[float, ...] | None, ...]

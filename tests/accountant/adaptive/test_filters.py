@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     RDP,
     ZCDP,
@@ -31,9 +31,9 @@ from accountant import (
     compose,
     group,
 )
-from accountant.adaptive.gdp_filter import GDP_FILTER
-from accountant.adaptive.zcdp_filter import ZCDP_FILTER
-from proofs import VerifiedUnder, check
+from dpproof.accountant.adaptive.gdp_filter import GDP_FILTER
+from dpproof.accountant.adaptive.zcdp_filter import ZCDP_FILTER
+from dpproof.proofs import VerifiedUnder, check
 from tests.accountant.adaptive.builders import apart, spent_filters
 
 Leaf = tuple[float, float]  # probabilities of one path under both datasets

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import GDP, ZCDP
-from accountant.adaptive import several_filters
-from accountant.adaptive.largest_parameter import largest_parameter
-from accountant.adaptive.several_filters import SHARES, limits, within
+from dpproof.accountant import GDP, ZCDP
+from dpproof.accountant.adaptive import several_filters
+from dpproof.accountant.adaptive.largest_parameter import largest_parameter
+from dpproof.accountant.adaptive.several_filters import SHARES, limits, within
 
 MILLIONTH = Fraction(1, 10**6)
 

@@ -12,7 +12,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     ZCDP,
     ApproxDP,

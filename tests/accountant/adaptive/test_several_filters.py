@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from accountant import GDP, RDP, ZCDP, AddRemove, ParameterError
-from accountant.adaptive.several_filters import (
+from dpproof.accountant import GDP, RDP, ZCDP, AddRemove, ParameterError
+from dpproof.accountant.adaptive.several_filters import (
     SHARES,
     limits,
     order_of,
     several_filters,
     ways,
 )
-from proofs import VerifiedUnder, check
+from dpproof.proofs import VerifiedUnder, check
 
 EPSILON, DELTA = Fraction(3), Fraction(1, 10**6)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     RDP,
     ZCDP,

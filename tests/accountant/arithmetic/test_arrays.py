@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic.arrays import distinct
 
 NUMBERS = st.lists(st.floats(allow_nan=False), max_size=12)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.atoms import Atoms
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import log_ratio
 

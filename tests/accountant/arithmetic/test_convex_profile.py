@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import ProfileHalf
-from accountant.arithmetic.enclosure import Reals
-from accountant.arithmetic.normal_distribution import ndtr
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.normal_distribution import ndtr
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import gaussian_profile
 from tests.accountant.pairs.builders import outcomes
 from tests.contracts.definition import ball
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant.arithmetic.crossing import invert
-from accountant.arithmetic.enclosure import Reals
-from accountant.errors import NotCertified
-from accountant.guarantees.gdp import GDP
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.gdp import GDP
 
 Brackets = Callable[[Reals], tuple[Reals, Reals]]
 

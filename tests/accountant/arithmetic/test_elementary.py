@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.arithmetic import elementary
-from accountant.arithmetic.elementary import (
+from dpproof.accountant.arithmetic import elementary
+from dpproof.accountant.arithmetic.elementary import (
     exp_minus_linear,
     exponential_sums,
     log1p_complex,
@@ -21,7 +21,7 @@ from accountant.arithmetic.elementary import (
     sinc_deficit,
     summation_ulps,
 )
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Numbers
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Numbers
 
 Number = Any  # mpmath ships no types
 ONE = np.ones(1, dtype=complex)

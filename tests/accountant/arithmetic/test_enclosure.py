@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 from hypothesis import given, strategies as st
 
-from accountant.arithmetic.enclosure import (
+from dpproof.accountant.arithmetic.enclosure import (
     Enclosure,
     down,
     float_down,

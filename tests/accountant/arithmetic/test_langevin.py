@@ -6,7 +6,7 @@ import random
 
 import mpmath
 
-from accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
+from dpproof.accountant.arithmetic.langevin import GROWTH_ERROR, log_sinh_growth
 
 CASES = 1500
 

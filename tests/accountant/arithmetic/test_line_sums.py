@@ -6,9 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.arithmetic.elementary import summation_ulps
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from accountant.arithmetic.line_sums import LINE_ULPS, exp_minus_linear_on_line
+from dpproof.accountant.arithmetic.elementary import summation_ulps
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.arithmetic.line_sums import LINE_ULPS, exp_minus_linear_on_line
 
 
 @pytest.mark.parametrize("count", [24, 131])

@@ -9,8 +9,8 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF
-from accountant.arithmetic.normal_distribution import erfcx, log_odds_quantile, ndtr
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF
+from dpproof.accountant.arithmetic.normal_distribution import erfcx, log_odds_quantile, ndtr
 from tests.contracts.definition import Ball, ball
 from tests.contracts.pair_contract import normal_tail
 

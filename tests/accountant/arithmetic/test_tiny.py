@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from accountant.arithmetic.tiny import total_delta_up
-from accountant.bound import Bound
+from dpproof.accountant.arithmetic.tiny import total_delta_up
+from dpproof.accountant.bound import Bound
 
 
 def test_a_sum_is_never_0_nor_above_1() -> None:

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
+from dpproof.accountant.pairs.finite import FinitePair
 
 FIRST = FinitePair(
     p=(Fraction(1, 2), Fraction(1, 3), Fraction(1, 6), Fraction(0)),

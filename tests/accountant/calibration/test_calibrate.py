@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.calibration.calibrate import Calibrated, calibrate
-from accountant.errors import CalibrationError, NoBracket, ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove
-from accountant.theorems.composition.compose import compose, self_compose
-from accountant.theorems.group.group import group
+from dpproof.accountant.calibration.calibrate import Calibrated, calibrate
+from dpproof.accountant.errors import CalibrationError, NoBracket, ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.theorems.composition.compose import compose, self_compose
+from dpproof.accountant.theorems.group.group import group
 
 TARGETS: tuple[dict[str, float], ...] = (
     {"epsilon": 1, "delta": 1e-6},

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from accountant.calibration.plan_selection import SelectionPlan, plan_selection
-from accountant.errors import ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.selection.select import select
+from dpproof.accountant.calibration.plan_selection import SelectionPlan, plan_selection
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.theorems.selection.select import select
 
 
 def gaussian(sigma: float) -> GDP[Any]:

@@ -14,9 +14,9 @@ from typing import Any
 
 import click
 
-import proofs
-from accountant import NotCertified
-from accountant.errors import PrivacyError
+from dpproof import proofs
+from dpproof.accountant import NotCertified
+from dpproof.accountant.errors import PrivacyError
 from tests.accountant.certificates.pipelines import natural
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -27,9 +27,9 @@ from accountant import (
     group,
     self_compose,
 )
-from accountant.certificates.selection.substitutes import with_logistic
-from accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
-from mechanisms import (
+from dpproof.accountant.certificates.selection.substitutes import with_logistic
+from dpproof.accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from dpproof.mechanisms import (
     DiscreteGaussian,
     Gaussian,
     Laplace,

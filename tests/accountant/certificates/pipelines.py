@@ -10,8 +10,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Final
 
-import mechanisms as m
-from accountant import (
+from dpproof import mechanisms as m
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -38,7 +38,7 @@ from accountant import (
     parallel_compose,
     self_compose,
 )
-from mechanisms import Mechanism
+from dpproof.mechanisms import Mechanism
 from tests.contracts import every_mechanism
 from tests.contracts.mechanism_contract import MechanismContract
 

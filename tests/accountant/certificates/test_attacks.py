@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import GDP, L2, Guarantee, LInf, NotCertified, Poisson, compose
-from mechanisms import ExponentialMechanism, Gaussian
-from proofs import VerifiedUnder
+from dpproof import proofs
+from dpproof.accountant import GDP, L2, Guarantee, LInf, NotCertified, Poisson, compose
+from dpproof.mechanisms import ExponentialMechanism, Gaussian
+from dpproof.proofs import VerifiedUnder
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS
 

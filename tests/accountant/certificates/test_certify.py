@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -31,19 +31,19 @@ from accountant import (
     group,
     self_compose,
 )
-from accountant.certificates.hockey_stick import closed_form
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.theorem import Theorem
-from accountant.theorems.composition.gdp import COMPOSE_GDP
-from mechanisms import (
+from dpproof.accountant.certificates.hockey_stick import closed_form
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.theorems.composition.gdp import COMPOSE_GDP
+from dpproof.mechanisms import (
     DiscreteGaussian,
     Gaussian,
     Laplace,
     RandomizedResponse,
     compose as mechanism_compose,
 )
-from proofs import Certificate, Rejected, VerifiedUnder
+from dpproof.proofs import Certificate, Rejected, VerifiedUnder
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-import mechanisms as m
-import proofs
-from accountant import (
+from dpproof import mechanisms as m, proofs
+from dpproof.accountant import (
     GDP,
     L2,
     AddRemove,
@@ -32,12 +31,12 @@ from accountant import (
     select_above,
     self_compose,
 )
-from accountant.certificates import certify
-from accountant.certificates.checked import checked
-from accountant.certificates.prove import prove_point
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from proofs import Certificate
-from proofs.certificate import show_rational
+from dpproof.accountant.certificates import certify
+from dpproof.accountant.certificates.checked import checked
+from dpproof.accountant.certificates.prove import prove_point
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.proofs import Certificate
+from dpproof.proofs.certificate import show_rational
 
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))
 SUBSET = WithoutReplacement(sample_size=100, population_size=1000)

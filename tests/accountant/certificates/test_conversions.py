@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-import accountant
-import proofs
-from accountant import (
+from dpproof import accountant, proofs
+from dpproof.accountant import (
     GDP,
     L1,
     RDP,
@@ -45,16 +44,18 @@ from accountant import (
     select_above,
     self_compose,
 )
-from accountant.certificates import group_trade_off
-from accountant.certificates.rederive import _apply_again, raise_numbers
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.point_lists import value_at
-from accountant.guarantees.theorem import Theorem
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
-from mechanisms import Laplace
-from proofs import VerifiedUnder
+from dpproof.accountant.certificates import group_trade_off
+from dpproof.accountant.certificates.rederive import _apply_again, raise_numbers
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.point_lists import value_at
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
+from dpproof.mechanisms import Laplace
+from dpproof.proofs import VerifiedUnder
 from tests.accountant.adaptive.builders import spent_filters
 from tests.proofs.corpus import COMPUTATIONS, training
 

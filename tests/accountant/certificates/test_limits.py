@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import L1, L2, DominatingPair, Guarantee, Poisson, compose
-from accountant.certificates.hockey_stick.contour import work_along
-from accountant.certificates.hockey_stick.table import Subject
-from mechanisms import DiscreteGaussian, Gaussian, Laplace
-from proofs.logic.rule import Budget
+from dpproof import proofs
+from dpproof.accountant import L1, L2, DominatingPair, Guarantee, Poisson, compose
+from dpproof.accountant.certificates.hockey_stick.contour import work_along
+from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace
+from dpproof.proofs.logic.rule import Budget
 
 
 def _mixed() -> Guarantee[Any]:

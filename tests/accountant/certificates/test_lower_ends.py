@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -21,8 +21,8 @@ from accountant import (
     TruncatedNegativeBinomial,
     select,
 )
-from mechanisms import Gaussian, Laplace, RandomizedResponse
-from proofs import Certificate, Rejected, Verified
+from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpproof.proofs import Certificate, Rejected, Verified
 from tests.accountant.certificates.hockey_stick.builders import KNOWN
 
 EXACT = ("training", "noises", "integers", "choices", "gdp", "pure", "laplace", "responses")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-import proofs
-from accountant import Guarantee, NotCertified
+from dpproof import proofs
+from dpproof.accountant import Guarantee, NotCertified
 from tests.accountant.certificates.pipelines import (
     NEWER,
     PLAIN,

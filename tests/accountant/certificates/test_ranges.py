@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-import proofs
-from accountant import BoundedRange, compose, group, post_process, self_compose
-from accountant.certificates import ranges
-from accountant.errors import NotCertified
-from accountant.guarantees.guarantee import Guarantee
-from proofs import Certificate, Rejected, VerifiedUnder
-from proofs.certificate import show_rational
+from dpproof import proofs
+from dpproof.accountant import BoundedRange, compose, group, post_process, self_compose
+from dpproof.accountant.certificates import ranges
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.proofs import Certificate, Rejected, VerifiedUnder
+from dpproof.proofs.certificate import show_rational
 
 RULE = "compose/ranges"
 DELTA = 1e-6

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import mechanisms as m
-from accountant import (
+from dpproof import mechanisms as m
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -20,8 +20,8 @@ from accountant import (
     compose,
     select,
 )
-from accountant.guarantees.words import in_words
-from accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.run_counts.poisson import PoissonRuns
 from tests.accountant.certificates.pipelines import PYTHON, misplaced
 
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))

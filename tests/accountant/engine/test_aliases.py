@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import rounded_short
-from accountant.engine.aliases import Aliases, alias_step, along, expected, real_bounds
-from accountant.engine.saddle_point import find_saddle, saddle_at, total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.arithmetic.enclosure import rounded_short
+from dpproof.accountant.engine.aliases import Aliases, alias_step, along, expected, real_bounds
+from dpproof.accountant.engine.saddle_point import find_saddle, saddle_at, total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.pair_contract import gaussian_hockey_stick
 
 PAIRS: list[Pair] = [

@@ -9,16 +9,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import L2, Poisson
-from accountant.engine import contour
-from accountant.engine.contour import Contour, build
-from accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.skellam import skellam_pair
-from mechanisms import Gaussian
+from dpproof.accountant import L2, Poisson
+from dpproof.accountant.engine import contour
+from dpproof.accountant.engine.contour import Contour, build
+from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.skellam import skellam_pair
+from dpproof.mechanisms import Gaussian
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import gaussian_hockey_stick
 

@@ -8,14 +8,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.engine.largest_losses import largest_losses
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant import answers
+from dpproof.accountant.engine.largest_losses import largest_losses
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 
 DIGITS = 60
 THIRDS = RandomizedResponsePair(epsilon=Fraction(1, 3))

@@ -12,20 +12,20 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.engine.common_lattice import CommonLattice, common_lattice
-from accountant.engine.lattice import build_lattice
-from accountant.engine.lattice_nodes import LatticeNodes
-from accountant.engine.saddle_point import find_saddle, saddle_at
-from accountant.errors import NotCertified
-from accountant.pairs import isoperimetric
-from accountant.pairs.above_threshold import above_threshold_pair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant import answers
+from dpproof.accountant.engine.common_lattice import CommonLattice, common_lattice
+from dpproof.accountant.engine.lattice import build_lattice
+from dpproof.accountant.engine.lattice_nodes import LatticeNodes
+from dpproof.accountant.engine.saddle_point import find_saddle, saddle_at
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs import isoperimetric
+from dpproof.accountant.pairs.above_threshold import above_threshold_pair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from tests.contracts.definition import Ball, ball
 
 

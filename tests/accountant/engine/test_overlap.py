@@ -9,14 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import L1, PureDP, answers, compose
-from accountant.engine.overlap import delta_below, power_below
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from mechanisms import Laplace
+from dpproof.accountant import L1, PureDP, answers, compose
+from dpproof.accountant.engine.overlap import delta_below, power_below
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.mechanisms import Laplace
 
 RATES = (1e-9, 1e-3, 0.1, 0.9)
 EPSILONS = (0.0, 0.3, 2.0, 30.0)

@@ -8,10 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.engine.overlap_line import log_overlap
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.engine.overlap_line import log_overlap
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 
 
 @pytest.mark.parametrize("mu", [5, 30, 120])

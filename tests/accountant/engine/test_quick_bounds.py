@@ -12,18 +12,18 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.arithmetic.enclosure import Reals
-from accountant.bound import Bound
-from accountant.engine.aliases import chernoff
-from accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 STEP = SubsampledGaussianPair(mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True)
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.engine.renyi import renyi, smallest_rho
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.engine.renyi import renyi, smallest_rho
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 
 
 def times(pair: GaussianPair | LaplacePair | RandomizedResponsePair, count: int) -> Product:

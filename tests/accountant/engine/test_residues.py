@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.engine.residues import _kernels, exponential_sum
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.engine.residues import _kernels, exponential_sum
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import ball, complex_ball
 
 

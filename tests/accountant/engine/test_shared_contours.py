@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import L2, Poisson, PoissonRuns, answers
-from accountant.engine import profile
-from accountant.engine.smallest_mu import larger_mu
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from mechanisms import Gaussian
+from dpproof.accountant import L2, Poisson, PoissonRuns, answers
+from dpproof.accountant.engine import profile
+from dpproof.accountant.engine.smallest_mu import larger_mu
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.mechanisms import Gaussian
 
 SAMPLED = SubsampledGaussianPair(
     mu_squared=Fraction(1, 2), sampling_rate=Fraction(1, 50), removal=True

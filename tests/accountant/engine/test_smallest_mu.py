@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from accountant import L2, Poisson, answers
-from accountant.engine.smallest_mu import larger_mu, smallest_mu
-from accountant.engine.trade_off import true_positive_rate
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.gaussian import GaussianPair, gaussian_profile
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from mechanisms import Gaussian
+from dpproof.accountant import L2, Poisson, answers
+from dpproof.accountant.engine.smallest_mu import larger_mu, smallest_mu
+from dpproof.accountant.engine.trade_off import true_positive_rate
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.mechanisms import Gaussian
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import accountant
-import mechanisms
-from accountant import (
+from dpproof import accountant, mechanisms
+from dpproof.accountant import (
     GDP,
     L2,
     ZCDP,
@@ -31,15 +30,17 @@ from accountant import (
     post_process,
     self_compose,
 )
-from accountant.guarantees.provenance import applied
-from accountant.guarantees.theorem import Theorem
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
-from accountant.relation import ReplaceOne
-from accountant.theorems.composition.choice import choice
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
-from mechanisms import (
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.theorem import Theorem
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.theorems.composition.choice import choice
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
+from dpproof.mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
     FiniteMechanism,

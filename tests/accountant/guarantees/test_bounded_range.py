@@ -11,8 +11,8 @@ from typing import Any
 import mpmath
 import pytest
 
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from accountant import GDP, AddRemove, Attained, BoundedRange, DominatingPair, post_process
-from accountant.guarantees.composed_level import composed_level
-from accountant.pairs.product import Product
+from dpproof.accountant import GDP, AddRemove, Attained, BoundedRange, DominatingPair, post_process
+from dpproof.accountant.guarantees.composed_level import composed_level
+from dpproof.accountant.pairs.product import Product
 
 _RANGE = BoundedRange(epsilon=1).to_pair()
 _FORGOTTEN = post_process(BoundedRange(epsilon=1).to_pair(), description="rounding")

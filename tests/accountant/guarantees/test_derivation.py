@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.derivation import Derivation
-from accountant.guarantees.theorem import Theorem
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.theorem import Theorem
 
 
 def leaf(name: str) -> Derivation:

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.theorems.group.group import group
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.theorems.group.group import group
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.errors import NotCertified
-from accountant.guarantees.float_range import within_floats
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.float_range import within_floats
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove
 
 
 @pytest.mark.parametrize("guarantee", [GDP(mu=1), ZCDP(rho=Fraction(1, 2))])

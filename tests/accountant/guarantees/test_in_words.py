@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from accountant import GDP, L1, L2, ApproxDP, Guarantee, Poisson, compose, convert, group
-from accountant.guarantees.in_words import in_words
-from accountant.relation import AddRemove
+from dpproof.accountant import GDP, L1, L2, ApproxDP, Guarantee, Poisson, compose, convert, group
+from dpproof.accountant.guarantees.in_words import in_words
+from dpproof.accountant.relation import AddRemove
 from dpproof.commands.budget import total
+from dpproof.mechanisms import Gaussian, Laplace
 from dpproof.pipeline import parse
-from mechanisms import Gaussian, Laplace
 from tests.architecture.tree import ROOT
 
 LAPLACE = Laplace(scale=1, sensitivity=L1(1)).guarantee()

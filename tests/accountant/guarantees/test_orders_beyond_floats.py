@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from accountant import GDP, RDP, ZCDP, BoundedRange, Guarantee, PoissonRuns, PureDP, select
-from accountant.errors import PrivacyError
+from dpproof.accountant import GDP, RDP, ZCDP, BoundedRange, Guarantee, PoissonRuns, PureDP, select
+from dpproof.accountant.errors import PrivacyError
 
 HUGE = 10**400
 GUARANTEES: list[Guarantee[Any]] = [

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from accountant.bound import Bound
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 
 

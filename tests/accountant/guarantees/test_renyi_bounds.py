@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant.guarantees import renyi_bounds
+from dpproof.accountant.guarantees import renyi_bounds
 from tests.accountant.guarantees import oracle
 
 WEIGHTS = st.lists(st.floats(0.01, 1), min_size=3, max_size=3)

@@ -10,8 +10,8 @@ import mpmath
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant.bound import Bound
-from accountant.guarantees.rounding import (
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
     epsilon_tanh_up,

@@ -6,9 +6,9 @@ import importlib
 import pickle
 import pkgutil
 
-import accountant
-from accountant import GDP, ZCDP, compose, convert, self_compose
-from accountant.guarantees.theorem import Theorem
+from dpproof import accountant
+from dpproof.accountant import GDP, ZCDP, compose, convert, self_compose
+from dpproof.accountant.guarantees.theorem import Theorem
 
 
 def test_every_theorem_and_every_guarantee_survives_pickling() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from accountant.guarantees.trade_off import TradeOff
-from accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 

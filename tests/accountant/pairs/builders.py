@@ -8,12 +8,12 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from accountant.arithmetic import convex_profile
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.convex_profile import ProfileHalf
-from accountant.pairs.gaussian import gaussian_profile
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
+from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.definition import Ball, Densities, Outcomes, ball
 from tests.contracts.pair_contract import (
     Case,

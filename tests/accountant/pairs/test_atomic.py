@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite import FinitePair
 
 HALF = Fraction(1, 2)
 UNEVEN = FinitePair(p=(HALF, HALF), q=(Fraction(1, 3), Fraction(2, 3)))

@@ -11,10 +11,10 @@ import flint
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.product import Product
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.product import Product
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 

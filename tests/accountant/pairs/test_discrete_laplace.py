@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import NotCertified
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped
 

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.pairs.domain import required_loss, required_square
-from accountant.pairs.laplace import LaplacePair
-from accountant.relation import AddRemove
-from accountant.sampling.poisson import Poisson
-from accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.pairs.domain import required_loss, required_square
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
 
 TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)
 

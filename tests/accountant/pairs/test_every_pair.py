@@ -9,8 +9,8 @@ import pkgutil
 from abc import ABC
 from pathlib import Path
 
-from accountant import pairs
-from accountant.pairs.pair import Pair
+from dpproof.accountant import pairs
+from dpproof.accountant.pairs.pair import Pair
 
 HERE = Path(__file__).parent
 
@@ -19,7 +19,7 @@ def concrete() -> set[tuple[str, str]]:
     """Module and name of every concrete pair, found by walking the package."""
     found = set()
     for info in pkgutil.iter_modules(pairs.__path__):
-        module = importlib.import_module(f"accountant.pairs.{info.name}")
+        module = importlib.import_module(f"dpproof.accountant.pairs.{info.name}")
         for name, value in vars(module).items():
             local = inspect.isclass(value) and value.__module__ == module.__name__
             shared = inspect.isabstract(value) or ABC in getattr(value, "__bases__", ())

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant import answers
-from accountant.errors import NotCertified, ParameterError
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
+from dpproof.accountant import answers
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
 from tests.contracts.pair_contract import Case, PairContract, flipped, masses
 
 THIRD = Fraction(1, 3)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
 from tests.accountant.pairs.above_floor import case
 from tests.contracts.pair_contract import Case, PairContract
 

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
 from tests.accountant.pairs.above_floor import case, gaussian_hockey_stick_at
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, gaussian_hockey_stick

@@ -11,7 +11,12 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.pairs.gaussian import GaussianPair, gaussian_profile, gaussian_tangent, pure_mu
+from dpproof.accountant.pairs.gaussian import (
+    GaussianPair,
+    gaussian_profile,
+    gaussian_tangent,
+    pure_mu,
+)
 from tests.accountant.pairs.builders import normal
 from tests.contracts.definition import Densities, ball
 from tests.contracts.pair_contract import Case, PairContract, gaussian_hockey_stick, normal_tail

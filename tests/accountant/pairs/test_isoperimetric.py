@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.isoperimetric import DIGITS, Line, finite_pair_above, isoperimetric
-from accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.isoperimetric import DIGITS, Line, finite_pair_above, isoperimetric
+from dpproof.accountant.pairs.laplace import LaplacePair
 
 EPSILONS = np.linspace(-1.2, 1.2, 25)
 

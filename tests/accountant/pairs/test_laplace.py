@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair
 from tests.contracts.definition import Ball, Definition, ball, complex_ball
 from tests.contracts.pair_contract import Case, PairContract, log_ratio
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.arithmetic.atoms import Atoms
-from accountant.arithmetic.enclosure import UNIT_ROUNDOFF
-from accountant.pairs.above_threshold import above_threshold_pair
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.pair import Pair
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF
+from dpproof.accountant.pairs.above_threshold import above_threshold_pair
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.pair import Pair
 from tests.accountant.pairs.builders import balanced, ladders
 from tests.contracts.pair_contract import Case, PairContract, flipped
 

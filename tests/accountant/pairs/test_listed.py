@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from accountant.pairs.listed import ListedPair
-from accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.listed import ListedPair
+from dpproof.accountant.pairs.pair import Pair
 from tests.accountant.pairs.builders import balanced, ladders
 from tests.contracts.pair_contract import Case, PairContract, flipped
 

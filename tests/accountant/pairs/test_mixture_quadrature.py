@@ -9,9 +9,9 @@ import flint
 import numpy as np
 import pytest
 
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian_mixtures import GaussianMixtures
-from accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule, log_size
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
+from dpproof.accountant.pairs.mixture_quadrature import TrapezoidRules, choose_rule, log_size
 
 CASES = [
     (Fraction(1), Fraction(1, 100)),

@@ -12,11 +12,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
-from accountant.errors import NotCertified, ParameterError
-from accountant.pairs.opposite_gaussians import OppositeGaussiansPair
-from accountant.pairs.product import Product
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.product import Product
 from tests.accountant.pairs.builders import normal
 from tests.contracts.definition import Ball, Densities, ball
 from tests.contracts.pair_contract import Case, PairContract

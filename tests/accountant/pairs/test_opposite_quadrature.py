@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.pairs.opposite_quadrature import _Mixture
+from dpproof.accountant.pairs.opposite_quadrature import _Mixture
 
 CASES = [
     (mu, q, c, y)

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from mpmath import mp
 
-from accountant.engine.profile import infinite_mass, max_loss
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.engine.profile import infinite_mass, max_loss
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 
 COUNT = 1500
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.special import ive
 
-from accountant import GDP, self_compose
-from accountant.arithmetic.skellam import skellam_masses
-from accountant.errors import NotCertified
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.pairs import skellam
-from accountant.pairs.product import Product
-from accountant.pairs.skellam import skellam_pair
-from accountant.relation import AddRemove
+from dpproof.accountant import GDP, self_compose
+from dpproof.accountant.arithmetic.skellam import skellam_masses
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs import skellam
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.skellam import skellam_pair
+from dpproof.accountant.relation import AddRemove
 
 
 def stated(variance: Fraction, shift: int) -> DominatingPair[AddRemove]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.pairs.pair import Smoothness
-from accountant.pairs.smoothness import (
+from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.smoothness import (
     dirichlet_deficit,
     exponential_layers,
     layers,

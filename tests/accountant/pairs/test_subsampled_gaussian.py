@@ -11,8 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import EXTENDED
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.arithmetic.enclosure import EXTENDED
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.accountant.pairs.builders import both
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract

@@ -9,16 +9,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.bound import Bound
-from accountant.errors import ParameterError
-from accountant.pairs import subsampled_gaussian_product
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.smoothness import log_decay
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.pairs.subsampled_gaussian_product import SubsampledGaussians, _merged, bundled
+from dpproof.accountant import answers
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs import subsampled_gaussian_product
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.smoothness import log_decay
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.pairs.subsampled_gaussian_product import (
+    SubsampledGaussians,
+    _merged,
+    bundled,
+)
 from tests.accountant.pairs.builders import both
 from tests.contracts.pair_contract import Case, PairContract
 

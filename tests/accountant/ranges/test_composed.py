@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.engine import profile
-from accountant.pairs.product import Product
-from accountant.ranges.composed import ComposedRangePair, short_floats
+from dpproof.accountant.engine import profile
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.ranges.composed import ComposedRangePair, short_floats
 
 
 def test_finite_pairs_stand_above_and_below() -> None:

@@ -7,25 +7,25 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant import Poisson, answers
-from accountant.errors import NotCertified
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.product import Factor, Product
-from accountant.ranges.pair import (
+from dpproof.accountant import Poisson, answers
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.ranges.pair import (
     BoundedRangePair,
     as_logistic,
     composed_alone,
     composes_ranges,
     ranges_apart,
 )
-from accountant.sensitivity import L2, LInf
-from accountant.theorems.composition.compose import compose, self_compose
-from accountant.theorems.conversion.convert import convert
-from mechanisms import ExponentialMechanism, Gaussian, Quantile, TopK
+from dpproof.accountant.sensitivity import L2, LInf
+from dpproof.accountant.theorems.composition.compose import compose, self_compose
+from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.mechanisms import ExponentialMechanism, Gaussian, Quantile, TopK
 from tests.accountant.certificates.builders import certifiable
 
 

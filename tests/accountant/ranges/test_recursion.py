@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from accountant.ranges.composed import ComposedRangePair
-from accountant.ranges.recursion import value_table
+from dpproof.accountant.ranges.composed import ComposedRangePair
+from dpproof.accountant.ranges.recursion import value_table
 
 
 def best_on_grid(epsilon: float, count: int, y: float, cells: int) -> float:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant.ranges.renyi import divergence, smallest_rho
+from dpproof.accountant.ranges.renyi import divergence, smallest_rho
 
 
 @pytest.mark.parametrize("order", [1.5, 3.0, 20.0])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     BinomialRuns,
     FiniteRuns,
     FixedRuns,
@@ -16,7 +16,7 @@ from accountant import (
     RunLaw,
     TruncatedNegativeBinomial,
 )
-from accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.theorems.selection.pure import select_pure
 
 EPSILONS = [0.0, 0.5, 50.0, 100.0, 650.0, 699.0, 701.0, 720.0, 1000.0, 1e6, 1e300]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.sampling.poisson import Poisson
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sampling.poisson import Poisson
 
 
 @pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), "1", None, True])

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
 
 
 def test_sample_is_at_most_the_population() -> None:

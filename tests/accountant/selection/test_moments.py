@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -23,9 +23,9 @@ from accountant import (
     select,
     self_compose,
 )
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import RunLaw
-from mechanisms import DiscreteGaussian, Gaussian, Histogram, Laplace, RandomizedResponse
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.mechanisms import DiscreteGaussian, Gaussian, Histogram, Laplace, RandomizedResponse
 
 LAWS: tuple[RunLaw, ...] = (
     TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 20)),

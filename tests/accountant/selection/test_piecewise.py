@@ -7,8 +7,8 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 
-from accountant.selection.finite_base import Outcomes
-from accountant.selection.piecewise import corners
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.accountant.selection.piecewise import corners
 
 
 @given(

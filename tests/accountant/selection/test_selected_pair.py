@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.selection.profile import selection
-from accountant.selection.selected_pair import SelectedPair
+from dpproof.accountant import answers
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.selection.profile import selection
+from dpproof.accountant.selection.selected_pair import SelectedPair
 from tests.accountant.pairs.builders import responses
 from tests.accountant.subsampling.builders import times
 from tests.contracts.definition import ball

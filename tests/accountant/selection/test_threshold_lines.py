@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.guarantees.gdp import GDP
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.selection.finite_base import Outcomes
-from accountant.selection.threshold_lines import Lines, _Sums, least_runs, most_runs
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.selection.above import select_above
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.selection.finite_base import Outcomes
+from dpproof.accountant.selection.threshold_lines import Lines, _Sums, least_runs, most_runs
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.selection.above import select_above
 
 
 def some_outcomes(seed: int) -> tuple[Outcomes, list[Fraction], list[Fraction]]:

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from accountant import answers
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant import answers
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from accountant.arithmetic.enclosure import Reals
-from accountant.run_counts.law import RunLaw
-from accountant.selection import worst_instance as module
-from accountant.selection.finite_base import Outcomes
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.selection import worst_instance as module
+from dpproof.accountant.selection.finite_base import Outcomes
 from tests.proofs.builders import drawn_masses, drawn_runs, outcomes
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from fractions import Fraction
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import Outcomes, ball
 

@@ -9,17 +9,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.sampling.poisson import Poisson
-from accountant.subsampling.corners import base_corners, cornered
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from mechanisms import GaussianAboveThreshold, MagnitudeBound
+from dpproof.accountant import answers
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.subsampling.corners import base_corners, cornered
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.mechanisms import GaussianAboveThreshold, MagnitudeBound
 
 RATE = Fraction(1, 500)
 Laws = list[tuple[mpmath.mpf, mpmath.mpf]]

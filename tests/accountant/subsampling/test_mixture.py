@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.errors import NotCertified
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.product import Factor, Product
-from accountant.subsampling.mixture import MixturePair
+from dpproof.accountant import answers
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.mixture import MixturePair
 from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped

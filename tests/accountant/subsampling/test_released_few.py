@@ -9,16 +9,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.engine import profile
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.subsampling.released_few import Grid, ReleasedFew, released_few
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant import answers
+from dpproof.accountant.engine import profile
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.released_few import Grid, ReleasedFew, released_few
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 RARE = SubsampledGaussianPair(
     mu_squared=Fraction(25, 9), sampling_rate=Fraction(1, 10**5), removal=True

@@ -8,12 +8,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant import answers
-from accountant.engine import profile
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.sampled_response import SampledResponsePair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant import answers
+from dpproof.accountant.engine import profile
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.subsampling.sampled_response import SampledResponsePair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 
 DIRECTIONS = Direction.REMOVAL, Direction.ADDITION
 

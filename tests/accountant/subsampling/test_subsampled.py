@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant import answers
-from accountant.arithmetic.enclosure import Enclosure, Reals
-from accountant.engine.saddle_point import total_cgf
-from accountant.errors import NotCertified
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.pairs.subsampling_formulas import addition_profile, removal_profile
-from accountant.subsampling import subsampled
-from accountant.subsampling.subsampled import Direction, SubsampledPair, tabulated
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Enclosure, Reals
+from dpproof.accountant.engine.saddle_point import total_cgf
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.pairs.subsampling_formulas import addition_profile, removal_profile
+from dpproof.accountant.subsampling import subsampled
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair, tabulated
 from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Ball, Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped

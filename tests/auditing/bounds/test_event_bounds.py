@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from accountant.errors import ParameterError
-from auditing import Design, EventCounts, RandomisedLabel, Rectangle, TwoSample
-from auditing.bounds import two_sample
-from auditing.bounds.event_bound import EventBound, largest_at_most
-from auditing.bounds.randomised_label import thinned
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Design, EventCounts, RandomisedLabel, Rectangle, TwoSample
+from dpproof.auditing.bounds import two_sample
+from dpproof.auditing.bounds.event_bound import EventBound, largest_at_most
+from dpproof.auditing.bounds.randomised_label import thinned
 
 SIGNIFICANCE = 0.05
 TRIALS = 11

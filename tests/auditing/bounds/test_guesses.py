@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.errors import ParameterError
-from auditing import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import (
     BinCounts,
     Design,
     EventCounts,
@@ -21,7 +21,7 @@ from auditing import (
     TradeOffRegion,
     TwoSample,
 )
-from auditing.bounds.event_bound import EventBound
+from dpproof.auditing.bounds.event_bound import EventBound
 
 SIGNIFICANCE, N = 0.2, 14
 LABEL = RandomisedLabel(significance=SIGNIFICANCE)

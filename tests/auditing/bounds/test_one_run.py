@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.errors import ParameterError
-from auditing import Guesses, OneRun
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Guesses, OneRun
 
 SIGNIFICANCE = 0.05
 BOUND = OneRun(significance=SIGNIFICANCE)

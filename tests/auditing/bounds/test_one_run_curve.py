@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse, stats
 
-from accountant import GDP
-from auditing import Guesses, OneRun, OneRunCurve
-from auditing.bounds.one_run_curve import contradicts
-from auditing.counts.claimed_curve import gaussian, lines
+from dpproof.accountant import GDP
+from dpproof.auditing import Guesses, OneRun, OneRunCurve
+from dpproof.auditing.bounds.one_run_curve import contradicts
+from dpproof.auditing.counts.claimed_curve import gaussian, lines
 
 SIGNIFICANCE = 0.05
 BOUND = OneRunCurve(significance=SIGNIFICANCE)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant import GDP, PureDP
-from accountant.errors import ParameterError
-from auditing import Enumeration, EventCounts, GaussianEvent, RenyiEvent
+from dpproof.accountant import GDP, PureDP
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Enumeration, EventCounts, GaussianEvent, RenyiEvent
 
 SIGNIFICANCE = 0.05
 MU, N = 1.0, 400

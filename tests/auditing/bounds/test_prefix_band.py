@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from auditing import PrefixBand, PrefixCounts, RandomisedLabel
-from auditing.bounds.prefix_band import band_of, leaving_probability
-from auditing.counts.binomial import logistic_up
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import PrefixBand, PrefixCounts, RandomisedLabel
+from dpproof.auditing.bounds.prefix_band import band_of, leaving_probability
+from dpproof.auditing.counts.binomial import logistic_up
 
 SIGNIFICANCE = 0.05
 PREFIXES = (8, 11, 14)

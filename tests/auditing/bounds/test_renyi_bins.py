@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from accountant.errors import ParameterError
-from auditing import BinCounts, EventCounts, PrefixCounts, RenyiBins, RenyiEvent
-from auditing.bounds.renyi_bins import ORDERS, _cheapest, _Limits
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import BinCounts, EventCounts, PrefixCounts, RenyiBins, RenyiEvent
+from dpproof.auditing.bounds.renyi_bins import ORDERS, _cheapest, _Limits
 
 BOUND = RenyiBins(significance=0.05)
 Floats = NDArray[np.float64]

@@ -6,8 +6,8 @@ import random
 
 import mpmath
 
-from auditing.bounds.renyi_event import RenyiEvent, _of_coins
-from auditing.counts.counts import EventCounts
+from dpproof.auditing.bounds.renyi_event import RenyiEvent, _of_coins
+from dpproof.auditing.counts.counts import EventCounts
 
 CASES = 800
 

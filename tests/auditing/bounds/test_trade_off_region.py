@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import spatial, stats
 
-from accountant import GDP
-from accountant.errors import ParameterError
-from auditing import Enumeration, PrefixCounts, TradeOffRegion
-from auditing.bounds.trade_off_region import lower_hull
+from dpproof.accountant import GDP
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Enumeration, PrefixCounts, TradeOffRegion
+from dpproof.auditing.bounds.trade_off_region import lower_hull
 
 REGION = TradeOffRegion(significance=0.05)
 Law = tuple[Fraction, Fraction, Fraction]

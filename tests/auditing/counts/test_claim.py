@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from accountant.errors import ParameterError
-from auditing.counts.claim import Claim
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.counts.claim import Claim
 
 
 def test_a_claim_is_itself() -> None:

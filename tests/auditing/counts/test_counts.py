@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, strategies as st
 
-from accountant.errors import ParameterError
-from auditing import EventCounts, PrefixCounts
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import EventCounts, PrefixCounts
 
 NUMBERS = st.lists(st.integers(-1, 6), min_size=1, max_size=3)
 

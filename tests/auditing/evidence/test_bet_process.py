@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from auditing import BetProcess, EventBet, EventCounts
-from auditing.evidence.gaussian_sequence import tangent
+from dpproof.auditing import BetProcess, EventBet, EventCounts
+from dpproof.auditing.evidence.gaussian_sequence import tangent
 
 NORMAL = NormalDist()
 # One trial: on D in S, on D outside, on D' in S, on D' outside.

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from auditing import ConfidenceSequence
-from auditing.evidence.e_process import EProcess
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import ConfidenceSequence
+from dpproof.auditing.evidence.e_process import EProcess
 
 GRID = (0.0, 0.2, 0.5, 1.0, 2.0)
 

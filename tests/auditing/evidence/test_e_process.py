@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from auditing import EProcess
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import EProcess
 
 
 def expected_wealth(process: EProcess, etas: list[float], masses: list[list[float]]) -> float:

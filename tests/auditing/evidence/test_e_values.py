@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-import auditing
-from accountant import GDP
-from auditing import Outcome, Report
-from auditing.counts.claim import Claim
-from auditing.evidence.e_values import LEAST, log_evidence
-from auditing.trials.training import Training
-from auditing.witnesses.coordinates import Coordinate
-from auditing.witnesses.witness import Question
+from dpproof import auditing
+from dpproof.accountant import GDP
+from dpproof.auditing import Outcome, Report
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.evidence.e_values import LEAST, log_evidence
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.coordinates import Coordinate
+from dpproof.auditing.witnesses.witness import Question
 from tests.auditing.samplers import Draw, gaussian, laplace, randomized_response
 
 

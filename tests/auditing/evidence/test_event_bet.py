@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from accountant.errors import ParameterError
-from auditing import Design, EventBet, EventCounts
-from auditing.evidence.event_bet import unbet
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Design, EventBet, EventCounts
+from dpproof.auditing.evidence.event_bet import unbet
 
 CLAIMS = [(0.0, 0.0), (1.0, 0.0), (0.3, 0.2), (2.0, 1e-3), (0.0, 0.4)]
 PREDICTED = [(0.9, 0.05), (0.5, 0.1), (0.99, 0.3), (0.02, 1e-4), (0.75, 0.74)]

@@ -9,10 +9,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from accountant import GDP
-from accountant.errors import ParameterError
-from auditing import BetProcess, GaussianSequence, PrefixCounts
-from auditing.evidence.gaussian_sequence import tangent
+from dpproof.accountant import GDP
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import BetProcess, GaussianSequence, PrefixCounts
+from dpproof.auditing.evidence.gaussian_sequence import tangent
 
 NORMAL = NormalDist()
 # One trial: on D in S, on D outside, on D' in S, on D' outside.

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from accountant import L1, L2, AddRemove, LInf, Relation, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from auditing import FactKind, Inspection, Pair, check_query
-from mechanisms import ClippedSum, Count, Scores
+from dpproof.accountant import L1, L2, AddRemove, LInf, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import FactKind, Inspection, Pair, check_query
+from dpproof.mechanisms import ClippedSum, Count, Scores
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant import L1, L2, LInf
-from auditing.inspection.distance import distance, identical
+from dpproof.accountant import L1, L2, LInf
+from dpproof.auditing.inspection.distance import distance, identical
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

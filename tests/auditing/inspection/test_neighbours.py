@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-import auditing
-from accountant import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from auditing import Outcome, all_differ, crowded, neighbours, permuted, records_like
+from dpproof import auditing
+from dpproof.accountant import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Outcome, all_differ, crowded, neighbours, permuted, records_like
 
 RECORDS = st.lists(st.integers(-5, 5), max_size=4)
 OTHERS = ["a new key", 10**9, (1, 2)]

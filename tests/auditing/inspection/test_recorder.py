@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import L1, L2, AddRemove
-from accountant.errors import ParameterError
-from auditing import ClaimRefuted, Fact, FactKind, Inspection, Recorder, neighbours
+from dpproof.accountant import L1, L2, AddRemove
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import ClaimRefuted, Fact, FactKind, Inspection, Recorder, neighbours
 from tests.auditing import samplers
 from tests.auditing.inspection.sound import (
     in_place_sums,

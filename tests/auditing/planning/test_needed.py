@@ -7,7 +7,7 @@ import math
 import pytest
 
 import dpproof as dp
-from auditing import Design, EventCounts, RandomisedLabel, samples_needed
+from dpproof.auditing import Design, EventCounts, RandomisedLabel, samples_needed
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3, 8])

@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-import auditing
-from accountant import GDP, ZCDP
-from auditing import Design, EventCounts, Outcome, Pair, RandomisedLabel
-from auditing.audit import WITNESSES
-from auditing.counts.claim import Claim
-from auditing.planning.plan import (
+from dpproof import auditing
+from dpproof.accountant import GDP, ZCDP
+from dpproof.auditing import Design, EventCounts, Outcome, Pair, RandomisedLabel
+from dpproof.auditing.audit import WITNESSES
+from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
     Method,
@@ -22,8 +22,8 @@ from auditing.planning.plan import (
     plan_epsilon,
     questions,
 )
-from auditing.planning.rare_event import sharpened, sharpened_curve
-from auditing.trials.trials import Trials
+from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
+from dpproof.auditing.trials.trials import Trials
 from tests.auditing.samplers import Draw, gaussian, laplace, rounded
 from tests.auditing.variants import truncated_gaussian
 

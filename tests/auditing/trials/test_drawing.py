@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from auditing import Outcome
-from auditing.trials.drawing import Drawing, OutOfTime, Task, draw
-from auditing.trials.pair import Pair
-from auditing.trials.trials import Trials
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.auditing import Outcome
+from dpproof.auditing.trials.drawing import Drawing, OutOfTime, Task, draw
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.trials import Trials
 from tests.auditing.samplers import laplace, textbook_laplace
 
 PAIR = Pair(0.0, 1.0)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.errors import ParameterError
-from auditing import Outcome
-from auditing.trials.encoding import encode, hashed
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Outcome
+from dpproof.auditing.trials.encoding import encode, hashed
 
 ITEMS: list[Any] = [
     1,

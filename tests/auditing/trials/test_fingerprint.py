@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import GDP, L2, Poisson
-from auditing import Unidentified, identity
-from mechanisms import Gaussian
+from dpproof.accountant import GDP, L2, Poisson
+from dpproof.auditing import Unidentified, identity
+from dpproof.mechanisms import Gaussian
 from tests.auditing.samplers import laplace
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.errors import ParameterError
-from auditing import ObjectFeatures, Outcome
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import ObjectFeatures, Outcome
 from tests.auditing import samplers
 
 

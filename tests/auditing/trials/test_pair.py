@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.errors import ParameterError
-from auditing.trials.pair import alike
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.trials.pair import alike
 
 MARKER = "marker-of-a-record"
 

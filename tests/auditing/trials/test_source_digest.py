@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from auditing import Unidentified
-from auditing.trials import source_digest
-from auditing.trials.source_digest import digest_of_sources
+from dpproof.auditing import Unidentified
+from dpproof.auditing.trials import source_digest
+from dpproof.auditing.trials.source_digest import digest_of_sources
 
 PROJECT = {
     "release/__init__.py": "",

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant import GDP
-from auditing import Outcome, Pair, Report, StoreRefused, Unidentified
+from dpproof import auditing
+from dpproof.accountant import GDP
+from dpproof.auditing import Outcome, Pair, Report, StoreRefused, Unidentified
 from tests.architecture.tree import ROOT
 from tests.auditing.samplers import discrete_laplace, laplace, textbook_laplace
 

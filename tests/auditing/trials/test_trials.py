@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant.errors import ParameterError
-from auditing import Outcome, SamplesUsed
-from auditing.trials.pair import Pair
-from auditing.trials.trials import Trials
-from auditing.witnesses.coordinates import Coordinate
-from auditing.witnesses.witness import Question
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Outcome, SamplesUsed
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.coordinates import Coordinate
+from dpproof.auditing.witnesses.witness import Question
 from tests.architecture.tree import ROOT
 from tests.auditing.samplers import laplace
 
@@ -152,7 +152,7 @@ def test_a_million_samples_are_cheap() -> None:
     code = (
         "import auditing, numpy as np\n"
         "draw = lambda v, n, r: np.rint((v + r.laplace(size=n)) * 2**30) / 2**30\n"
-        "print(auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1).outcome.name)\n"
+        "print(dpproof.auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1).outcome.name)\n"
         "status = open('/proc/self/status').read()\n"
         "print(status.split('VmHWM:')[1].split()[0])\n"
     )

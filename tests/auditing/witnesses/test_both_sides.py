@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from auditing import Design, Pair
-from auditing.trials.trials import Trials
-from auditing.witnesses.both_sides import BothSides, both_sides
-from auditing.witnesses.coordinates import Coordinate, Thresholds
-from auditing.witnesses.witness import Question
+from dpproof.auditing import Design, Pair
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
+from dpproof.auditing.witnesses.coordinates import Coordinate, Thresholds
+from dpproof.auditing.witnesses.witness import Question
 from tests.auditing.samplers import laplace, randomized_response
 
 HIGH = Question(Coordinate(0), upwards=True, swapped=True, thresholds=np.array([3.0, 1.0]))

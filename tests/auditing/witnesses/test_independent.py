@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import auditing
-from auditing import Outcome, Pair
-from auditing.trials.trials import Trials
-from auditing.witnesses.independent import Independent
+from dpproof import auditing
+from dpproof.auditing import Outcome, Pair
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.independent import Independent
 from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import laplace
 

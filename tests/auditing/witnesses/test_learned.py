@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-from accountant import GDP
-from auditing import WITNESSES, Boosting, GaussianEvent, Logistic, MissingDependency, Outcome
-from auditing.trials.pair import Pair
-from auditing.trials.training import Training
-from auditing.trials.trials import Trials
-from auditing.witnesses.witness import Question, Score, Witness
+from dpproof import auditing
+from dpproof.accountant import GDP
+from dpproof.auditing import (
+    WITNESSES,
+    Boosting,
+    GaussianEvent,
+    Logistic,
+    MissingDependency,
+    Outcome,
+)
+from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.witness import Question, Score, Witness
 
 pytest.importorskip("sklearn")
 ALARM = 1e-9

@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-import auditing
-from auditing.audit import WITNESSES
-from auditing.trials.training import Training
-from auditing.witnesses.float_grid import lowest_bit
-from auditing.witnesses.histogram import Histogram
-from auditing.witnesses.meaning import meaning
+from dpproof import auditing
+from dpproof.auditing.audit import WITNESSES
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.witnesses.float_grid import lowest_bit
+from dpproof.auditing.witnesses.histogram import Histogram
+from dpproof.auditing.witnesses.meaning import meaning
 
 
 def test_every_score_of_an_audit_has_a_meaning() -> None:

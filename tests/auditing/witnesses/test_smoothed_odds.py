@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from auditing import Pair
-from auditing.trials.training import Training
-from auditing.trials.trials import Trials
-from auditing.witnesses.smoothed_odds import SmoothOdds
+from dpproof.auditing import Pair
+from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
 from tests.auditing.samplers import Draw, gaussian, laplace
 
 TRIALS = 20_000

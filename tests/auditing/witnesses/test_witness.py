@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from auditing.witnesses.witness import Question
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing.witnesses.witness import Question
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
-from accountant.bound import Bound
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
+from dpproof.accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
 from dpproof.commands import budget
+from dpproof.mechanisms import Gaussian, Laplace, compose
 from dpproof.pipeline import parse
 from dpproof.reports import words
-from mechanisms import Gaussian, Laplace, compose
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, LAPLACE, PIPELINE

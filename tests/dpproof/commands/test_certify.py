@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofs import Certificate
+from dpproof.proofs import Certificate
 from tests.dpproof.command import Command
 
 PIPELINE = """

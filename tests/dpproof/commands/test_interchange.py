@@ -143,7 +143,7 @@ def test_scaling_reaches_every_noise() -> None:
 
 def test_an_accountant_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever another library raises, the others are still answered."""
-    from accountant import AddRemove
+    from dpproof.accountant import AddRemove
 
     def _fails(*_: object) -> float:
         raise ZeroDivisionError("by zero")
@@ -162,7 +162,7 @@ def test_a_pair_that_nothing_attains_refutes_nobody(
     refuted: bool,
 ) -> None:
     """Half of the lower end is wrong of Gaussians, and may be right of exponential mechanisms."""
-    from accountant import GDP, AddRemove, BoundedRange, compose
+    from dpproof.accountant import GDP, AddRemove, BoundedRange, compose
 
     known = None if refuted else compose(BoundedRange(epsilon=1), GDP(mu=4))
     monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (lambda *_: 0.5, "")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpproof.commands.sentences import differences
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 
 LEAVES = ("M1 adds noise of scale 1", "M2 adds noise of scale 2")
 EXCHANGED = ("M1 adds noise of scale 2", "M2 adds noise of scale 1")

@@ -15,7 +15,7 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, strategies as st
 
 import dpproof as dp
-from accountant.relation import Relation
+from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError
 from dpproof.interop import event_from_json, event_to_json, from_dp_event, to_dp_event
 from dpproof.interop.event import FIELDS, Event

@@ -15,7 +15,7 @@ from dpproof.learn import (
     PerceptronClassifier,
     tune,
 )
-from mechanisms import Polygon
+from dpproof.mechanisms import Polygon
 
 BUDGET: dict[str, Any] = {"epsilon": 4, "delta": 1e-5, "random_state": 1}
 CLASSES: dict[str, Any] = {**BUDGET, "classes": range(10)}

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import certify_radius
 from dpproof.learn.fourier_radius import shares_of_length
-from mechanisms import FourierFeatures, MonomialFeatures
+from dpproof.mechanisms import FourierFeatures, MonomialFeatures
 from tests.dpproof.learn.builders import model
 
 

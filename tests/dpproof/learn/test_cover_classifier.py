@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import BoundedRange, ReplaceOne
-from accountant.errors import ParameterError
+from dpproof import proofs
+from dpproof.accountant import BoundedRange, ReplaceOne
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import CoverClassifier
-from mechanisms import CoverUnion, FourierFeatures, RademacherProjection, RandomDirections
+from dpproof.mechanisms import CoverUnion, FourierFeatures, RademacherProjection, RandomDirections
 
 datasets = pytest.importorskip("sklearn.datasets")
 X, Y = datasets.load_breast_cancer(return_X_y=True)

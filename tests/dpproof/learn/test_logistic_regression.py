@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, NotImplied, ReplaceOne
-from accountant.errors import ParameterError
+from dpproof import proofs
+from dpproof.accountant import GDP, NotImplied, ReplaceOne
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import LogisticRegression, PredictableNoise, SecondRelease
-from mechanisms import LogisticObjective
-from mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms import LogisticObjective
+from dpproof.mechanisms.learning.bounded_updates import learned
 
 datasets = pytest.importorskip("sklearn.datasets")
 base = pytest.importorskip("sklearn.base")

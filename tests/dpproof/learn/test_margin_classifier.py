@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, AddRemove, ReplaceOne
-from accountant.errors import ParameterError
+from dpproof import proofs
+from dpproof.accountant import GDP, AddRemove, ReplaceOne
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import MarginClassifier, PerceptronClassifier, TunedClassifier, tune
-from mechanisms import (
+from dpproof.mechanisms import (
     FourierFeatures,
     MarginDescent,
     OneVsRest,
@@ -20,8 +20,8 @@ from mechanisms import (
     RademacherProjection,
     Records,
 )
-from mechanisms.learning.bounded_updates import learned
-from mechanisms.learning.margin_descent import MarginDescent as Descent
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.margin_descent import MarginDescent as Descent
 
 datasets = pytest.importorskip("sklearn.datasets")
 X, Y = datasets.load_digits(return_X_y=True)

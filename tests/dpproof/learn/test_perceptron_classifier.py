@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-from accountant import AddRemove, ReplaceOne, WithoutReplacement
-from accountant.errors import ParameterError
+from dpproof import auditing
+from dpproof.accountant import AddRemove, ReplaceOne, WithoutReplacement
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, PredictableNoise, SecondRelease
-from dpproof.pipeline.parse import load
-from mechanisms import (
+from dpproof.mechanisms import (
     ChooseIterate,
     FourierFeatures,
     GaussianStop,
@@ -25,7 +24,8 @@ from mechanisms import (
     NormStop,
     Records,
 )
-from mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.pipeline.parse import load
 from tests.architecture.tree import ROOT
 from tests.contracts.mechanism_contract import AUDIT_ALARM
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.learn import certify_radius, robust_accuracy
-from mechanisms import (
+from dpproof.mechanisms import (
     GaussianProjection,
     HadamardProjection,
     RademacherProjection,

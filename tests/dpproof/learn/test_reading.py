@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 import dpproof.learn
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.relation import AddRemove
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.relation import AddRemove
 from dpproof.learn import (
     CoverClassifier,
     MarginClassifier,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant import Bound
-from accountant.errors import ParameterError
+from dpproof.accountant import Bound
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, attack, certify_radius, robust_accuracy
-from mechanisms import FourierFeatures
+from dpproof.mechanisms import FourierFeatures
 from tests.dpproof.learn.builders import model
 
 datasets = pytest.importorskip("sklearn.datasets")

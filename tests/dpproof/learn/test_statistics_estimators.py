@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant.errors import ParameterError
-from accountant.relation import ReplaceOne
+from dpproof import proofs
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import ReplaceOne
 from dpproof.learn import PCA, KMeans, LinearRegression, SecondRelease
 from dpproof.learn.clipping import clipped_to_norm
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 
 checks = pytest.importorskip("sklearn.utils.estimator_checks")
 MODELS: dict[str, Any] = {

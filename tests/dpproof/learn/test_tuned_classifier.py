@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, DominatingPair, ReplaceOne, TruncatedNegativeBinomial
-from accountant.errors import ParameterError
+from dpproof import proofs
+from dpproof.accountant import GDP, DominatingPair, ReplaceOne, TruncatedNegativeBinomial
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, RefitRefused, SecondRelease, TunedClassifier, tune
-from mechanisms import (
+from dpproof.mechanisms import (
     Chained,
     FourierFeatures,
     NoisyMistakes,

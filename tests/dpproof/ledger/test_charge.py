@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import dpproof as dp
-from accountant import answers
-from accountant.theorems.composition.compose import compose
+from dpproof.accountant import answers
+from dpproof.accountant.theorems.composition.compose import compose
 from dpproof.ledger.ledger import Ledger
-from proofs import VerifiedUnder, check
+from dpproof.proofs import VerifiedUnder, check
 from tests.dpproof.ledger.trainings import training
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dpproof as dp
-from accountant.arithmetic.atoms import Atoms
-from accountant.guarantees.provenance import rederived
-from accountant.pairs.lattice_finite import LatticePair
-from accountant.pairs.product import Factor, Product
+from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.guarantees.provenance import rederived
+from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.ledger.errors import LedgerError
 from dpproof.ledger.identity import identity
 

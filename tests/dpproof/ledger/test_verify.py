@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-from accountant.adaptive import several_filters
-from accountant.adaptive.several_filters import limits
+from dpproof.accountant.adaptive import several_filters
+from dpproof.accountant.adaptive.several_filters import limits
 from dpproof.ledger.errors import LedgerDamaged
 from dpproof.ledger.ledger import Ledger
 

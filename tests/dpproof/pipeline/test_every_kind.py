@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from accountant.relation import Relation
+from dpproof.accountant.relation import Relation
+from dpproof.mechanisms import Clamped, Mechanism
 from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.vocabulary import KINDS
-from mechanisms import Clamped, Mechanism
 from tests.mechanisms import test_mechanism
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from accountant import AddRemove, ReplaceOne, WithoutReplacement
+from dpproof.accountant import AddRemove, ReplaceOne, WithoutReplacement
 from dpproof.errors import InputError
-from dpproof.pipeline.free_parameter import completed
-from dpproof.pipeline.parse import parse
-from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import (
+from dpproof.mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     ClassMeans,
@@ -38,6 +35,9 @@ from mechanisms import (
     SubsampledHinge,
     Subsets,
 )
+from dpproof.pipeline.free_parameter import completed
+from dpproof.pipeline.parse import parse
+from dpproof.pipeline.pipeline import Pipeline
 
 STEPS: dict[str, Any] = {"sigma": 8, "steps": 30}
 SAMPLED: dict[str, Any] = {**STEPS, "norm": 2, "rate": 0.25}

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.sensitivity import L2Contribution
+from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
+from dpproof.mechanisms import Gaussian
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import Gaussian
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, PIPELINE
 
 

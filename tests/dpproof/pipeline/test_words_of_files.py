@@ -8,23 +8,21 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import NotImplied
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import Relation
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2, Differences, JointSensitivity, LInf
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2, Differences, JointSensitivity, LInf
 from dpproof.errors import InputError
-from dpproof.pipeline.parse import parse
-from dpproof.pipeline.pipeline import Pipeline
-from mechanisms import (
+from dpproof.mechanisms import (
     CorrelatedGaussian,
     FiniteMechanism,
     Gaussian,
@@ -38,7 +36,9 @@ from mechanisms import (
     WithinBound,
     compose,
 )
-from mechanisms.statistics.within_bound import Statistic
+from dpproof.mechanisms.statistics.within_bound import Statistic
+from dpproof.pipeline.parse import parse
+from dpproof.pipeline.pipeline import Pipeline
 
 NOISE = 'mechanism = "gaussian"\nnoise_multiplier = 2.0\n'
 BATCHES = 'sampling = { scheme = "poisson", batch = 256, population = 60000 }\n'

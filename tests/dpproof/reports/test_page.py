@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accountant import GDP
+from dpproof.accountant import GDP
 from dpproof.commands import budget
 from dpproof.errors import InputError
 from dpproof.pipeline import parse

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-import auditing
-from accountant import GDP
-from auditing import Report
-from auditing.errors import MissingDependency
+from dpproof import auditing
+from dpproof.accountant import GDP
+from dpproof.auditing import Report
+from dpproof.auditing.errors import MissingDependency
 from dpproof.errors import InputError
 from dpproof.reports import plot
 from tests.auditing.samplers import gaussian, laplace

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from accountant import ApproxDP, Guarantee
+from dpproof.accountant import ApproxDP, Guarantee
 from tests.hunt.case import Case
 from tests.hunt.closed import Normal, PoissonSample
 from tests.hunt.draw import Draw, text

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 
-import proofs
-from proofs.certificate import Certificate
+from dpproof import proofs
+from dpproof.proofs.certificate import Certificate
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.families import formulas

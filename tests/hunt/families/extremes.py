@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from accountant import Bound
+from dpproof.accountant import Bound
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 

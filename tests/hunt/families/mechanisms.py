@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations
 
-from accountant import L1
-from mechanisms import Staircase
+from dpproof.accountant import L1
+from dpproof.mechanisms import Staircase
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Law, Neighbours, Pair, power

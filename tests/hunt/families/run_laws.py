@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from accountant.run_counts.law import LAW_ERROR
+from dpproof.accountant.run_counts.law import LAW_ERROR
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw
 from tests.hunt.runs import Runs, runs

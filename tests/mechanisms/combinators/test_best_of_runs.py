@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
-from mechanisms import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import (
     ClippedSum,
     DiscreteLaplace,
     Gaussian,

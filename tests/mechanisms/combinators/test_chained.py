@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError, RelationMismatch
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L2
-from mechanisms import (
+from dpproof.accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L2
+from dpproof.mechanisms import (
     BatchPerceptron,
     Chained,
     ClassMeans,

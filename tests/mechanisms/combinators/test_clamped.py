@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2
-from mechanisms import Clamped, Gaussian, Laplace, Staircase, compose
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Clamped, Gaussian, Laplace, Staircase, compose
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 NOISE = Laplace(scale=2, sensitivity=L1(1))

@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError, RelationMismatch
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
-from mechanisms import ClippedSum, Composed, Count, DiscreteLaplace, Gaussian, Laplace, compose
+from dpproof.accountant.errors import ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import (
+    ClippedSum,
+    Composed,
+    Count,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    compose,
+)
 from tests.contracts.mechanism_contract import MechanismContract, overlap
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.without_replacement import WithoutReplacement
-from mechanisms import ReplayRng
-from mechanisms.combinators.draw_samples import draw_samples
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.mechanisms import ReplayRng
+from dpproof.mechanisms.combinators.draw_samples import draw_samples
 
 
 def test_samples_keep_the_kind_and_the_order() -> None:

@@ -10,15 +10,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.sensitivity import L1, L2
-from mechanisms import DiscreteLaplace, Gaussian, RandomizedResponse, ReplayRng, Thresholded
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import DiscreteLaplace, Gaussian, RandomizedResponse, ReplayRng, Thresholded
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad
 
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=0.25)

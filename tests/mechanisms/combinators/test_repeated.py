@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from accountant.relation import AddRemove
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2
-from mechanisms import Count, DiscreteLaplace, Gaussian, Repeated
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Count, DiscreteLaplace, Gaussian, Repeated
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 

@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from accountant.errors import ParameterError, PrivacyError
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.sensitivity import L1, L2
-from mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, Subsampled
+from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, Subsampled
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
 
 SUM = ClippedSum(lower=0, upper=1)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L1, L2
-from mechanisms import Count, DiscreteGaussian, Gaussian, Laplace, UniformChoice
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Count, DiscreteGaussian, Gaussian, Laplace, UniformChoice
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad
 
 

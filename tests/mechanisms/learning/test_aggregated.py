@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import BoundedRange, ReplaceOne
-from mechanisms import Aggregated, aggregated
+from dpproof.accountant import BoundedRange, ReplaceOne
+from dpproof.mechanisms import Aggregated, aggregated
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, ReplaceOne
-from mechanisms import (
+from dpproof.accountant import AddRemove, ReplaceOne
+from dpproof.mechanisms import (
     AveragedPerturbation,
     Cube,
     Grid,
@@ -18,7 +18,7 @@ from mechanisms import (
     MilpOracle,
     Records,
 )
-from mechanisms.learning.separators.averaged_perturbation import Stability
+from dpproof.mechanisms.learning.separators.averaged_perturbation import Stability
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {

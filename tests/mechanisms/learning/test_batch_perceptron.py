@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import GDP, calibrate
-from accountant.relation import ReplaceOne
-from mechanisms import BatchPerceptron, Records
+from dpproof.accountant import GDP, calibrate
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.mechanisms import BatchPerceptron, Records
 from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes
 from tests.contracts.mechanism_contract import one_bad
 from tests.mechanisms.learning.builders import BAD, GOOD

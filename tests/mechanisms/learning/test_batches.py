@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-import auditing
-import proofs
-from accountant import AddRemove, ReplaceLabel, ReplaceOne, WithoutReplacement, ZeroOut
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof import auditing, proofs
+from dpproof.accountant import AddRemove, ReplaceLabel, ReplaceOne, WithoutReplacement, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     BatchPerceptron,
     GaussianStop,
     KeslerPerceptron,

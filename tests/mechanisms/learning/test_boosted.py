@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
-from accountant.theorems.subsampling.repeated_positions import repeated_positions
-from mechanisms import (
+from dpproof.accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
+from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.mechanisms import (
     BatchPerceptron,
     Boosted,
     ClassMeans,
@@ -23,8 +23,8 @@ from mechanisms import (
     Records,
     SignProjection,
 )
-from mechanisms.learning.noisy_mistakes import mistakes
-from mechanisms.learning.phased_hinge import phase_sizes
+from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.phased_hinge import phase_sizes
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     GaussianStop,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, BoundedRange, ReplaceOne
-from mechanisms import CandidateExponential, Records
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne
+from dpproof.mechanisms import CandidateExponential, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
 

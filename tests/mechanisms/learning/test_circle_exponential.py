@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, BoundedRange, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from mechanisms import CandidateExponential, CircleExponential, Records
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import CandidateExponential, CircleExponential, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, ReplaceOne, ZeroOut
-from mechanisms import ClassMeans, MeanHalfspace, Records
-from mechanisms.learning.grid import RECORD_BITS
+from dpproof.accountant import AddRemove, ReplaceOne, ZeroOut
+from dpproof.mechanisms import ClassMeans, MeanHalfspace, Records
+from dpproof.mechanisms.learning.grid import RECORD_BITS
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
 from tests.mechanisms.learning.builders import BAD

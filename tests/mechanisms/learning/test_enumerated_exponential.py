@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, BoundedRange, ReplaceOne
-from mechanisms import Cube, EnumeratedExponential, ParityLoss, Records, Subsets
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne
+from dpproof.mechanisms import Cube, EnumeratedExponential, ParityLoss, Records, Subsets
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "space": Cube(3)}

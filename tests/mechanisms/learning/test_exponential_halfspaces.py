@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import AddRemove, BoundedRange, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof import proofs
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     CoverUnion,
     CubeSurface,
     ExponentialHalfspaces,
@@ -26,8 +26,8 @@ from mechanisms import (
     Records,
     ReplayRng,
 )
-from mechanisms.learning import level_sampling
-from mechanisms.learning.level_sampling import Mistakes, _located, _parts
+from dpproof.mechanisms.learning import level_sampling
+from dpproof.mechanisms.learning.level_sampling import Mistakes, _located, _parts
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 COVER = FiniteCover([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0], [0.6, -0.8]])

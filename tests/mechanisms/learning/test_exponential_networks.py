@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, BoundedRange, ReplaceOne
-from mechanisms import ExponentialNetworks, Records
-from mechanisms.learning.exponential_networks import _tanh
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne
+from dpproof.mechanisms import ExponentialNetworks, Records
+from dpproof.mechanisms.learning.exponential_networks import _tanh
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"architecture": (2, 3), "candidates": 30, "seed": 1, "epsilon": 1}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import AddRemove, ZeroOut
-from mechanisms import (
+from dpproof import proofs
+from dpproof.accountant import AddRemove, ZeroOut
+from dpproof.mechanisms import (
     BatchPerceptron,
     CandidateExponential,
     ClassMeans,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from accountant import AddRemove, ReplaceOne
+from dpproof.accountant import AddRemove, ReplaceOne
+from dpproof.mechanisms import Cube, GaussianSeparator, MilpOracle, Records
 from experiments.claims.parity import rspm
-from mechanisms import Cube, GaussianSeparator, MilpOracle, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"sigma": 4, "space": Cube(3)}

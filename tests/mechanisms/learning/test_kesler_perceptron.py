@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import KeslerPerceptron, Records
+from dpproof.mechanisms import KeslerPerceptron, Records
 from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes
 from tests.contracts.mechanism_contract import one_bad
 from tests.mechanisms.learning.builders import BAD, GOOD

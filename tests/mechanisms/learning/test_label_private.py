@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import BoundedRange, ReplaceLabel
-from accountant.errors import NotImplied, ParameterError
-from accountant.sampling.poisson import Poisson
-from mechanisms import (
+from dpproof import proofs
+from dpproof.accountant import BoundedRange, ReplaceLabel
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.mechanisms import (
     LabelPrivateDescent,
     LabelPrivateHalfspaces,
     Polygon,
@@ -23,7 +23,7 @@ from mechanisms import (
     RandomizedLabels,
     Records,
 )
-from mechanisms.learning.label_private import public_components
+from dpproof.mechanisms.learning.label_private import public_components
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 LABEL = ReplaceLabel()

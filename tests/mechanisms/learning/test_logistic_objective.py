@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     AddRemove,
     NotImplied,
@@ -21,11 +21,11 @@ from accountant import (
     answers,
     calibrate,
 )
-from mechanisms import LogisticObjective, Mechanism, OneVsRest, Records, ReplayRng
-from mechanisms.learning import logistic_minimum
-from mechanisms.learning.grid import unit_rows
-from mechanisms.learning.logistic_minimum import GRADIENT, Objective
-from proofs import VerifiedUnder
+from dpproof.mechanisms import LogisticObjective, Mechanism, OneVsRest, Records, ReplayRng
+from dpproof.mechanisms.learning import logistic_minimum
+from dpproof.mechanisms.learning.grid import unit_rows
+from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
+from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"sigma": 2, "regulariser": 8}

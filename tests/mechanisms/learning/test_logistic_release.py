@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms.learning.logistic_minimum import GRADIENT
-from mechanisms.learning.logistic_release import _FINER, _MOST_RECORDS, _PARTS, Release, _root_up
-from mechanisms.samplers import default_granularity
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.logistic_minimum import GRADIENT
+from dpproof.mechanisms.learning.logistic_release import (
+    _FINER,
+    _MOST_RECORDS,
+    _PARTS,
+    Release,
+    _root_up,
+)
+from dpproof.mechanisms.samplers import default_granularity
 
 
 def unused(*_: object) -> Any:  # noqa: ANN401

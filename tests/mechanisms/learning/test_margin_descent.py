@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from mechanisms import FourierFeatures, MarginDescent, RademacherProjection, Records, ReplayRng
+from dpproof import proofs
+from dpproof.accountant import GDP, AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
+    FourierFeatures,
+    MarginDescent,
+    RademacherProjection,
+    Records,
+    ReplayRng,
+)
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 from tests.mechanisms.learning.builders import BAD

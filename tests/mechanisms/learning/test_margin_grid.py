@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import GDP, AddRemove, ReplaceOne
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof.accountant import GDP, AddRemove, ReplaceOne
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     FourierFeatures,
     MarginGrid,
     RademacherProjection,
@@ -21,7 +21,7 @@ from mechanisms import (
     dyadic_margins,
     halfspace_risk,
 )
-from mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.noisy_mistakes import mistakes
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"margins": [0.1, 0.5], "norm_bound": 1, "steps": 2, "mu": 0.5}

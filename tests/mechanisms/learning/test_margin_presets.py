@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant import GDP, ReplaceOne
-from accountant.errors import ParameterError
-from mechanisms import RademacherProjection, Records, efficient_margin, projected_descent
+from dpproof.accountant import GDP, ReplaceOne
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import RademacherProjection, Records, efficient_margin, projected_descent
 
 
 def test_projected_descent_projects_only_where_that_is_shorter() -> None:

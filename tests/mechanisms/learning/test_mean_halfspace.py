@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mechanisms import BatchPerceptron, MeanHalfspace, Records
+from dpproof.mechanisms import BatchPerceptron, MeanHalfspace, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import one_bad
 from tests.mechanisms.learning.builders import BAD

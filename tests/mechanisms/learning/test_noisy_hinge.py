@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import ReplaceOne, calibrate
-from mechanisms import NoisyHinge, Records
+from dpproof.accountant import ReplaceOne, calibrate
+from dpproof.mechanisms import NoisyHinge, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 from tests.mechanisms.learning.builders import BAD

@@ -8,11 +8,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import ReplaceOne
-from mechanisms import BatchPerceptron, Chained, Featured, FourierFeatures, NoisyMistakes, Records
-from mechanisms.learning.noisy_mistakes import mistakes
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.mechanisms import (
+    BatchPerceptron,
+    Chained,
+    Featured,
+    FourierFeatures,
+    NoisyMistakes,
+    Records,
+)
+from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.samplers.rng import ReplayRng
 
 
 def test_counts_are_those_of_the_definition() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import BatchPerceptron, KeslerPerceptron, Records
+from dpproof.mechanisms import BatchPerceptron, KeslerPerceptron, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import one_bad
 

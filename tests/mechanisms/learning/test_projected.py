@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove
-from mechanisms import (
+from dpproof.accountant import AddRemove
+from dpproof.mechanisms import (
     BatchPerceptron,
     ClassMeans,
     KeslerPerceptron,

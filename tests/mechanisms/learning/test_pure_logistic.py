@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import ReplaceLabel, ReplaceOne
-from mechanisms import LogisticObjective, PureLogisticObjective, Records
+from dpproof import proofs
+from dpproof.accountant import ReplaceLabel, ReplaceOne
+from dpproof.mechanisms import LogisticObjective, PureLogisticObjective, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "regulariser": 2}

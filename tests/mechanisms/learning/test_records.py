@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Poisson
-from accountant.errors import ParameterError
-from mechanisms import BatchPerceptron, Records, ReplayRng
-from mechanisms.learning import records as module
-from mechanisms.learning.records import on_grid
+from dpproof.accountant import Poisson
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import BatchPerceptron, Records, ReplayRng
+from dpproof.mechanisms.learning import records as module
+from dpproof.mechanisms.learning.records import on_grid
 
 
 def known(labels: Any) -> Any:  # noqa: ANN401

@@ -12,9 +12,9 @@ import pytest
 from mpmath import erfc, log, mp, mpf, sqrt
 from scipy import stats
 
-from accountant import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof.accountant import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     NoisyCount,
     cover_count,
     finite_class_risk,

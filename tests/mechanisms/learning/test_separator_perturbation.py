@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-import auditing
-import proofs
-from accountant import AddRemove, ApproxDP, PureDP, ReplaceLabel, ReplaceOne
-from accountant.errors import ParameterError
-from auditing import Outcome
-from mechanisms import (
+from dpproof import auditing, proofs
+from dpproof.accountant import AddRemove, ApproxDP, PureDP, ReplaceLabel, ReplaceOne
+from dpproof.accountant.errors import ParameterError
+from dpproof.auditing import Outcome
+from dpproof.mechanisms import (
     Conjunctions,
     Cube,
     EnumerationOracle,
@@ -30,11 +29,11 @@ from mechanisms import (
     Subsets,
     ZeroOne,
 )
-from mechanisms.learning.separators import milp, totals
-from mechanisms.learning.separators.losses import patterns
-from mechanisms.learning.separators.noises import LAWS, Shape
-from mechanisms.learning.separators.oracles import Problem, charges, vectors
-from mechanisms.samplers.rng import SystemRng
+from dpproof.mechanisms.learning.separators import milp, totals
+from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.noises import LAWS, Shape
+from dpproof.mechanisms.learning.separators.oracles import Problem, charges, vectors
+from dpproof.mechanisms.samplers.rng import SystemRng
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "space": Cube(3)}

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-import proofs
-from accountant import AddRemove, ReplaceOne, compose
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof import auditing, proofs
+from dpproof.accountant import AddRemove, ReplaceOne, compose
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     AboveThreshold,
     BatchPerceptron,
     GaussianStop,

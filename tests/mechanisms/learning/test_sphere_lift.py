@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, ReplaceOne
-from mechanisms import (
+from dpproof.accountant import AddRemove, ReplaceOne
+from dpproof.mechanisms import (
     Conjunctions,
     Cube,
     EnumerationOracle,
@@ -22,9 +22,9 @@ from mechanisms import (
     Subsets,
     ZeroOne,
 )
-from mechanisms.learning.separators.losses import patterns
-from mechanisms.learning.separators.oracles import Problem, vectors
-from mechanisms.learning.separators.sphere_lift import Lift
+from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
+from dpproof.mechanisms.learning.separators.sphere_lift import Lift
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "space": Grid(2, 1)}

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import auditing
-import proofs
-from accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
-from accountant.errors import NotImplied, ParameterError
-from mechanisms import (
+from dpproof import auditing, proofs
+from dpproof.accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.mechanisms import (
     BatchPerceptron,
     ChooseIterate,
     GaussianStop,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import Poisson
-from mechanisms import BatchPerceptron, Records, SubsampledHinge
+from dpproof.accountant import Poisson
+from dpproof.mechanisms import BatchPerceptron, Records, SubsampledHinge
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 from tests.mechanisms.learning.builders import BAD

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from mechanisms import RandomizedResponse
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from dpproof.mechanisms import RandomizedResponse
 from tests.contracts.mechanism_contract import (
     NOT_POSITIVE,
     ExactLawContract,

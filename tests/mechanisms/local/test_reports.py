@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
-from accountant.relation import AddRemove
-from mechanisms import LocalHashing, Mechanism, Rappor, SubsetSelection, UnaryEncoding
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.relation import AddRemove
+from dpproof.mechanisms import LocalHashing, Mechanism, Rappor, SubsetSelection, UnaryEncoding
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 
 Report: TypeAlias = (

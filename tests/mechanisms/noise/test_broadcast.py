@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
+from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
 
 
 def test_values_are_repeated_along_a_new_axis() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant import Differences, self_compose
-from accountant.errors import NotCertified, ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2, LInf
-from mechanisms import CorrelatedGaussian, Gaussian, ReplayRng
-from mechanisms.samplers.gaussian_rounded import gaussian_rounded, gaussian_rounded_rational
+from dpproof.accountant import Differences, self_compose
+from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.mechanisms import CorrelatedGaussian, Gaussian, ReplayRng
+from dpproof.mechanisms.samplers.gaussian_rounded import gaussian_rounded, gaussian_rounded_rational
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 COVARIANCE = [[4.0, 3.0], [3.0, 4.0]]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L1, L2, LInf
-from mechanisms import Count, DiscreteGaussian
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.mechanisms import Count, DiscreteGaussian
 from tests.contracts.mechanism_contract import (
     NOT_POSITIVE,
     ExactLawContract,

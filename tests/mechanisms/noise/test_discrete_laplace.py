@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2
-from mechanisms import Count, DiscreteLaplace
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import Count, DiscreteLaplace
 from tests.contracts.mechanism_contract import (
     NOT_POSITIVE,
     ExactLawContract,

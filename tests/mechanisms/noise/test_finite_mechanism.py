@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.finite_hull import smallest_pair_above
-from accountant.relation import AddRemove, ReplaceOne
-from mechanisms import FiniteMechanism, RandomizedResponse
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.mechanisms import FiniteMechanism, RandomizedResponse
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad
 
 THIRD = Fraction(1, 3)

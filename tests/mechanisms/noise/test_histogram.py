@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import NotCertified
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L2
-from mechanisms import DiscreteGaussian, Histogram
-from mechanisms.noise.histogram import Noise
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L2
+from dpproof.mechanisms import DiscreteGaussian, Histogram
+from dpproof.mechanisms.noise.histogram import Noise
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

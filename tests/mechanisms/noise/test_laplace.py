@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from accountant.sensitivity import L1, L2, JointSensitivity
-from mechanisms import Count, Laplace, ReplayRng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
+from dpproof.mechanisms import Count, Laplace, ReplayRng
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2, JointSensitivity
-from mechanisms import ClippedSum, Gaussian, Laplace, ProposeTestRelease, ReplayRng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
+from dpproof.mechanisms import ClippedSum, Gaussian, Laplace, ProposeTestRelease, ReplayRng
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 TOTAL = ClippedSum(lower=0, upper=1)

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import ive
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2, LInf
-from mechanisms import ReplayRng, Skellam
-from mechanisms.samplers.skellam import _cumulative, skellam
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.mechanisms import ReplayRng, Skellam
+from dpproof.mechanisms.samplers.skellam import _cumulative, skellam
 from tests.contracts.mechanism_contract import NOT_POSITIVE, ExactLawContract, one_bad
 from tests.mechanisms.samplers.support import Scripted
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, ReplaceOne
-from mechanisms import ReplayRng, SmoothBound, SmoothMedian, SmoothSensitivity
-from mechanisms.samplers.cauchy_rounded import cauchy_rounded
-from mechanisms.samplers.enclosure import cauchy_two_tails
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.mechanisms import ReplayRng, SmoothBound, SmoothMedian, SmoothSensitivity
+from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from dpproof.mechanisms.samplers.enclosure import cauchy_two_tails
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.samplers.support import slow_path
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, L2
-from mechanisms import ReplayRng, Staircase
-from mechanisms.samplers.geometric import geometric_ratio
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import ReplayRng, Staircase
+from dpproof.mechanisms.samplers.geometric import geometric_ratio
 from tests.contracts.mechanism_contract import NOT_POSITIVE, ExactLawContract, one_bad
 
 EPSILON, UNITS, WIDTH = 1.5, 5, 2

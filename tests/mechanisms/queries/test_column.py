@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms.queries.column import real_column
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.queries.column import real_column
 
 
 def test_numbers_of_any_size_are_read() -> None:

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms import Histogram, bound_contributions
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import Histogram, bound_contributions
 
 CELLS = ("a", "b", "c")
 

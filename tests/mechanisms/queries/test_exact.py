@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.errors import ParameterError
-from mechanisms import ClippedSum, Count, Scores
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import ClippedSum, Count, Scores
 
 RECORDS = st.lists(st.floats(width=64), max_size=20)
 

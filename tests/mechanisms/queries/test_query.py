@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms.queries.query import real_values, require_query, whole_values
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.queries.query import real_values, require_query, whole_values
 
 
 def test_values_are_stacked() -> None:

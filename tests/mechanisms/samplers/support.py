@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mechanisms.samplers import coins, margins
-from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.uniform import WORD, LazyUniform
+from dpproof.mechanisms.samplers import coins, margins
+from dpproof.mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
 
 
 class Scripted:

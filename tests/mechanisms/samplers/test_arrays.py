@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from mechanisms.samplers.arrays import (
+from dpproof.mechanisms.samplers.arrays import (
     Integers,
     first_accepted,
     largest_size,
@@ -14,7 +14,7 @@ from mechanisms.samplers.arrays import (
     patched,
     subtract,
 )
-from mechanisms.samplers.search import largest
+from dpproof.mechanisms.samplers.search import largest
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.errors import ParameterError
-from mechanisms.samplers import categorical, categorical_exp
-from mechanisms.samplers.categorical import Exponents
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import categorical, categorical_exp
+from dpproof.mechanisms.samplers.categorical import Exponents
+from dpproof.mechanisms.samplers.rng import ReplayRng
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from accountant.errors import ParameterError
-from mechanisms.samplers import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import (
     poisson_mask,
     randomized_response,
     subset,
@@ -20,7 +20,7 @@ from mechanisms.samplers import (
     subsets_without_replacement,
     uniform_below,
 )
-from mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.rng import ReplayRng
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

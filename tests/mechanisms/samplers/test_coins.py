@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.errors import ParameterError
-from mechanisms.samplers import bernoulli, bernoulli_exp, bernoulli_exp_ratios
-from mechanisms.samplers.coins import Coins
-from mechanisms.samplers.rng import ReplayRng, Rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import bernoulli, bernoulli_exp, bernoulli_exp_ratios
+from dpproof.mechanisms.samplers.coins import Coins
+from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

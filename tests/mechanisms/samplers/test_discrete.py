@@ -10,11 +10,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms.samplers import discrete_gaussian, discrete_laplace, geometric
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.rng import ReplayRng, Rng
-from mechanisms.samplers.uniform import Uniforms
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import discrete_gaussian, discrete_laplace, geometric
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
+from dpproof.mechanisms.samplers.uniform import Uniforms
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from mechanisms.samplers.enclosure import (
+from dpproof.mechanisms.samplers.enclosure import (
     Enclosure,
     exp_minus,
     keep_probability,

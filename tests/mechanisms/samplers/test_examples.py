@@ -8,10 +8,10 @@ import pkgutil
 
 import pytest
 
-import mechanisms.samplers
+import dpproof.mechanisms.samplers
 
-MODULES = ["mechanisms.samplers.rng", "mechanisms.samplers"] + [
-    f"mechanisms.samplers.{module.name}"
+MODULES = ["dpproof.mechanisms.samplers.rng", "dpproof.mechanisms.samplers"] + [
+    f"dpproof.mechanisms.samplers.{module.name}"
     for module in pkgutil.iter_modules(mechanisms.samplers.__path__)
 ]
 

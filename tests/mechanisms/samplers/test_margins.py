@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from mechanisms.samplers import margins
-from mechanisms.samplers.gaussian_rounded import _guess, _quantile
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.gaussian_rounded import _guess, _quantile
 
 POINTS = 600
 HEADROOM = 4.0

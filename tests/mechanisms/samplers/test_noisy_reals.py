@@ -9,10 +9,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from mechanisms.samplers import margins
-from mechanisms.samplers.noisy_reals import NoisyReal, NoisyReals, exceeding, largest_of_rows
-from mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng
-from mechanisms.samplers.uniform import LazyUniform
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.noisy_reals import (
+    NoisyReal,
+    NoisyReals,
+    exceeding,
+    largest_of_rows,
+)
+from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng
+from dpproof.mechanisms.samplers.uniform import LazyUniform
 
 
 def rng(seed: int) -> Rng:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mechanisms import ReplayRng
-from mechanisms.samplers import discrete_cube_norm, spherical_rounded
-from mechanisms.samplers.cube_norm import _accepted
-from mechanisms.samplers.uniform import Uniforms
+from dpproof.mechanisms import ReplayRng
+from dpproof.mechanisms.samplers import discrete_cube_norm, spherical_rounded
+from dpproof.mechanisms.samplers.cube_norm import _accepted
+from dpproof.mechanisms.samplers.uniform import Uniforms
 
-SPHERICAL = sys.modules["mechanisms.samplers.spherical_rounded"]
+SPHERICAL = sys.modules["dpproof.mechanisms.samplers.spherical_rounded"]
 SAMPLES = 4_000
 FALSE_ALARM = 1e-9
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng, SystemRng, as_rng
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng, SystemRng, as_rng
 
 SOURCES = [SystemRng(), ReplayRng(1), GeneratorRng(np.random.default_rng(1))]
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
-from mechanisms.samplers.arrays import Integers
-from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.uniform import Uniforms
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.uniform import Uniforms
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from mechanisms.samplers import run_count
-from mechanisms.samplers.rng import GeneratorRng, ReplayRng
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.mechanisms.samplers import run_count
+from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng
 
 FALSE_ALARM = 1e-8  # of one test
 LAWS: list[RunLaw] = [

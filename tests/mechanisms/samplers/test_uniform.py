@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from mechanisms.samplers import margins
-from mechanisms.samplers.enclosure import rational
-from mechanisms.samplers.rng import ReplayRng
-from mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.enclosure import rational
+from dpproof.mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 from tests.mechanisms.samplers.support import Scripted
 
 WORDS = st.integers(min_value=0, max_value=2**64 - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mechanisms import Scores
+from dpproof.mechanisms import Scores
 
 
 def occurrences(words: Sequence[str], candidate: str) -> int:

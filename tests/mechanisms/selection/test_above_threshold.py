@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import auditing
-from accountant.errors import ParameterError
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.guarantee import Guarantee
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L1, LInf
-from mechanisms import AboveThreshold
+from dpproof import auditing
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import AboveThreshold
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
 

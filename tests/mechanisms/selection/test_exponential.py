@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from accountant.errors import ParameterError
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from accountant.sensitivity import L1, LInf
-from mechanisms import ExponentialMechanism
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import ExponentialMechanism
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection.builders import FAVOURITE
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import proofs
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.relation import AddRemove
-from accountant.sensitivity import LInf
-from mechanisms import AboveThreshold, Chained, NumericAnswers
-from mechanisms.samplers import margins
-from mechanisms.samplers.noisy_reals import NoisyReals, rounded_gaps
-from mechanisms.samplers.rng import GeneratorRng
-from proofs import VerifiedUnder
+from dpproof import proofs
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import LInf
+from dpproof.mechanisms import AboveThreshold, Chained, NumericAnswers
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, rounded_gaps
+from dpproof.mechanisms.samplers.rng import GeneratorRng
+from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import FALSE_ALARM
 from tests.mechanisms.selection import laws, test_above_threshold
 from tests.mechanisms.selection.gaps import CELLS, EDGES, Later, gap_law

@@ -14,18 +14,18 @@ import pytest
 from numpy.typing import ArrayLike
 from scipy import special
 
-import proofs
-from accountant.errors import ParameterError
-from accountant.guarantees.attained import Attained
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L1, LInf
-from mechanisms import GaussianAboveThreshold
-from mechanisms.samplers import margins
-from mechanisms.samplers.noisy_reals import NoisyReals, exceeding
-from mechanisms.samplers.rng import GeneratorRng
-from proofs import VerifiedUnder
+from dpproof import proofs
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import GaussianAboveThreshold
+from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
+from dpproof.mechanisms.samplers.rng import GeneratorRng
+from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import (
     FALSE_ALARM,
     NOT_POSITIVE,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import AddRemove, BoundedRange, ReplaceOne
-from accountant.errors import ParameterError
-from mechanisms import (
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import (
     Chained,
     ChosenDescent,
     GeneralisedExponential,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove, Relation, ReplaceOne
-from mechanisms import PartitionSelection, ReplayRng
-from proofs import VerifiedUnder, check
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
+from dpproof.mechanisms import PartitionSelection, ReplayRng
+from dpproof.proofs import VerifiedUnder, check
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sensitivity import L1, LInf
-from mechanisms import PermuteAndFlip
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import PermuteAndFlip
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
-from mechanisms import Quantile
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from dpproof.mechanisms import Quantile
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from accountant.errors import ParameterError
-from accountant.form import DataError
-from accountant.relation import AddRemove, ReplaceOne
-from mechanisms import ReplayRng, ThresholdedCounts
-from mechanisms.noise.histogram import Noise
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.mechanisms import ReplayRng, ThresholdedCounts
+from dpproof.mechanisms.noise.histogram import Noise
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
 
 VALUES = (-7.5, -1.0, 0.0, 0.3, 2.0, 1e300, math.inf, -math.inf, math.nan)
 RELATIONS: tuple[Relation, ...] = (AddRemove(), ZeroOut(), ReplaceOne())

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove, Relation, ReplaceOne
-from accountant.sensitivity import L2
-from mechanisms import BoundedMean, Gaussian
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
+from dpproof.accountant.sensitivity import L2
+from dpproof.mechanisms import BoundedMean, Gaussian
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.statistics.neighbouring_columns import BOUNDS, RELATIONS, neighbours
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L2
-from accountant.side_conditions import BLANK_IGNORED
-from mechanisms import BoundedSum, Gaussian
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.side_conditions import BLANK_IGNORED
+from dpproof.mechanisms import BoundedSum, Gaussian
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.statistics.neighbouring_columns import BOUNDS, RELATIONS, neighbours
 

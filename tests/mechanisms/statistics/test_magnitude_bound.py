@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from accountant.relation import AddRemove
-from mechanisms import MagnitudeBound
+from dpproof.accountant.relation import AddRemove
+from dpproof.mechanisms import MagnitudeBound
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove, ReplaceOne
-from mechanisms import ClassMeans, NoisyLloyd
-from mechanisms.learning.grid import clipped_rows
-from mechanisms.statistics.noisy_lloyd import nearest
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.mechanisms import ClassMeans, NoisyLloyd
+from dpproof.mechanisms.learning.grid import clipped_rows
+from dpproof.mechanisms.statistics.noisy_lloyd import nearest
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import AddRemove
-from accountant.sensitivity import L1, LInf
-from mechanisms import (
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import L1, LInf
+from dpproof.mechanisms import (
     AboveThreshold,
     Chained,
     ExponentialMechanism,

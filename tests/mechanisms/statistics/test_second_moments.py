@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
-from mechanisms import Records, ReplayRng, SecondMoments
+from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
+from dpproof.mechanisms import Records, ReplayRng, SecondMoments
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 ROWS: list[list[float]] = [

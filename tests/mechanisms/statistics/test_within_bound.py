@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.relation import Relation
-from mechanisms import BoundedMean, Chained, MagnitudeBound, WithinBound, compose
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
+from dpproof.mechanisms import BoundedMean, Chained, MagnitudeBound, WithinBound, compose
 from tests.mechanisms.statistics.neighbouring_columns import RELATIONS
 
 

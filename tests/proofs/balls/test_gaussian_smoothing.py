@@ -13,7 +13,7 @@ import pytest
 from flint import arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from proofs.balls.gaussian_smoothing import Tent
+from dpproof.proofs.balls.gaussian_smoothing import Tent
 
 F = Fraction
 TENTS = [Tent(F(1, 2), F(1, 3)), Tent(F(1, 10), F(3, 5)), Tent(F(1), F(4)), Tent(F(1, 50), F(1, 5))]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from proofs.errors import RefusedError
-from proofs.logic.read_pairs import KINDS, read_pair, read_product
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.read_pairs import KINDS, read_pair, read_product
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mu_squared": "1/9"}
 RATE = ("0", "1", "9/8", "-1/8")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from proofs.errors import RefusedError
-from proofs.logic.statement import read_statement
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.logic.statement import read_statement
 
 Points = list[tuple[Fraction, Fraction]]
 GRID = st.builds(Fraction, st.integers(-1, 9), st.just(8))

@@ -8,8 +8,8 @@ import mpmath
 import pytest
 from flint import arb
 
-from proofs.balls.arithmetic import ball
-from proofs.pairs.gaussian_above_floor import (
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,
     GaussianAboveFloor,

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.limits import atoms
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.loss_atoms import Terms, power
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from proofs.sampled.sampled import Direction, SampledPair
-from proofs.sums.residues import finite_profile
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.limits import atoms
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.loss_atoms import Terms, power
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.sampled.sampled import Direction, SampledPair
+from dpproof.proofs.sums.residues import finite_profile
 from tests.proofs.builders import drawn_masses
 
 F = Fraction

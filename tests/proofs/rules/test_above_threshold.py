@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
-from accountant.pairs.finite import FinitePair
-from proofs import VerifiedUnder
-from proofs.certificate import show_rational
+from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs
 
 RULE = "mechanism/above-threshold"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from proofs.logic.statement import Advantage, Power
-from proofs.rules import RULES
+from dpproof.proofs.logic.statement import Advantage, Power
+from dpproof.proofs.rules import RULES
 from tests.proofs.support import Case, Object, said
 
 POWER, GAP = "convert/approx-true-positive-rate", "convert/approx-advantage"

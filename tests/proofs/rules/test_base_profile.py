@@ -6,10 +6,10 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from proofs.logic.rule import Budget
-from proofs.logic.statement import HockeyStick, Pairs
-from proofs.pairs.gaussian import GaussianPair
-from proofs.rules.base_profile import bounds_of
+from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.logic.statement import HockeyStick, Pairs
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.rules.base_profile import bounds_of
 
 F = Fraction
 

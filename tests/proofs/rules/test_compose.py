@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from proofs import VerifiedUnder
-from proofs.rules.compose import look_up
+from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.rules.compose import look_up
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.certificates.ranges import RangeParts
-from accountant.certificates.selection.connect_the_dots import Aim
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.pairs.finite import FinitePair
-from proofs.certificate import show_rational
+from dpproof.accountant.certificates.ranges import RangeParts
+from dpproof.accountant.certificates.selection.connect_the_dots import Aim
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 RULE = "compose/ranges"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs import Rejected, Step, VerifiedUnder, check
+from dpproof.proofs import Rejected, Step, VerifiedUnder, check
 from tests.proofs.support import (
     Case,
     Object,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 from tests.proofs.support import Case, Object, said
 
 NAMED = {"rho": "1/50", "failures": "1/2000000", "order": "24"}

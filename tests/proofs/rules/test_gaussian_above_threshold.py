@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
-from proofs import VerifiedUnder
-from proofs.certificate import show_rational
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
+from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs, said
 
 RULE = "mechanism/gaussian-above-threshold"

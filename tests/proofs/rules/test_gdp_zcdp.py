@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import pytest
 
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application, Budget
-from proofs.logic.statement import read_statement
-from proofs.rules import gdp_zcdp
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application, Budget
+from dpproof.proofs.logic.statement import read_statement
+from dpproof.proofs.rules import gdp_zcdp
 from tests.proofs.rules.builders import finite, response
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 

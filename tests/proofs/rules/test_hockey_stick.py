@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from proofs import Rejected, Step, check
+from dpproof.proofs import Rejected, Step, check
 from tests.proofs.rules.builders import (
     GAUSS,
     GAUSS_TEN,

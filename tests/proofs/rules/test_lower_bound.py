@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from proofs import Rejected, Step, Verified, check
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Application, Budget
-from proofs.logic.statement import AtLeast, Statement
-from proofs.pairs.pair import Pair
-from proofs.rules import RULES
+from dpproof.proofs import Rejected, Step, Verified, check
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Application, Budget
+from dpproof.proofs.logic.statement import AtLeast, Statement
+from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.rules import RULES
 from tests.proofs.rules import test_compose, test_convert, test_dominate, test_group, test_select
 from tests.proofs.rules.builders import (
     ADDED,

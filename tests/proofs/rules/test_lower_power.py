@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from proofs import Rejected, Step, Verdict, Verified, check
+from dpproof.proofs import Rejected, Step, Verdict, Verified, check
 from tests.proofs.rules.builders import drawn, least
 from tests.proofs.support import Case, Object, certificate, fact, factor, gaussian
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 from tests.proofs.support import Case, factor, pairs, said
 
 OTHER = "not the one that follows"

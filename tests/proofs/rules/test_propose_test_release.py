@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs import VerifiedUnder
+from dpproof.proofs import VerifiedUnder
 from tests.proofs.support import Case, Object, factor, gaussian, pairs
 
 RULE = "mechanism/propose-test-release"

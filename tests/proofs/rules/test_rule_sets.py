@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proofs import Rejected, Step, VerifiedUnder, check, kernel
-from proofs.logic.read_pairs import KINDS
-from proofs.rules import ALL_SETS, PAIRS, RULE_SETS, RULES, sets_of
+from dpproof.proofs import Rejected, Step, VerifiedUnder, check, kernel
+from dpproof.proofs.logic.read_pairs import KINDS
+from dpproof.proofs.rules import ALL_SETS, PAIRS, RULE_SETS, RULES, sets_of
 from tests.proofs.support import Object, certificate, factor, gaussian, pairs, said, stated
 
 TOSS = factor("finite", p=["1/2", "1/2"], q=["1/2", "1/2"])

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from proofs.balls.run_counts import read_runs
-from proofs.errors import RefusedError
-from proofs.fields import Fields
-from proofs.logic.rule import Budget
-from proofs.rules import select_best_of_runs
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.proofs.balls.run_counts import read_runs
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.fields import Fields
+from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.rules import select_best_of_runs
 from tests.proofs.builders import Runs as Masses, drawn_masses, halved, worst_of_all_orders
 from tests.proofs.rules.builders import (
     BASE,

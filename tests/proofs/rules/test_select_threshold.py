@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.certificates.format.serialize import run_law
-from proofs.balls.run_counts import read_runs
-from proofs.logic.rule import Budget
-from proofs.rules.select_threshold import Masses, bound
+from dpproof.accountant.certificates.format.serialize import run_law
+from dpproof.proofs.balls.run_counts import read_runs
+from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.rules.select_threshold import Masses, bound
 from tests.proofs.builders import drawn_masses, halved, some_runs, worst_of_all_sets
 from tests.proofs.rules.builders import (
     BASE,

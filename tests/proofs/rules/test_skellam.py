@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.skellam import skellam_pair
-from proofs.certificate import show_rational
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.skellam import skellam_pair
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs
 
 RULE = "mechanism/skellam"

@@ -12,20 +12,20 @@ import pytest
 from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.subsampled import Direction as Way, SubsampledPair
-from proofs import Rejected
-from proofs.balls.arithmetic import ball
-from proofs.certificate import show_rational
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.laplace import LaplacePair as CheckedLaplace
-from proofs.sampled import table
-from proofs.sampled.sampled import Direction, SampledPair
-from proofs.sampled.table import Table
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
+from dpproof.proofs import Rejected
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.laplace import LaplacePair as CheckedLaplace
+from dpproof.proofs.sampled import table
+from dpproof.proofs.sampled.sampled import Direction, SampledPair
+from dpproof.proofs.sampled.table import Table
 from tests.proofs.builders import attempt, attempt_below, lower_witness, sizes, taus
 
 F = Fraction

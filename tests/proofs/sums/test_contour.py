@@ -10,13 +10,13 @@ import pytest
 from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from proofs.balls.arithmetic import ball
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.sums.contour import Line, on_circle
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.sums.contour import Line, on_circle
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 1000, 5_000])

@@ -9,15 +9,15 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball
-from proofs.errors import RefusedError
-from proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.sums.lattice import cells, lattice_profile
-from proofs.sums.residues import finite_profile
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.sums.lattice import cells, lattice_profile
+from dpproof.proofs.sums.residues import finite_profile
 
 F = Fraction
 ANSWER, COIN = (

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from proofs.errors import RefusedError
-from proofs.sums.ranges import Recursion, _Chords
+from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.sums.ranges import Recursion, _Chords
 
 BITS = 160
 RANGES = [(Fraction(1), 8), (Fraction(1, 10), 5), (Fraction(6), 3), (Fraction(1), 2)]

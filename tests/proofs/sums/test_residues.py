@@ -10,15 +10,15 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from proofs.balls.arithmetic import ball
-from proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from proofs.pairs.finite import FinitePair
-from proofs.pairs.gaussian import GaussianPair
-from proofs.pairs.laplace import LaplacePair
-from proofs.pairs.logistic import LogisticPair
-from proofs.pairs.pair import Pair, Product
-from proofs.pairs.randomized_response import RandomizedResponsePair
-from proofs.sums.residues import finite_profile, value_work
+from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import Pair, Product
+from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.sums.residues import finite_profile, value_work
 
 F = Fraction
 HALF, THIRD = F(1, 2), F(1, 3)

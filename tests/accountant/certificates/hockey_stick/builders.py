@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -17,7 +17,7 @@ from accountant import (
     compose,
     self_compose,
 )
-from mechanisms import (
+from dpproof.mechanisms import (
     DiscreteGaussian,
     Gaussian,
     Laplace,

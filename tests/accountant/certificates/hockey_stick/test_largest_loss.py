@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given, strategies as st
 
-import proofs
-from accountant import ApproxDP, compose, self_compose
-from accountant.certificates.hockey_stick.largest_loss import LargestLoss
-from accountant.engine.profile import infinite_mass
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Factor, Product
+from dpproof import proofs
+from dpproof.accountant import ApproxDP, compose, self_compose
+from dpproof.accountant.certificates.hockey_stick.largest_loss import LargestLoss
+from dpproof.accountant.engine.profile import infinite_mass
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Factor, Product
 
 PARTS = st.lists(
     st.tuples(st.fractions(Fraction(1, 10**12), Fraction(9, 10)), st.integers(1, 40)),

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import L1, Guarantee
-from mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
+from dpproof import proofs
+from dpproof.accountant import L1, Guarantee
+from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 
 MANY: dict[str, Any] = {
     "laplace": (DiscreteLaplace(scale=30, sensitivity=L1(1)), 5_000),

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, L1, AddRemove, Guarantee, Poisson, compose, convert
-from accountant.certificates.format.serialize import factors
-from accountant.certificates.hockey_stick.closed_form import has_few_losses
-from accountant.certificates.hockey_stick.loss_atoms import bends, losses
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
-from proofs import VerifiedUnder
-from proofs.logic.read_pairs import read_product
-from proofs.pairs.pair import outcomes, terms
+from dpproof import proofs
+from dpproof.accountant import GDP, L1, AddRemove, Guarantee, Poisson, compose, convert
+from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.hockey_stick.closed_form import has_few_losses
+from dpproof.accountant.certificates.hockey_stick.loss_atoms import bends, losses
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
+from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.logic.read_pairs import read_product
+from dpproof.proofs.pairs.pair import outcomes, terms
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 RARE = Poisson(sampling_rate=TENTH)

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -20,12 +20,12 @@ from accountant import (
     answers,
     select,
 )
-from mechanisms import (
+from dpproof.mechanisms import (
     DiscreteGaussian,
     Laplace,
     compose as mechanism_compose,
 )
-from proofs import Certificate, Rejected, Verified
+from dpproof.proofs import Certificate, Rejected, Verified
 from tests.accountant.certificates.hockey_stick.builders import KNOWN, samples
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -24,15 +24,15 @@ from accountant import (
     compose as compose_guarantees,
     convert,
 )
-from accountant.certificates.hockey_stick.sampling_tables import subject
-from accountant.certificates.single_number.gdp_from_profile import _wide, smallest_mu
-from accountant.certificates.single_number.gdp_zcdp import needs_points
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.product import Factor, Product
-from accountant.pairs.randomized_response import RandomizedResponsePair
-from accountant.subsampling.subsampled import Direction, SubsampledPair
-from mechanisms import (
+from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
+from dpproof.accountant.certificates.single_number.gdp_from_profile import _wide, smallest_mu
+from dpproof.accountant.certificates.single_number.gdp_zcdp import needs_points
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
     ExponentialMechanism,
@@ -42,8 +42,8 @@ from mechanisms import (
     RandomizedResponse,
     compose,
 )
-from proofs import Rejected, VerifiedUnder
-from proofs.limits import MAX_TABLE_CELLS
+from dpproof.proofs import Rejected, VerifiedUnder
+from dpproof.proofs.limits import MAX_TABLE_CELLS
 from tests.accountant.certificates.builders import certifiable
 
 TWO = compose(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     BinomialRuns,
     FiniteRuns,
     FixedRuns,
@@ -14,8 +14,8 @@ from accountant import (
     PoissonRuns,
     TruncatedNegativeBinomial,
 )
-from accountant.run_counts.law import RunLaw
-from proofs import VerifiedUnder
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.proofs import VerifiedUnder
 
 DELTA = 1e-6
 

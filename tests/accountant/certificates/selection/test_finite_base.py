@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from accountant import L1, FixedRuns, Poisson, PoissonRuns
-from accountant.run_counts.law import RunLaw
-from mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
+from dpproof.accountant import L1, FixedRuns, Poisson, PoissonRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
 from tests.accountant.certificates.selection.builders import GEOMETRIC, check_law
 
 RARE = Poisson(sampling_rate=0.1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     GDP,
     L2,
     ApproxDP,
@@ -29,14 +29,14 @@ from accountant import (
     select,
     select_above,
 )
-from accountant.certificates.selection import best_of_runs, finite_base, threshold
-from accountant.certificates.selection.neyman_pearson import exact_curve
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.run_counts.law import RunLaw
-from mechanisms import Gaussian
-from proofs import Certificate, Rejected, check, limits
-from proofs.logic.rule import Budget
+from dpproof.accountant.certificates.selection import best_of_runs, finite_base, threshold
+from dpproof.accountant.certificates.selection.neyman_pearson import exact_curve
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.mechanisms import Gaussian
+from dpproof.proofs import Certificate, Rejected, check, limits
+from dpproof.proofs.logic.rule import Budget
 
 QUARTER = Fraction(1, 4)
 EIGHTH = PureDP(epsilon=Fraction(1, 8))

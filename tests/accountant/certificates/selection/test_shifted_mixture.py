@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -33,10 +33,10 @@ from accountant import (
     select_above,
     self_compose,
 )
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from mechanisms import Gaussian, Laplace, RandomizedResponse
-from proofs import Rejected, VerifiedUnder
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpproof.proofs import Rejected, VerifiedUnder
 from tests.accountant.certificates.selection.builders import (
     DELTA,
     GEOMETRIC,
@@ -310,7 +310,7 @@ def test_what_is_refused() -> None:
 def test_more_work_than_the_checker_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that would be rejected is not written; bounded losses have another."""
     base = compose(self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 3), GDP(mu=0.5))
-    monkeypatch.setattr("accountant.certificates.hockey_stick.curve._SHARE", 100)
+    monkeypatch.setattr("dpproof.accountant.certificates.hockey_stick.curve._SHARE", 100)
     with pytest.raises(NotCertified, match="more work than the checker does"):
         select(base, GEOMETRIC).certify(delta=DELTA)
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     L1,
     L2,
@@ -25,8 +25,8 @@ from accountant import (
     select,
     self_compose,
 )
-from mechanisms import Gaussian, Laplace
-from proofs import VerifiedUnder
+from dpproof.mechanisms import Gaussian, Laplace
+from dpproof.proofs import VerifiedUnder
 from tests.accountant.certificates.selection.builders import (
     DELTA,
     GEOMETRIC,

@@ -7,20 +7,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-import proofs
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sensitivity import L2
-from accountant.theorems.composition.choice import choice
-from accountant.theorems.composition.compose import compose
-from mechanisms import Gaussian, RandomizedResponse
+from dpproof import proofs
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition.choice import choice
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.mechanisms import Gaussian, RandomizedResponse
 
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.125)).guarantee()
 

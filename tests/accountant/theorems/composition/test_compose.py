@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.theorems.composition.compose import compose, self_compose
-from accountant.theorems.conversion.convert import convert
-from accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.theorems.composition.compose import compose, self_compose
+from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
 from tests.accountant.guarantees import oracle
 
 SIZES = st.fractions(min_value=0, max_value=4, max_denominator=50)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import GDP, AddRemove, group, map_records
-from accountant.errors import ParameterError
-from accountant.side_conditions import MAPPED_ALONE
+from dpproof import proofs
+from dpproof.accountant import GDP, AddRemove, group, map_records
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.side_conditions import MAPPED_ALONE
 
 
 def test_is_the_identity_and_is_recorded() -> None:

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import L1, L2, compose, mixture, select
-from accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.finite import FinitePair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.sampling.poisson import Poisson
-from mechanisms import Gaussian, Laplace
+from dpproof import proofs
+from dpproof.accountant import L1, L2, compose, mixture, select
+from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.mechanisms import Gaussian, Laplace
 
 HALVES = [Fraction(1, 2)] * 2
 SAMPLED = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.125)).repeat(20)

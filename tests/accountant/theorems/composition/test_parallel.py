@@ -7,21 +7,21 @@ from itertools import product
 
 import pytest
 
-from accountant.errors import NotImplied, RelationMismatch
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from accountant.side_conditions import APART, OWN_RANDOMNESS, SPLIT_KEPT
-from accountant.theorems.composition.compose import compose
-from accountant.theorems.composition.parallel import parallel_compose
+from dpproof.accountant.errors import NotImplied, RelationMismatch
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
+from dpproof.accountant.side_conditions import APART, OWN_RANDOMNESS, SPLIT_KEPT
+from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition.parallel import parallel_compose
 
 CURVE = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     ZCDP,
     AddRemove,
@@ -22,8 +22,8 @@ from accountant import (
     group,
     parallel_positions,
 )
-from accountant.errors import NotImplied, RelationMismatch
-from mechanisms import RandomizedResponse
+from dpproof.accountant.errors import NotImplied, RelationMismatch
+from dpproof.mechanisms import RandomizedResponse
 
 ONE = ReplaceOne()
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from accountant.errors import ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.relation import AddRemove
-from accountant.side_conditions import OUTPUTS_ALONE
-from accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.side_conditions import OUTPUTS_ALONE
+from dpproof.accountant.theorems.composition.post_process import post_process
 
 
 def test_is_the_identity_and_is_recorded() -> None:

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import special
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.point_lists import value_at
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.theorems.conversion.convert import EDGES, convert, reachable
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.point_lists import value_at
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.theorems.conversion.convert import EDGES, convert, reachable
 from tests.accountant.guarantees import oracle
 
 EPSILONS = st.fractions(min_value=0, max_value=30, max_denominator=1000)

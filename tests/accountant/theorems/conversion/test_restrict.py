@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     RDP,
     BoundedRange,
@@ -26,8 +26,8 @@ from accountant import (
     group,
     restrict,
 )
-from accountant.errors import NotImplied, ParameterError
-from mechanisms import Gaussian, RandomizedResponse
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.mechanisms import Gaussian, RandomizedResponse
 
 ONE, LABEL = ReplaceOne(), ReplaceLabel()
 

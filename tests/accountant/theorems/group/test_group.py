@@ -8,38 +8,40 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from accountant.errors import NotImplied, ParameterError, RelationMismatch
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.bounded_range import BoundedRange
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.guarantee import Guarantee
-from accountant.guarantees.metric_dp import MetricDP
-from accountant.guarantees.point_lists import lower_hull, value_at
-from accountant.guarantees.privacy_profile import PrivacyProfile
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.trade_off import TradeOff
-from accountant.guarantees.zcdp import ZCDP
-from accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from accountant.pairs.finite_hull import smallest_pair_above
-from accountant.pairs.gaussian import GaussianPair
-from accountant.pairs.laplace import LaplacePair
-from accountant.pairs.logistic import LogisticPair
-from accountant.pairs.pair import Pair
-from accountant.pairs.product import Product
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.sampling.poisson import Poisson
-from accountant.sampling.without_replacement import WithoutReplacement
-from accountant.theorems.composition.compose import compose, self_compose
-from accountant.theorems.composition.parallel import parallel_compose
-from accountant.theorems.group.group import group
-from accountant.theorems.group.pair import group_pair
-from accountant.theorems.group.rdp import group_rdp
-from accountant.theorems.group.trade_off import group_trade_off
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.point_lists import lower_hull, value_at
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.theorems.composition.compose import compose, self_compose
+from dpproof.accountant.theorems.composition.parallel import parallel_compose
+from dpproof.accountant.theorems.group.group import group
+from dpproof.accountant.theorems.group.pair import group_pair
+from dpproof.accountant.theorems.group.rdp import group_rdp
+from dpproof.accountant.theorems.group.trade_off import group_trade_off
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
 from tests.accountant.guarantees import oracle
 
 SIZE = st.integers(1, 6)

@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import pytest
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import ReplaceOne
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.composition.compose import self_compose
-from accountant.theorems.selection.above import select_above
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.accountant.theorems.selection.above import select_above
 
 GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))
 DELTA = 1e-6

@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     RDP,
     ZCDP,
     BinomialRuns,
@@ -19,11 +19,11 @@ from accountant import (
     select,
     self_compose,
 )
-from accountant.errors import NotImplied
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.selection.pure import select_pure
-from accountant.theorems.selection.rdp import select_rdp
-from proofs import VerifiedUnder, check
+from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.theorems.selection.rdp import select_rdp
+from dpproof.proofs import VerifiedUnder, check
 from tests.accountant.run_counts.exact_laws import DIGITS, Known, draw, exact, log_uniform
 
 CASES = 1000

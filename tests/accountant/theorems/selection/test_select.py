@@ -9,26 +9,26 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from accountant.errors import NotImplied, ParameterError
-from accountant.guarantees.approx_dp import ApproxDP
-from accountant.guarantees.dominating_pair import DominatingPair
-from accountant.guarantees.gdp import GDP
-from accountant.guarantees.pair_guarantee import PairGuarantee
-from accountant.guarantees.pure_dp import PureDP
-from accountant.guarantees.rdp import RDP
-from accountant.guarantees.zcdp import ZCDP
-from accountant.relation import AddRemove, ReplaceOne
-from accountant.run_counts.binomial import BinomialRuns
-from accountant.run_counts.finite import FiniteRuns
-from accountant.run_counts.fixed import FixedRuns
-from accountant.run_counts.law import RunLaw
-from accountant.run_counts.poisson import PoissonRuns
-from accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from accountant.theorems.composition.compose import compose, self_compose
-from accountant.theorems.conversion.convert import convert
-from accountant.theorems.selection.koskela import koskela_redberg_wang
-from accountant.theorems.selection.pure import select_pure
-from accountant.theorems.selection.select import select
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.run_counts.binomial import BinomialRuns
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.theorems.composition.compose import compose, self_compose
+from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.accountant.theorems.selection.koskela import koskela_redberg_wang
+from dpproof.accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.theorems.selection.select import select
 
 DELTA = 1e-6
 ORDERS = [1 + 2.0**k for k in range(-6, 9)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant import (
+from dpproof.accountant import (
     AddRemove,
     L2Contribution,
     NotImplied,
@@ -20,11 +20,11 @@ from accountant import (
     ZeroOut,
     self_compose,
 )
-from accountant.answers import deltas
-from accountant.arithmetic.enclosure import Reals
-from accountant.sensitivity import L2
-from accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
-from mechanisms import ClippedSum, Gaussian
+from dpproof.accountant.answers import deltas
+from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
+from dpproof.mechanisms import ClippedSum, Gaussian
 
 ORDERS = np.array([0.3, 0.8, 0.97, 1.0, 1.01, 1.1, 1.5, 3.0, 10.0])
 GRID_ERROR = 1e-7  # of sums of smooth densities on grids as fine as these

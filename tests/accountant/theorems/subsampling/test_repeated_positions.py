@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import proofs
-from accountant import GDP, ReplaceLabel, ReplaceOne, ZeroOut, group
-from accountant.errors import NotImplied, ParameterError
-from accountant.subsampling.occurrences import occurrences
-from accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof import proofs
+from dpproof.accountant import GDP, ReplaceLabel, ReplaceOne, ZeroOut, group
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.subsampling.occurrences import occurrences
+from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
 
 HALVES = [10_000 >> phase for phase in range(1, 14)]
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-import proofs
-from accountant import (
+from dpproof import proofs
+from dpproof.accountant import (
     GDP,
     AddRemove,
     Bound,
@@ -22,11 +22,13 @@ from accountant import (
     answers,
     self_compose,
 )
-from accountant.pairs.product import Product
-from accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from accountant.side_conditions import BLANK_IGNORED, SAMPLE_HIDDEN
-from accountant.theorems.subsampling.poisson import subsample_poisson
-from accountant.theorems.subsampling.without_replacement import subsample_without_replacement
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.side_conditions import BLANK_IGNORED, SAMPLE_HIDDEN
+from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling.without_replacement import (
+    subsample_without_replacement,
+)
 
 
 @pytest.mark.parametrize("nothing", [GDP(mu=0), PureDP(epsilon=0)])

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import (
+from dpproof.mechanisms import (
     FeatureMap,
     GaussianProjection,
     HadamardProjection,
     MonomialFeatures,
     margin_after_projection,
 )
-from mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from tests.contracts.map_contract import MapContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 

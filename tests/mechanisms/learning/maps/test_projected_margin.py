@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms import margin_after_projection, projection_dimension
-from mechanisms.learning.maps.projected_margin import sign_projection_dimension
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import margin_after_projection, projection_dimension
+from dpproof.mechanisms.learning.maps.projected_margin import sign_projection_dimension
 
 
 @pytest.mark.parametrize(("k", "c", "kept"), [(1, 0.5, 0.2), (40, 0.3, 0.15), (800, 0.3, 0.15)])

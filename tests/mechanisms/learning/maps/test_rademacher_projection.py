@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mechanisms import RademacherProjection
+from dpproof.mechanisms import RademacherProjection
 from tests.contracts.map_contract import MapContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms import SignProjection
+from dpproof.mechanisms import SignProjection
 from tests.contracts.map_contract import MapContract
 from tests.contracts.mechanism_contract import one_bad
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from mechanisms.learning.maps.turns import cosine, sine
+from dpproof.mechanisms.learning.maps.turns import cosine, sine
 
 
 def test_agrees_with_the_textbook() -> None:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms.learning.planning.cosine_projection import (
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms.learning.planning.cosine_projection import (
     cosine_after_projection,
     cosine_dimension,
 )

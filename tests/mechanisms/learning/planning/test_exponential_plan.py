@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import ParameterError
-from mechanisms import CandidateExponential, Records, plan_exponential
-from mechanisms.learning.planning.exponential_plan import log_good_share
+from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import CandidateExponential, Records, plan_exponential
+from dpproof.mechanisms.learning.planning.exponential_plan import log_good_share
 
 EASY: dict[str, Any] = {"features": 10, "gamma": 0.3, "alpha": 0.1, "xi": 0.01, "epsilon": 1}
 

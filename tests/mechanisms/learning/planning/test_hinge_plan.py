@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms import HingePlan, Records, hinge_mistakes, plan_hinge, published_excess
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms import HingePlan, Records, hinge_mistakes, plan_hinge, published_excess
 
 EASY: dict[str, Any] = {"features": 20, "gamma": 0.5, "alpha": 0.2, "xi": 0.1}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}

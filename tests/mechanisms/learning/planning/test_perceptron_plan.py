@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from accountant.errors import CalibrationError, ParameterError
-from mechanisms import Records
-from mechanisms.learning.planning.perceptron_plan import PerceptronPlan, certifies, plan_perceptron
+from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.mechanisms import Records
+from dpproof.mechanisms.learning.planning.perceptron_plan import (
+    PerceptronPlan,
+    certifies,
+    plan_perceptron,
+)
 
 EASY: dict[str, Any] = {"features": 20, "gamma": 0.5, "margin": 0.25, "alpha": 0.2, "xi": 0.1}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}

@@ -14,7 +14,7 @@ def homes_of(package: str) -> dict[str, str]:
     They stand under ``if TYPE_CHECKING`` for type checkers, and are the only list of the names.
 
     Example:
-        >>> homes_of("accountant")["GDP"]
+        >>> homes_of("dpproof.accountant")["GDP"]
         'dpproof.accountant.guarantees.gdp'
     """
     source = pkgutil.get_data(package, "__init__.py") or b""
@@ -36,7 +36,7 @@ def fetch(package: str, homes: dict[str, str], name: str) -> object:
     Raises:
         AttributeError: not a public name of the package.
     Example:
-        >>> fetch("accountant", homes_of("accountant"), "Bound").__name__
+        >>> fetch("dpproof.accountant", homes_of("dpproof.accountant"), "Bound").__name__
         'Bound'
     """
     if name not in homes:

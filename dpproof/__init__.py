@@ -36,7 +36,7 @@ _LEDGER = {
         ("AlreadySpent", "KeyConflict", "LedgerDamaged", "LedgerError"), "dpproof.ledger.errors"
     ),
 }
-_PACKAGES = ("mechanisms", "accountant", "proofs", "auditing")
+_PACKAGES = tuple(f"dpproof.{name}" for name in ("mechanisms", "accountant", "proofs", "auditing"))
 
 
 def __getattr__(name: str) -> object:

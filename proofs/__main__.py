@@ -1,6 +1,6 @@
-"""``python -P -m proofs CERTIFICATE.json``: needs the standard library and python-flint only.
+"""``python -P -m dpproof.proofs CERTIFICATE.json``: needs the standard library and python-flint only.
 
-Without ``-P`` Python runs a ``proofs/`` of the working directory; ``dpproof check`` never does.
+Without ``-P`` Python runs a ``dpproof/`` of the working directory; ``dpproof check`` never does.
 
 ``--show DIGEST`` prints a long content that the verdict names by its digest, and nothing else;
 ``--rules core`` accepts the plain rules only (docs/CERTIFICATE.md).
@@ -25,7 +25,7 @@ from dpproof.proofs.limits import MAX_CHARACTERS
 from dpproof.proofs.verdict import Rejected, Verdict, VerifiedUnder
 
 _NAME: Final = re.compile("[a-z/-]+")
-USAGE: Final = "usage: python -P -m proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
+USAGE: Final = "usage: python -P -m dpproof.proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
 OPTIONS: Final = {"--rules", "--show"}
 VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 

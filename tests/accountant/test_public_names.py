@@ -10,7 +10,7 @@ from dpproof.accountant import public_names
 
 def test_the_list_is_that_of_the_static_imports() -> None:
     """Every name imported from the package's own modules counts, from where it is imported."""
-    homes = public_names.homes_of("accountant")
+    homes = public_names.homes_of("dpproof.accountant")
 
     assert homes["L2"] == "dpproof.accountant.sensitivity"
     assert "TYPE_CHECKING" not in homes
@@ -27,5 +27,5 @@ def test_fetched_names_stay() -> None:
 
 def test_other_names_are_refused() -> None:
     """A name that is not public raises the error of an attribute that is missing."""
-    with pytest.raises(AttributeError, match="'accountant' has no attribute 'nothing'"):
-        public_names.fetch("accountant", {}, "nothing")
+    with pytest.raises(AttributeError, match="'dpproof.accountant' has no attribute 'nothing'"):
+        public_names.fetch("dpproof.accountant", {}, "nothing")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -13,7 +15,8 @@ import pytest
 from dpproof.accountant.public_names import homes_of
 from tests.architecture.tree import ROOT
 
-LAZY = ("accountant", "mechanisms", "dpproof.learn", "dpproof.interop")
+PARTS = ("dpproof.proofs", "dpproof.accountant", "dpproof.auditing", "dpproof.mechanisms")
+LAZY = ("dpproof.accountant", "dpproof.mechanisms", "dpproof.learn", "dpproof.interop")
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -42,18 +45,18 @@ def test_no_public_name_is_a_modules_name(package: str) -> None:
     """Else the module would stand in the place of what it defines once something imports it."""
     module = importlib.import_module(package)
 
-    files = (ROOT / package.replace(".", "/")).iterdir()
+    files = (ROOT / "dpproof" / package.partition(".")[2]).iterdir()
     assert {path.stem for path in files}.isdisjoint(module.__all__)
 
 
 def test_importing_a_package_loads_nothing_slow() -> None:
-    """``import accountant, mechanisms`` waits for no numerical library."""
-    code = "import sys, accountant, mechanisms; sys.exit('numpy' in sys.modules)"
+    """Importing accountant and mechanisms waits for no numerical library."""
+    code = "import sys, dpproof.accountant, dpproof.mechanisms; sys.exit('numpy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("package", ["auditing", "proofs", *LAZY])
+@pytest.mark.parametrize("package", ["dpproof.auditing", "dpproof.proofs", *LAZY])
 def test_all_is_the_sorted_public_names(package: str) -> None:
     """``__all__`` equals the sorted public names: the surface cannot drift."""
     module = importlib.import_module(package)
@@ -70,7 +73,7 @@ def test_facade_has_everything_public() -> None:
     """
     facade = importlib.import_module("dpproof")
     expected: dict[str, object] = {}
-    for package in ("proofs", "accountant", "auditing", "mechanisms"):
+    for package in PARTS:
         module = importlib.import_module(package)
         expected |= {name: getattr(module, name) for name in module.__all__}
     expected["Ledger"] = importlib.import_module("dpproof.ledger.ledger").Ledger
@@ -88,3 +91,41 @@ def test_version_is_the_distributions() -> None:
     facade = importlib.import_module("dpproof")
 
     assert facade.__version__ == version("dpproof")
+
+
+@pytest.mark.parametrize("package", [part.partition(".")[2] for part in PARTS])
+def test_bare_names_are_refused(package: str) -> None:
+    """In a checkout ``import accountant`` is refused, and says what to import."""
+    code = f"import {package}"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+
+    assert run.returncode == 1
+    assert f"ImportError: {package} is a part of dpproof: import dpproof.{package}" in run.stderr
+
+
+def test_a_users_files_of_the_same_names_change_nothing(tmp_path: Path) -> None:
+    """Modules named as our folders, beside a script, are the user's own."""
+    for name in ("accountant", "mechanisms", "auditing"):
+        (tmp_path / f"{name}.py").write_text("MINE = True\n", encoding="utf-8")
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / "proofs" / "__init__.py").write_text("MINE = True\n", encoding="utf-8")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import accountant, auditing, mechanisms, proofs\n"
+        "import dpproof as dp\n"
+        "run = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).guarantee()\n"
+        "print(dp.check(run.certify(delta=1e-6)).claim, dp.audit.__module__, proofs.MINE)\n",
+        encoding="utf-8",
+    )
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert run.stdout.endswith("dpproof.auditing.audit True\n")

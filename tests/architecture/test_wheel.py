@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.tree import PACKAGES, ROOT
+from tests.architecture.tree import INNER, PACKAGES, ROOT
 
 
 def test_configuration_names_the_five_packages() -> None:
@@ -18,7 +18,8 @@ def test_configuration_names_the_five_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
 
-    assert sorted(wheel["packages"]) == sorted(PACKAGES)
+    assert sorted(wheel["only-include"]) == sorted(PACKAGES)
+    assert wheel["sources"] == {name: f"dpproof/{name}" for name in INNER}
 
 
 @pytest.mark.slow
@@ -31,6 +32,7 @@ def test_wheel_contains_the_five_packages_and_nothing_else(tmp_path: Path) -> No
 
     tops = {name.split("/")[0] for name in names}
     metadata = next(top for top in tops if top.endswith(".dist-info"))
-    assert tops == {*PACKAGES, metadata}
-    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert tops == {"dpproof", metadata}
+    assert {f"dpproof/{part}/py.typed" for part in INNER} | {"dpproof/py.typed"} <= set(names)
+    assert len(names) == len(set(names))
     assert f"{metadata}/licenses/LICENSE" in names

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("accountant", "auditing", "dpproof", "mechanisms", "proofs")
+INNER = ("accountant", "auditing", "mechanisms", "proofs")  # installed as parts of dpproof
+PACKAGES = (*INNER, "dpproof")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
 
@@ -54,9 +55,21 @@ def place(path: Path, node: ast.stmt) -> str:
 def imported(path: Path) -> Iterator[tuple[int, str]]:
     """Line and dotted name of everything a file imports, with the names taken from a module.
 
-    ``from dpproof.proofs import rules`` gives ``proofs.rules``; relative imports are made absolute.
+    ``from dpproof.proofs import rules`` gives ``proofs.rules``, which is the place of the file;
+    ``import proofs``, which nobody may write, gives ``bare proofs``. Relative imports are made
+    absolute.
     """
+    for line, name in _imported(path):
+        top, _, rest = name.partition(".")
+        part = top == "dpproof" and rest.split(".")[0] in INNER
+        yield line, rest if part else f"bare {name}" if top in INNER else name
+
+
+def _imported(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of imports as they are written, relative ones made absolute."""
     package = list(path.relative_to(ROOT).with_suffix("").parts)[:-1]
+    if package[:1] and package[0] in INNER:
+        package.insert(0, "dpproof")
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)

@@ -259,7 +259,7 @@ def test_real_streams(command: str, told: str) -> None:
     paths = {**os.environ, "PYTHONPATH": str(ROOT), "D": f"{sys.executable} -m dpproof"}
     done = subprocess.run(
         ["bash", "-c", command],
-        env={**paths, "C": f"{sys.executable} -m proofs"},
+        env={**paths, "C": f"{sys.executable} -m dpproof.proofs"},
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""``python -m proofs``."""
+"""``python -m dpproof.proofs``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Help is no file: usage and exit statuses on standard output, status 0."""
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: python -P -m proofs")
+    assert shown.startswith("usage: python -P -m dpproof.proofs")
     assert "Exit status: 0 verified" in shown
 
 

@@ -8,11 +8,11 @@ import pkgutil
 
 import pytest
 
-import dpproof.mechanisms.samplers
+from dpproof.mechanisms import samplers
 
 MODULES = ["dpproof.mechanisms.samplers.rng", "dpproof.mechanisms.samplers"] + [
     f"dpproof.mechanisms.samplers.{module.name}"
-    for module in pkgutil.iter_modules(mechanisms.samplers.__path__)
+    for module in pkgutil.iter_modules(samplers.__path__)
 ]
 
 

@@ -14,15 +14,19 @@ from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
     from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
-    from dpproof.accountant.adaptive.approx_dp_odometer import ApproxDPOdometer as ApproxDPOdometer
-    from dpproof.accountant.adaptive.gdp_filter import GDPFilter as GDPFilter
-    from dpproof.accountant.adaptive.gdp_odometer import GDPOdometer as GDPOdometer
-    from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter as PrivacyFilter
-    from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
-    from dpproof.accountant.adaptive.renyi_filter import RenyiFilter as RenyiFilter
-    from dpproof.accountant.adaptive.renyi_odometer import RenyiOdometer as RenyiOdometer
-    from dpproof.accountant.adaptive.zcdp_filter import ZCDPFilter as ZCDPFilter
-    from dpproof.accountant.adaptive.zcdp_odometer import ZCDPOdometer as ZCDPOdometer
+    from dpproof.accountant.adaptive.privacy_filter import (
+        GDPFilter as GDPFilter,
+        PrivacyFilter as PrivacyFilter,
+        RenyiFilter as RenyiFilter,
+        ZCDPFilter as ZCDPFilter,
+    )
+    from dpproof.accountant.adaptive.privacy_odometer import (
+        ApproxDPOdometer as ApproxDPOdometer,
+        GDPOdometer as GDPOdometer,
+        PrivacyOdometer as PrivacyOdometer,
+        RenyiOdometer as RenyiOdometer,
+        ZCDPOdometer as ZCDPOdometer,
+    )
     from dpproof.accountant.bound import Bound as Bound
     from dpproof.accountant.calibration.calibrate import (
         Calibrated as Calibrated,
@@ -66,17 +70,19 @@ if TYPE_CHECKING:
         ReplaceOne as ReplaceOne,
         ZeroOut as ZeroOut,
     )
-    from dpproof.accountant.run_counts.binomial import BinomialRuns as BinomialRuns
     from dpproof.accountant.run_counts.finite import FiniteRuns as FiniteRuns
-    from dpproof.accountant.run_counts.fixed import FixedRuns as FixedRuns
-    from dpproof.accountant.run_counts.law import RunLaw as RunLaw
-    from dpproof.accountant.run_counts.poisson import PoissonRuns as PoissonRuns
+    from dpproof.accountant.run_counts.law import (
+        BinomialRuns as BinomialRuns,
+        FixedRuns as FixedRuns,
+        PoissonRuns as PoissonRuns,
+        RunLaw as RunLaw,
+    )
     from dpproof.accountant.run_counts.truncated_negative_binomial import (
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
-    from dpproof.accountant.sampling.poisson import Poisson as Poisson
-    from dpproof.accountant.sampling.scheme import SamplingScheme as SamplingScheme
-    from dpproof.accountant.sampling.without_replacement import (
+    from dpproof.accountant.sampling import (
+        Poisson as Poisson,
+        SamplingScheme as SamplingScheme,
         WithoutReplacement as WithoutReplacement,
     )
     from dpproof.accountant.sensitivity import (
@@ -88,25 +94,23 @@ if TYPE_CHECKING:
         LInf as LInf,
         Sensitivity as Sensitivity,
     )
-    from dpproof.accountant.theorems.composition.choice import choice as choice
-    from dpproof.accountant.theorems.composition.compose import (
+    from dpproof.accountant.theorems.composition import (
         compose as compose,
         self_compose as self_compose,
     )
-    from dpproof.accountant.theorems.composition.map_records import map_records as map_records
-    from dpproof.accountant.theorems.composition.mixture import mixture as mixture
-    from dpproof.accountant.theorems.composition.parallel import (
+    from dpproof.accountant.theorems.conversion import convert as convert
+    from dpproof.accountant.theorems.group import group as group
+    from dpproof.accountant.theorems.implications import restrict as restrict
+    from dpproof.accountant.theorems.mixture import choice as choice, mixture as mixture
+    from dpproof.accountant.theorems.parallel import (
         parallel_compose as parallel_compose,
-    )
-    from dpproof.accountant.theorems.composition.parallel_positions import (
         parallel_positions as parallel_positions,
     )
-    from dpproof.accountant.theorems.composition.post_process import post_process as post_process
-    from dpproof.accountant.theorems.conversion.convert import convert as convert
-    from dpproof.accountant.theorems.conversion.restrict import restrict as restrict
-    from dpproof.accountant.theorems.group.group import group as group
-    from dpproof.accountant.theorems.selection.above import select_above as select_above
-    from dpproof.accountant.theorems.selection.select import select as select
+    from dpproof.accountant.theorems.post_processing import (
+        map_records as map_records,
+        post_process as post_process,
+    )
+    from dpproof.accountant.theorems.selection import select as select, select_above as select_above
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)

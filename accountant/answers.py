@@ -15,8 +15,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import (
     profile,
     renyi as divergence,
-    smallest_mu as gaussian_dp,
     trade_off,
+    trade_off as gaussian_dp,
 )
 from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
@@ -24,8 +24,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges import renyi as of_range
-from dpproof.accountant.ranges.composed import ComposedRangePair
-from dpproof.accountant.ranges.pair import composed_alone, ranges_apart
+from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ranges_apart
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.mixture import MixturePair

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names
 from dpproof.auditing.audit import WITNESSES as WITNESSES, audit as audit
-from dpproof.auditing.bounds.enumeration import Enumeration as Enumeration
-from dpproof.auditing.bounds.gaussian_event import GaussianEvent as GaussianEvent
-from dpproof.auditing.bounds.one_run import Guesses as Guesses, OneRun as OneRun
-from dpproof.auditing.bounds.one_run_curve import OneRunCurve as OneRunCurve
+from dpproof.auditing.bounds.one_run import (
+    Guesses as Guesses,
+    OneRun as OneRun,
+    OneRunCurve as OneRunCurve,
+)
 from dpproof.auditing.bounds.prefix_band import PrefixBand as PrefixBand
 from dpproof.auditing.bounds.randomised_label import RandomisedLabel as RandomisedLabel
-from dpproof.auditing.bounds.rectangle import Rectangle as Rectangle
+from dpproof.auditing.bounds.rectangle import (
+    GaussianEvent as GaussianEvent,
+    Rectangle as Rectangle,
+    RenyiEvent as RenyiEvent,
+)
 from dpproof.auditing.bounds.renyi_bins import RenyiBins as RenyiBins
-from dpproof.auditing.bounds.renyi_event import RenyiEvent as RenyiEvent
 from dpproof.auditing.bounds.trade_off_region import TradeOffRegion as TradeOffRegion
-from dpproof.auditing.bounds.two_sample import TwoSample as TwoSample
+from dpproof.auditing.bounds.two_sample import Enumeration as Enumeration, TwoSample as TwoSample
 from dpproof.auditing.counts.counts import (
     BinCounts as BinCounts,
     Design as Design,
@@ -38,10 +42,12 @@ from dpproof.auditing.errors import (
     StoreRefused as StoreRefused,
     Unidentified as Unidentified,
 )
-from dpproof.auditing.evidence.bet_process import BetProcess as BetProcess
 from dpproof.auditing.evidence.confidence_sequence import ConfidenceSequence as ConfidenceSequence
-from dpproof.auditing.evidence.e_process import EProcess as EProcess
-from dpproof.auditing.evidence.event_bet import EventBet as EventBet
+from dpproof.auditing.evidence.e_process import (
+    BetProcess as BetProcess,
+    EProcess as EProcess,
+    EventBet as EventBet,
+)
 from dpproof.auditing.evidence.gaussian_sequence import GaussianSequence as GaussianSequence
 from dpproof.auditing.evidence.store import (
     EvidenceStore as EvidenceStore,
@@ -62,23 +68,25 @@ from dpproof.auditing.inspection.neighbours import (
     records_like as records_like,
 )
 from dpproof.auditing.inspection.recorder import Recorder as Recorder
-from dpproof.auditing.planning.needed import samples_needed as samples_needed
+from dpproof.auditing.planning.plan import samples_needed as samples_needed
 from dpproof.auditing.report import Finding as Finding, Outcome as Outcome, Report as Report
+from dpproof.auditing.trials.encoding import ObjectFeatures as ObjectFeatures
 from dpproof.auditing.trials.fingerprint import identity as identity
-from dpproof.auditing.trials.object_features import ObjectFeatures as ObjectFeatures
 from dpproof.auditing.trials.pair import Pair as Pair
 from dpproof.auditing.trials.sampler import OneAtATime as OneAtATime, Sampler as Sampler
 from dpproof.auditing.watch import Evidence as Evidence, watch as watch
-from dpproof.auditing.witnesses.coordinates import Thresholds as Thresholds
-from dpproof.auditing.witnesses.float_grid import FloatGrid as FloatGrid
+from dpproof.auditing.witnesses.coordinates import (
+    FloatGrid as FloatGrid,
+    Independent as Independent,
+    Thresholds as Thresholds,
+)
 from dpproof.auditing.witnesses.histogram import Histogram as Histogram
-from dpproof.auditing.witnesses.independent import Independent as Independent
 from dpproof.auditing.witnesses.learned import (
     Boosting as Boosting,
     Logistic as Logistic,
     learned as learned,
 )
-from dpproof.auditing.witnesses.linear import LinearDiscriminant as LinearDiscriminant
+from dpproof.auditing.witnesses.standard import LinearDiscriminant as LinearDiscriminant
 from dpproof.auditing.witnesses.witness import Score as Score, Witness as Witness
 
 if not TYPE_CHECKING:  # type checkers read no list that is computed, and need none

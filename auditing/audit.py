@@ -18,16 +18,16 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.counts.counts import PrefixCounts
+from dpproof.auditing.evidence.e_process import unbet
 from dpproof.auditing.evidence.e_values import log_evidence, training_counts
-from dpproof.auditing.evidence.event_bet import unbet
 from dpproof.auditing.findings import curve_finding, epsilon_finding, order
-from dpproof.auditing.planning.needed import samples_needed
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
     plan_curve,
     plan_epsilon,
     questions,
+    samples_needed,
 )
 from dpproof.auditing.planning.power import alike, detectable_epsilon, detectable_mu
 from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
@@ -37,16 +37,13 @@ from dpproof.auditing.trials.drawing import Drawing, OutOfTime
 from dpproof.auditing.trials.encoding import FeatureMap
 from dpproof.auditing.trials.fingerprint import identity
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.sampler import Sampler, require_sampler
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trial_store import TrialStore
 from dpproof.auditing.trials.trials import Trials
 from dpproof.auditing.witnesses.both_sides import BothSides
-from dpproof.auditing.witnesses.coordinates import Thresholds
-from dpproof.auditing.witnesses.float_grid import FloatGrid
+from dpproof.auditing.witnesses.coordinates import FloatGrid, Independent, Thresholds
 from dpproof.auditing.witnesses.histogram import Histogram
-from dpproof.auditing.witnesses.independent import Independent
-from dpproof.auditing.witnesses.linear import LinearDiscriminant
+from dpproof.auditing.witnesses.standard import LinearDiscriminant
 from dpproof.auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (

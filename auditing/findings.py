@@ -7,7 +7,7 @@ from dpproof.auditing.counts.counts import PrefixCounts
 from dpproof.auditing.planning.plan import CurvePlan, EpsilonPlan
 from dpproof.auditing.report import Finding
 from dpproof.auditing.witnesses.both_sides import BothSides
-from dpproof.auditing.witnesses.meaning import meaning
+from dpproof.auditing.witnesses.standard import meaning
 from dpproof.auditing.witnesses.witness import Question
 
 

@@ -13,8 +13,7 @@ from dpproof.accountant.relation import AddRemove
 from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.sampler import Sampler
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Sampler, Training
 
 REPLAYED: Final = 8  # outputs of each of two calls
 _FEWEST = 30  # outputs on a dataset, to look at their coordinates

@@ -106,7 +106,7 @@ class Dpproof(Accountant):
 
     @staticmethod
     def _mechanism(parts: Sequence[Part]) -> Any:  # noqa: ANN401  # imported where it is measured
-        from dpproof.accountant.sampling.poisson import Poisson  # noqa: PLC0415
+        from dpproof.accountant.sampling import Poisson  # noqa: PLC0415
         from dpproof.accountant.sensitivity import L1, L2  # noqa: PLC0415
         from dpproof.mechanisms import Gaussian, Laplace, Mechanism, compose  # noqa: PLC0415
 

@@ -29,9 +29,9 @@ from dpproof.mechanisms import (
     UnaryEncoding,
     samplers,
 )
-from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
 from dpproof.mechanisms.samplers.geometric import geometric_ratio
 from dpproof.mechanisms.samplers.rng import SystemRng
+from dpproof.mechanisms.samplers.rounded import cauchy_rounded
 
 DRAWS = 1_000_000
 ROUNDS = 3

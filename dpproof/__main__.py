@@ -17,10 +17,10 @@ import click
 from dpproof import streams
 from dpproof.accountant.errors import BudgetExceeded
 from dpproof.accountant.relation import RELATIONS
-from dpproof.commands.large_delta import warn
+from dpproof.commands.calibrate import warn
 from dpproof.commands.ledger import exact, ledger
 from dpproof.failures import BAD_INPUT, failed, refuse
-from dpproof.time_limit import seconds_of
+from dpproof.files import seconds_of
 
 HOLDS, DOES_NOT_HOLD, INTERRUPTED = 0, 1, 130
 OUT = click.Path(dir_okay=False, writable=True)
@@ -55,7 +55,7 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
     from dpproof.commands import answers  # noqa: PLC0415  # as above
     from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
     from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
-    from dpproof.progress import progress  # noqa: PLC0415  # as above
+    from dpproof.streams import progress  # noqa: PLC0415  # as above
 
     _require_other(out, file)
     pipeline = parse.load(file)
@@ -88,7 +88,7 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
     from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
-    from dpproof.progress import progress  # noqa: PLC0415  # as in budget
+    from dpproof.streams import progress  # noqa: PLC0415  # as in budget
 
     document = free_parameter.completed(parse.read(file), stage, parameter)
     pipeline = parse.parse(document, shown_path(file))
@@ -193,8 +193,8 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     from dpproof.auditing import Outcome  # noqa: PLC0415  # as in budget
     from dpproof.commands import audit_requests  # noqa: PLC0415  # as in budget
     from dpproof.pipeline.section import Section  # noqa: PLC0415  # as in budget
-    from dpproof.progress import on_terminal, trials  # noqa: PLC0415  # as in budget
     from dpproof.reports import plot  # noqa: PLC0415  # as in budget
+    from dpproof.streams import on_terminal, trials  # noqa: PLC0415  # as in budget
 
     given = {name: value for name, value in options.items() if value is not None}
     if "store" in given:

@@ -29,7 +29,7 @@ from dpproof.accountant import (
     compose,
     self_compose,
 )
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
     subsample_without_replacement,
 )
 from dpproof.mechanisms import (

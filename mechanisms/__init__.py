@@ -11,12 +11,20 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.combinators.best_of_runs import Selected as Selected
-    from dpproof.mechanisms.combinators.chained import Chained as Chained, FollowUp as FollowUp
-    from dpproof.mechanisms.combinators.clamped import Clamped as Clamped
-    from dpproof.mechanisms.combinators.composed import Composed as Composed, compose as compose
-    from dpproof.mechanisms.combinators.first_above import Thresholded as Thresholded
-    from dpproof.mechanisms.combinators.repeated import Repeated as Repeated
+    from dpproof.mechanisms.combinators.best_of_runs import (
+        Selected as Selected,
+        Thresholded as Thresholded,
+    )
+    from dpproof.mechanisms.combinators.chained import (
+        Chained as Chained,
+        Clamped as Clamped,
+        FollowUp as FollowUp,
+    )
+    from dpproof.mechanisms.combinators.composed import (
+        Composed as Composed,
+        Repeated as Repeated,
+        compose as compose,
+    )
     from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
     from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
     from dpproof.mechanisms.learning.aggregated import (
@@ -25,24 +33,19 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
     from dpproof.mechanisms.learning.boosted import Boosted as Boosted
-    from dpproof.mechanisms.learning.candidate_exponential import (
-        CandidateExponential as CandidateExponential,
-    )
     from dpproof.mechanisms.learning.circle_exponential import (
         CircleExponential as CircleExponential,
     )
     from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
-    from dpproof.mechanisms.learning.covers.cover import Cover as Cover
-    from dpproof.mechanisms.learning.covers.cover_union import CoverUnion as CoverUnion
-    from dpproof.mechanisms.learning.covers.cube_surface import CubeSurface as CubeSurface
-    from dpproof.mechanisms.learning.covers.finite_cover import FiniteCover as FiniteCover
-    from dpproof.mechanisms.learning.covers.polygon import Polygon as Polygon
-    from dpproof.mechanisms.learning.covers.published_cover import (
+    from dpproof.mechanisms.learning.covers import (
+        Cover as Cover,
+        CoverUnion as CoverUnion,
+        CubeSurface as CubeSurface,
+        FiniteCover as FiniteCover,
+        Polygon as Polygon,
         PublishedCover as PublishedCover,
-        published_cover as published_cover,
-    )
-    from dpproof.mechanisms.learning.covers.random_directions import (
         RandomDirections as RandomDirections,
+        published_cover as published_cover,
     )
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.exponential_networks import (
         ExponentialNetworks as ExponentialNetworks,
     )
-    from dpproof.mechanisms.learning.featured import Featured as Featured
+    from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
     from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
     from dpproof.mechanisms.learning.label_private import (
         LabelPrivateDescent as LabelPrivateDescent,
@@ -65,14 +68,8 @@ if TYPE_CHECKING:
         LogisticObjective as LogisticObjective,
     )
     from dpproof.mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
-    from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
-    from dpproof.mechanisms.learning.maps.gaussian_projection import (
-        GaussianProjection as GaussianProjection,
-    )
-    from dpproof.mechanisms.learning.maps.hadamard_projection import (
-        HadamardProjection as HadamardProjection,
-    )
-    from dpproof.mechanisms.learning.maps.heavy_fourier_features import (
+    from dpproof.mechanisms.learning.maps.fourier_features import (
+        FourierFeatures as FourierFeatures,
         HeavyFourierFeatures as HeavyFourierFeatures,
     )
     from dpproof.mechanisms.learning.maps.monomial_features import (
@@ -84,10 +81,12 @@ if TYPE_CHECKING:
         sign_projection_dimension as sign_projection_dimension,
         sign_projection_failure as sign_projection_failure,
     )
-    from dpproof.mechanisms.learning.maps.rademacher_projection import (
+    from dpproof.mechanisms.learning.maps.projections import (
+        GaussianProjection as GaussianProjection,
+        HadamardProjection as HadamardProjection,
         RademacherProjection as RademacherProjection,
+        SignProjection as SignProjection,
     )
-    from dpproof.mechanisms.learning.maps.sign_projection import SignProjection as SignProjection
     from dpproof.mechanisms.learning.margin_descent import MarginDescent as MarginDescent
     from dpproof.mechanisms.learning.margin_grid import (
         MarginGrid as MarginGrid,
@@ -99,30 +98,33 @@ if TYPE_CHECKING:
         projected_descent as projected_descent,
     )
     from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
-    from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge as NoisyHinge
+    from dpproof.mechanisms.learning.mistake_exponential import (
+        CandidateExponential as CandidateExponential,
+    )
+    from dpproof.mechanisms.learning.noisy_hinge import (
+        NoisyHinge as NoisyHinge,
+        SubsampledHinge as SubsampledHinge,
+    )
     from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
     from dpproof.mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
     from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
-    from dpproof.mechanisms.learning.planning.cosine_projection import (
-        cosine_after_projection as cosine_after_projection,
-        cosine_dimension as cosine_dimension,
-    )
     from dpproof.mechanisms.learning.planning.exponential_plan import (
         ExponentialPlan as ExponentialPlan,
         plan_exponential as plan_exponential,
     )
     from dpproof.mechanisms.learning.planning.hinge_plan import (
         HingePlan as HingePlan,
+        cosine_after_projection as cosine_after_projection,
+        cosine_dimension as cosine_dimension,
         hinge_mistakes as hinge_mistakes,
         plan_hinge as plan_hinge,
         published_excess as published_excess,
+        records_needed as records_needed,
     )
     from dpproof.mechanisms.learning.planning.perceptron_plan import (
         PerceptronPlan as PerceptronPlan,
         plan_perceptron as plan_perceptron,
     )
-    from dpproof.mechanisms.learning.planning.records_needed import records_needed as records_needed
-    from dpproof.mechanisms.learning.projected import Projected as Projected
     from dpproof.mechanisms.learning.pure_logistic import (
         PureLogisticObjective as PureLogisticObjective,
     )
@@ -166,15 +168,14 @@ if TYPE_CHECKING:
         Subsets as Subsets,
     )
     from dpproof.mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
-    from dpproof.mechanisms.learning.sparse_vector_stop import SparseVectorStop as SparseVectorStop
     from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,
         GaussianStop as GaussianStop,
         LaplaceStop as LaplaceStop,
         NormStop as NormStop,
+        SparseVectorStop as SparseVectorStop,
         Stop as Stop,
     )
-    from dpproof.mechanisms.learning.subsampled_hinge import SubsampledHinge as SubsampledHinge
     from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
@@ -210,11 +211,11 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.noise.staircase import Staircase as Staircase
     from dpproof.mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
-    from dpproof.mechanisms.queries.contributions import bound_contributions as bound_contributions
-    from dpproof.mechanisms.queries.exact import (
+    from dpproof.mechanisms.queries import (
         ClippedSum as ClippedSum,
         Count as Count,
         Scores as Scores,
+        bound_contributions as bound_contributions,
     )
     from dpproof.mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
     from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
@@ -237,13 +238,17 @@ if TYPE_CHECKING:
         ThresholdedCounts as ThresholdedCounts,
     )
     from dpproof.mechanisms.selection.top_k import TopK as TopK
-    from dpproof.mechanisms.statistics.bounded_mean import BoundedMean as BoundedMean
-    from dpproof.mechanisms.statistics.bounded_sum import BoundedSum as BoundedSum
-    from dpproof.mechanisms.statistics.magnitude_bound import MagnitudeBound as MagnitudeBound
+    from dpproof.mechanisms.statistics.bounded_mean import (
+        BoundedMean as BoundedMean,
+        BoundedSum as BoundedSum,
+    )
+    from dpproof.mechanisms.statistics.magnitude_bound import (
+        MagnitudeBound as MagnitudeBound,
+        WithinBound as WithinBound,
+    )
     from dpproof.mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.mechanisms.statistics.second_moments import SecondMoments as SecondMoments
-    from dpproof.mechanisms.statistics.within_bound import WithinBound as WithinBound
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)

@@ -17,15 +17,15 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, require_relation
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling.scheme import SamplingScheme
+from dpproof.accountant.sampling import SamplingScheme
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
 from dpproof.mechanisms.parameters import Arguments
-from dpproof.mechanisms.queries.query import Query, require_query
+from dpproof.mechanisms.queries import Query, require_query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
     from dpproof.mechanisms import Repeated, Selected, Subsampled, Thresholded
-    from dpproof.mechanisms.queries.score import Score
+    from dpproof.mechanisms.queries import Score
 
 
 class Mechanism(Withholding, Readable, ABC, Generic[R]):

@@ -25,7 +25,9 @@ from dpproof.proofs.limits import MAX_CHARACTERS
 from dpproof.proofs.verdict import Rejected, Verdict, VerifiedUnder
 
 _NAME: Final = re.compile("[a-z/-]+")
-USAGE: Final = "usage: python -P -m dpproof.proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
+USAGE: Final = (
+    "usage: python -P -m dpproof.proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
+)
 OPTIONS: Final = {"--rules", "--show"}
 VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 

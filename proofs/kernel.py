@@ -16,14 +16,13 @@ from typing import final
 from flint import ctx
 
 from dpproof.proofs.certificate import Certificate, Step
-from dpproof.proofs.contents import quoted, with_digests
 from dpproof.proofs.errors import CertificateError, RefusedError, UndecidedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.limits import PER_STEP, PRECISIONS
 from dpproof.proofs.logic.rule import Application, Budget, Rule
 from dpproof.proofs.logic.statement import Statement, read_statement
 from dpproof.proofs.rules import ALL_SETS, RESTRICT, RULES, sets_of
-from dpproof.proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
+from dpproof.proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder, quoted, with_digests
 
 
 @final

@@ -14,15 +14,15 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.side_conditions import SPENT_BEFORE
-from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.accountant.theorems.conversion import convert
 
 
 @final

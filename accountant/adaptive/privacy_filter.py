@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, Final, Generic, final
+from typing import ClassVar, Final, Generic, cast, final, overload
 
+from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.largest_parameter import divergence_cost
 from dpproof.accountant.adaptive.undivided import Undivided
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
-from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from dpproof.accountant.guarantees.provenance import applied, require_single, required_guarantee
+from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.side_conditions import SPENT_BEFORE
+from dpproof.accountant.theorems.conversion import convert, notion_to_rdp
 
 Costs = tuple[Fraction, ...]
 
@@ -151,3 +162,229 @@ def require_within(spent: Fraction, budget: Fraction) -> None:
             f"what was spent is proved to cost {float(spent):.12g}, above the budget of "
             f"{float(budget):.12g} that it was admitted under; leave a little of the budget unspent"
         )
+
+
+GDP_FILTER: Final = Theorem(
+    rule="filter/gdp",
+    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _whole(premises, given["mu_squared"], premises[0].relation),
+)
+
+
+@final
+class GDPFilter(PrivacyFilter[R]):
+    """A budget of mu-GDP.
+
+    Statement: if every mechanism is mu_i-GDP given the outputs before it, mu_i is chosen from
+        those outputs alone, and sum_i mu_i^2 is at most mu^2 on every path, then all outputs
+        together are mu-GDP.
+    Source: Smith & Thakurta (arXiv:2210.17520). Proof: proofs/theory/filters.md.
+    Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says of the same mu_i fixed in advance.
+
+    Args:
+        mu: the budget, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> budget = GDPFilter(mu=5)
+        >>> budget.spend(GDP(mu=3))
+        >>> budget.remaining
+        Fraction(16, 1)
+        >>> budget.admits(GDP(mu=4))
+        True
+    """
+
+    __slots__ = ()
+    _UNITS = ("μ²",)
+
+    @overload
+    def __init__(self: GDPFilter[AddRemove], *, mu: Number) -> None: ...
+    @overload
+    def __init__(self, *, mu: Number, relation: R) -> None: ...
+    def __init__(self, *, mu: Number, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation), arguments.non_negative(mu=mu) ** 2)
+
+    @property
+    def remaining(self) -> Fraction:
+        """The square of mu that is left, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> GDP[R]:
+        """Return mu-GDP for the whole budget."""
+        return _whole(self._admitted, self._budget[0], self.relation)
+
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return convert(guarantee, to=GDP)
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (convert(restated, to=GDP).mu_squared,)
+
+
+def _whole(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    require_within(sum((convert(one, to=GDP).mu_squared for one in spent), Fraction(0)), squared)
+    derivation = applied(
+        GDP_FILTER,
+        f"{show(sqrt_up(squared))}-GDP, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        mu_squared=squared,
+    )
+    return GDP(mu_squared=squared, relation=relation, derivation=derivation)
+
+
+ZCDP_FILTER: Final = Theorem(
+    rule="filter/zcdp",
+    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _zcdp_filter_whole(premises, given["rho"], premises[0].relation),
+)
+
+
+@final
+class ZCDPFilter(PrivacyFilter[R]):
+    """A budget of rho-zCDP.
+
+    Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i is chosen from
+        those outputs alone, and sum_i rho_i is at most rho on every path, then all outputs
+        together are rho-zCDP.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481); Feldman & Zrnic
+        (arXiv:2008.11193), order by order. Proof: proofs/theory/filters.md.
+    Rounds: up, where a guarantee of another notion is converted; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says of the same rho_i fixed in advance.
+
+    Args:
+        rho: the budget, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> budget = ZCDPFilter(rho=0.5)
+        >>> budget.spend(ZCDP(rho=0.375))
+        >>> budget.remaining
+        Fraction(1, 8)
+        >>> budget.admits(ZCDP(rho=0.25))
+        False
+    """
+
+    __slots__ = ()
+    _UNITS = ("ρ",)
+
+    @overload
+    def __init__(self: ZCDPFilter[AddRemove], *, rho: Number) -> None: ...
+    @overload
+    def __init__(self, *, rho: Number, relation: R) -> None: ...
+    def __init__(self, *, rho: Number, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation), arguments.non_negative(rho=rho))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The rho that is left, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> ZCDP[R]:
+        """Return rho-zCDP for the whole budget."""
+        return _zcdp_filter_whole(self._admitted, self._budget[0], self.relation)
+
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return convert(guarantee, to=ZCDP)
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (convert(restated, to=ZCDP).rho,)
+
+
+def _zcdp_filter_whole(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    require_within(sum((convert(one, to=ZCDP).rho for one in spent), Fraction(0)), rho)
+    derivation = applied(
+        ZCDP_FILTER,
+        f"{show(rho)}-zCDP, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        rho=rho,
+    )
+    return ZCDP(rho=rho, relation=relation, derivation=derivation)
+
+
+RENYI_FILTER: Final = Theorem(
+    rule="filter/renyi",
+    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _renyi_filter_whole(
+        premises, (given["order"], given["epsilon"]), premises[0].relation
+    ),
+)
+
+
+@final
+class RenyiFilter(PrivacyFilter[R]):
+    """A budget of Rényi divergence at one order that is fixed in advance.
+
+    Statement: if every mechanism has Rényi divergence at most r_i at the order, given the outputs
+        before it, r_i is chosen from those outputs alone, and sum_i r_i is at most epsilon on
+        every path, then all outputs together have divergence at most epsilon at the order.
+        The best of several orders may not be chosen at the end.
+    Source: Feldman & Zrnic (arXiv:2008.11193). Proof: proofs/theory/filters.md.
+    Rounds: up, where a divergence is computed; sums are exact rationals.
+    Assumes: spent before.
+    Laws: sharp: what ``compose`` says at the order of divergences fixed in advance.
+
+    Args:
+        order: above 1.
+        epsilon: the budget, a divergence in nats, at or above 0.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> from dpproof.accountant import ZCDP
+        >>> budget = RenyiFilter(order=8, epsilon=1)
+        >>> budget.spend(ZCDP(rho=0.0625))
+        >>> budget.remaining
+        Fraction(1, 2)
+    """
+
+    __slots__ = ("_order",)
+    _UNITS = ("divergence",)
+
+    _order: Fraction
+
+    @overload
+    def __init__(self: RenyiFilter[AddRemove], *, order: Number, epsilon: Number) -> None: ...
+    @overload
+    def __init__(self, *, order: Number, epsilon: Number, relation: R) -> None: ...
+    def __init__(
+        self, *, order: Number, epsilon: Number, relation: Relation = DEFAULT_RELATION
+    ) -> None:
+        self._order = renyi_order(order=order)
+        self._begin(cast("R", relation), arguments.non_negative(epsilon=epsilon))
+
+    @property
+    def remaining(self) -> Fraction:
+        """The divergence that is left, in nats, exactly."""
+        return self._left[0]
+
+    def guarantee(self) -> RDP[R]:
+        """Return the whole budget at the order."""
+        return _renyi_filter_whole(self._admitted, (self._order, self._budget[0]), self.relation)
+
+    def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
+        return notion_to_rdp(guarantee, orders=[self._order])
+
+    def _costs(self, restated: Guarantee[R]) -> Costs:
+        return (divergence_cost(restated, self._order),)
+
+
+def _renyi_filter_whole(
+    spent: Sequence[Guarantee[R]], point: tuple[Fraction, Fraction], relation: R
+) -> RDP[R]:
+    """Return the guarantee of a budget from which something was spent."""
+    order, epsilon = point
+    require_within(sum((divergence_cost(one, order) for one in spent), Fraction(0)), epsilon)
+    derivation = applied(
+        RENYI_FILTER,
+        f"divergence {show(epsilon)} at order {show(order)}, whatever is spent",
+        *spent,
+        assumptions=(SPENT_BEFORE(),),
+        order=order,
+        epsilon=epsilon,
+    )
+    return RDP(points=(point,), relation=relation, derivation=derivation)

@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import ClassVar, Generic, final
+from typing import ClassVar, Generic, cast, final, overload
 
 from dpproof.accountant import arguments
+from dpproof.accountant.adaptive.approx_dp_filter import rho_and_delta
+from dpproof.accountant.adaptive.largest_parameter import divergence_cost, mixture_bound
 from dpproof.accountant.adaptive.privacy_filter import NO_COST, Costs
 from dpproof.accountant.adaptive.undivided import Undivided
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.arithmetic.enclosure import float_down, log_exact
-from dpproof.accountant.errors import NotImplied, RelationMismatch
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.preconditions import require_single, required_guarantee
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
+from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
+from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.theorems.conversion import convert
 
 
 class PrivacyOdometer(Undivided, ABC, Generic[R]):
@@ -111,3 +118,189 @@ def log_inverse_up(delta: Fraction) -> float:
     least = float_down(delta)
     log = math.log(least) if least > 0.0 else log_exact(delta)
     return -log * (1.0 + 2.0**-48) + 1e-300
+
+
+@final
+class GDPOdometer(PrivacyOdometer[R]):
+    """A running total in mu-GDP.
+
+    Statement: if every mechanism is mu_i-GDP given the outputs before it, mu_i chosen from those
+        outputs alone, then with probability at least 1 - delta, for all t at once, L_t <= l, where
+        l solves sum_j w_j exp(x_j l - x_j (1 + x_j) m / 2) = 1/delta, m the sum of mu_1^2, ...,
+        mu_t^2, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
+    Source: Ville's inequality for a mixture; Robbins (1970) for Brownian motion. Proof:
+        proofs/theory/filters.md.
+    Rounds: up.
+    Laws: sharp: Gaussian releases of small mu_i exceed it with a probability that tends to 0.98
+        delta, so that no bound is lower at every sum.
+
+    Args:
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> odometer = GDPOdometer()
+        >>> odometer.spend(GDP(mu=0.1))
+        >>> odometer.spent(delta=1e-6) < 1
+        True
+    """
+
+    __slots__ = ()
+    _UNITS = ("μ²",)
+
+    @overload
+    def __init__(self: GDPOdometer[AddRemove]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R) -> None: ...
+    def __init__(self, *, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation))
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (convert(guarantee, to=GDP).mu_squared,)
+
+    def _bound(self, delta: Fraction) -> float:
+        return mixture_bound(self._total[0] / 2, log_inverse_up(delta))
+
+
+@final
+class ZCDPOdometer(PrivacyOdometer[R]):
+    """A running total in rho-zCDP.
+
+    Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i chosen from
+        those outputs alone, then with probability at least 1 - delta, for all t at once,
+        L_t <= l, where l solves sum_j w_j exp(x_j l - x_j (1 + x_j) rho) = 1/delta, rho the sum of
+        rho_1, ..., rho_t, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
+    Source: Ville's inequality for a mixture; cf. Whitehouse, Ramdas, Rogers & Wu
+        (arXiv:2203.05481). Proof: proofs/theory/filters.md.
+    Rounds: up.
+
+    Args:
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> odometer = ZCDPOdometer()
+        >>> odometer.spend(ZCDP(rho=0.01))
+        >>> odometer.spent(delta=1e-6) < 1
+        True
+    """
+
+    __slots__ = ()
+    _UNITS = ("ρ",)
+
+    @overload
+    def __init__(self: ZCDPOdometer[AddRemove]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R) -> None: ...
+    def __init__(self, *, relation: Relation = DEFAULT_RELATION) -> None:
+        self._begin(cast("R", relation))
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (convert(guarantee, to=ZCDP).rho,)
+
+    def _bound(self, delta: Fraction) -> float:
+        return mixture_bound(self._total[0], log_inverse_up(delta))
+
+
+@final
+class RenyiOdometer(PrivacyOdometer[R]):
+    """A running total of Rényi divergences at one order that is fixed in advance.
+
+    Statement: if every mechanism has Rényi divergence at most r_i at order a, given the outputs
+        before it, r_i chosen from those outputs alone, then with probability at least 1 - delta,
+        for all t at once, L_t <= r_1 + ... + r_t + log(1/delta) / (a - 1).
+    Source: Ville's inequality; cf. Feldman & Zrnic (arXiv:2008.11193). Proof:
+        proofs/theory/filters.md.
+    Rounds: up.
+
+    Args:
+        order: above 1.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> from dpproof.accountant import ZCDP
+        >>> odometer = RenyiOdometer(order=17)
+        >>> odometer.spend(ZCDP(rho=0.01))
+        >>> round(odometer.spent(delta=1e-6), 4)
+        1.0335
+    """
+
+    __slots__ = ("_order",)
+    _UNITS = ("divergence",)
+
+    _order: Fraction
+
+    @overload
+    def __init__(self: RenyiOdometer[AddRemove], *, order: Number) -> None: ...
+    @overload
+    def __init__(self, *, order: Number, relation: R) -> None: ...
+    def __init__(self, *, order: Number, relation: Relation = DEFAULT_RELATION) -> None:
+        self._order = renyi_order(order=order)
+        self._begin(cast("R", relation))
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        return (divergence_cost(guarantee, self._order),)
+
+    def _bound(self, delta: Fraction) -> float:
+        return float_up(self._total[0] + Fraction(log_inverse_up(delta)) / (self._order - 1))
+
+
+@final
+class ApproxDPOdometer(PrivacyOdometer[R]):
+    """A running total of (epsilon, delta)-DP.
+
+    Statement: let every mechanism, given the outputs before it, be rho_i-zCDP, or (e_i, d_i)-DP
+        with rho_i that of pure e_i-DP, all chosen from those outputs alone. Let delta and
+        failures < delta be fixed in advance, and for each t with sum_i d_i <= failures let l_t be
+        the smaller of sum_i e_i (if every part has one) and of the l that solves
+        sum_j w_j exp(x_j l - x_j (1 + x_j) sum_i rho_i) = 1 / (delta - failures), x_j = 2^{j/2}
+        and w_j = 2 / (3 (|j| + 1) (|j| + 2)); else l_t is infinite. Then for every rule that stops
+        at some T after looking at outputs, and every set S of outputs up to T on which l_T is
+        finite, P(S) <= E_Q[e^{l_T}; S] + delta.
+    Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), for the mixture and the split of
+        delta. Proof: proofs/theory/filters.md.
+    Rounds: up.
+    Laws: the privacy loss itself may exceed l_T with a probability above delta: (e, d)-DP does not
+        bound it.
+
+    Args:
+        failures: how much the deltas of the parts may add up to, at or above 0; half of the delta
+            that is asked by default. 0 is best if every part is pure or concentrated.
+        relation: which datasets are neighbours; every guarantee has to be about the same.
+    Example:
+        >>> odometer = ApproxDPOdometer()
+        >>> for _ in range(100):
+        ...     odometer.spend(ApproxDP(epsilon=0.05, delta=1e-9))
+        >>> round(odometer.spent(delta=1e-6), 2)
+        3.21
+        >>> odometer.spent(delta=1e-8)
+        inf
+    """
+
+    __slots__ = ("_failures",)
+    _UNITS = ("ρ", "δ")
+
+    _failures: Fraction | None
+
+    @overload
+    def __init__(self: ApproxDPOdometer[AddRemove], *, failures: Number | None = None) -> None: ...
+    @overload
+    def __init__(self, *, failures: Number | None = None, relation: R) -> None: ...
+    def __init__(
+        self, *, failures: Number | None = None, relation: Relation = DEFAULT_RELATION
+    ) -> None:
+        self._failures = None if failures is None else arguments.non_negative(failures=failures)
+        self._begin(cast("R", relation), parts=4)
+
+    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+        """Return rho, delta, epsilon, and 1 if there is no epsilon."""
+        none = Fraction(0)
+        rho, delta = rho_and_delta(guarantee)
+        if isinstance(guarantee, ApproxDP | PureDP):
+            return rho, delta, guarantee.stated_epsilon, none
+        return rho, delta, none, Fraction(1)
+
+    def _bound(self, delta: Fraction) -> float:
+        rho, failed, epsilon, concentrated = self._total
+        kept = delta / 2 if self._failures is None else self._failures
+        if not kept < delta:
+            raise ParameterError("delta", delta, f"above failures = {float(kept):g}")
+        if failed > kept:
+            return math.inf
+        mixed = mixture_bound(rho, log_inverse_up(delta - kept))
+        return mixed if concentrated else min(mixed, float_up(epsilon))

@@ -12,8 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpproof.accountant.bound import Bound
 
 Reals = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
@@ -152,3 +154,26 @@ def rounded_short(value: float) -> float:
     """Round to 20 significant bits, so that sums and small multiples are exact."""
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+def distinct(points: NDArray[T]) -> NDArray[T]:
+    """Return the points in increasing order, each once.
+
+    This is numpy.unique, whose first call imports other modules and is slow for that reason.
+    """
+    ordered = np.sort(points)
+    return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
+
+
+# For a smaller delta the upper end of epsilon is the largest loss. Heuristic: that end is always
+# valid.
+LEAST_DELTA = 1e-300
+
+
+def total_delta_up(mass: Bound, log_delta: Reals) -> Reals:
+    """Return an upper bound of the infinite mass plus delta of the finite losses; never 0."""
+    total = mass.upper + np.exp(np.minimum(log_delta, 1.0)) * (1 + 1e-14)
+    return np.asarray(np.minimum(np.nextafter(total, np.inf), 1.0))

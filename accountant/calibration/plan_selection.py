@@ -15,11 +15,10 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from dpproof.accountant.theorems.composition.compose import self_compose
-from dpproof.accountant.theorems.selection.select import select
+from dpproof.accountant.theorems.composition import self_compose
+from dpproof.accountant.theorems.selection import select
 
 _SHAPES = (Fraction(-1, 2), Fraction(0), Fraction(1))  # The eta of the laws compared. Heuristic.
 # Relative tolerance of the noise. Heuristic: the noise returned meets the target.

@@ -10,8 +10,7 @@ from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
-from dpproof.accountant.certificates.checked import checked
-from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -24,6 +23,23 @@ from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
 from dpproof.proofs.certificate import Certificate, Step
+
+
+def checked(certificate: Certificate) -> Certificate:
+    """Return a certificate that the checker verifies.
+
+    Raises:
+        NotCertified: the checker rejects it, with its reason.
+    """
+    from dpproof.proofs import kernel, verdict  # noqa: PLC0415  # flint loads when a certificate is made
+
+    answer = kernel.check_text(certificate.to_json())
+    if isinstance(answer, verdict.Rejected):
+        raise NotCertified(
+            f"the checker rejects the certificate that was written ({answer.rule}: "
+            f"{answer.reason}), so there is none; {UNCERTIFIED}"
+        )
+    return certificate
 
 
 def certify(

@@ -12,17 +12,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
-from dpproof.accountant.certificates.format.serialize import Object, conclusion
-from dpproof.accountant.certificates.group_trade_off import to_group
+from dpproof.accountant.certificates.format.serialize import Object, conclusion, points
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.hockey_stick.curve import facts
 from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
-from dpproof.accountant.certificates.selection.substitutes import moved_to, with_logistic
-from dpproof.accountant.certificates.single_number.gdp_from_profile import smallest_mu
+from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
 from dpproof.accountant.certificates.single_number.gdp_zcdp import (
     gdp_witness,
     needs_points,
+    smallest_mu,
     zcdp_witness,
 )
 from dpproof.accountant.certificates.single_number.renyi import (
@@ -39,15 +38,103 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
+from dpproof.accountant.guarantees.point_lists import (
+    Points,
+    chained,
+    shortened,
+    symmetric,
+    value_at,
+)
 from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
+from dpproof.accountant.guarantees.trade_off import TradeOff
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.theorems.conversion.pair_to_gdp import pair_to_gdp
-from dpproof.accountant.theorems.conversion.pair_to_zcdp import pair_to_zcdp
+from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
 from dpproof.proofs.certificate import Step, show_rational
+
+# Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
+_BITS: Final = (140, 100, 60, 40)
+# Most points of the curves in the chain, to bound the time. Exceeding it raises.
+_MOST_POINTS: Final = 1_000
+
+
+def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+    """Prove the curve of a group, lowered a little, by doubling and adding.
+
+    The curve made of two rounded ones is not exactly its own inverse, as the library's curves are:
+    the last is the larger of both, lowered by more than they differ.
+    """
+    if not isinstance(known, TradeOff):
+        return None
+    size = int(str(dict(node.parameters)["size"]))
+    links = _links(size)
+    curves, apart = [known.points], [1]
+    for first, second in links:
+        curves.append(chained(curves[first], curves[second]))
+        apart.append(apart[first] + apart[second])
+        if len(curves[-1]) > _MOST_POINTS:
+            raise NotCertified(
+                f"the trade-off curve of a group of {size} has more than {_MOST_POINTS} corners; "
+                "certify a smaller group, or one of PureDP, GDP or ZCDP"
+            )
+    lowered = next(
+        (one for bits in _BITS if _below(one := _lowered(curves[-1], bits), curves[-1])), None
+    )
+    if lowered is None:
+        raise NotCertified(
+            f"roundings add up in the trade-off curve of a group of {size}; certify a smaller "
+            "group, or one of PureDP, GDP or ZCDP"
+        )
+    claim = TradeOff(
+        points=lowered,
+        relation=known.relation,
+        derivation=replace(node, premises=(known.derivation,)),
+    )
+
+    def steps(base: int) -> Sequence[Step]:
+        said: list[Object] = [
+            {**conclusion(known, base * count), "points": points(curve)}
+            for curve, count in zip(curves[1:-1], apart[1:-1], strict=True)
+        ]
+        last = conclusion(claim, base * size)
+        return [
+            Step(rule="group/trade-off", premises=link, witness={}, conclusion=one)
+            for link, one in zip(links, [*said, last], strict=True)
+        ]
+
+    return ProvedGuarantee(claim, known, steps, size)
+
+
+def _lowered(curve: Points, bits: int) -> Points:
+    """Return the larger of a curve and its inverse, lowered.
+
+    Its corners move towards the origin, except for those with a coordinate 1.
+    """
+    share = 1 - Fraction(1, 1 << bits)
+    corners = symmetric(curve)
+    return shortened([(x, y) if 1 in {x, y} else (x * share, y * share) for x, y in corners])
+
+
+def _below(curve: Points, limit: Points) -> bool:
+    """Return whether one convex polygon is at or below another."""
+    return all(value_at(curve, x) <= y for x, y in limit)
+
+
+def _links(size: int) -> list[tuple[int, int]]:
+    """Return for each curve the two that it is made of.
+
+    Curve 0 is that of one step, the last that of ``size``.
+    """
+    links: list[tuple[int, int]] = []
+    for digit in f"{size:b}"[1:]:
+        links.append((len(links), len(links)))
+        if digit == "1":
+            links.append((0, len(links)))
+    return links
+
 
 # Relative slack of a line that serves many points. Heuristic.
 _CLOSE: Final = 1 + Fraction(1, 10**6)

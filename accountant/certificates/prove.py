@@ -17,9 +17,9 @@ from dpproof.accountant.certificates.format.serialize import (
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from dpproof.accountant.certificates.ranges import range_parts
 from dpproof.accountant.certificates.rederive import raise_numbers
-from dpproof.accountant.certificates.selection.connect_the_dots import Aim
+from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
+from dpproof.accountant.certificates.selection.finite_base import Aim
 from dpproof.accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
-from dpproof.accountant.certificates.selection.substitutes import moved_to, with_logistic
 from dpproof.accountant.certificates.single_number.renyi import (
     has_tables,
     rdp_witness,
@@ -45,11 +45,9 @@ from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.theorems.composition.mixture import MIXTURE
-from dpproof.accountant.theorems.conversion.pair_to_pure import pair_to_pure
-from dpproof.accountant.theorems.selection.above import SELECT_ABOVE
-from dpproof.accountant.theorems.selection.pair import SELECT_PAIR
-from dpproof.accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.theorems.conversion import pair_to_pure
+from dpproof.accountant.theorems.mixture import MIXTURE
+from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure
 from dpproof.proofs.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its

@@ -17,17 +17,17 @@ from dpproof.accountant.certificates.format.serialize import (
 from dpproof.accountant.certificates.plain import PLAIN
 from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.certificates.ranges import RangeParts
-from dpproof.accountant.certificates.selection.best_of_runs import pairs_above_best
-from dpproof.accountant.certificates.selection.connect_the_dots import Aim
-from dpproof.accountant.certificates.selection.finite_base import (
-    finite_base_pairs,
-    finite_mixture_pairs,
-)
-from dpproof.accountant.certificates.selection.substitutes import (
+from dpproof.accountant.certificates.selection.base_profile import (
     Substitutes,
     finite_guarantee,
     single_finite_pair,
     with_logistic,
+)
+from dpproof.accountant.certificates.selection.best_of_runs import pairs_above_best
+from dpproof.accountant.certificates.selection.finite_base import (
+    Aim,
+    finite_base_pairs,
+    finite_mixture_pairs,
 )
 from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
 from dpproof.accountant.certificates.single_number.filters import filter_witness

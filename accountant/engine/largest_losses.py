@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
-from dpproof.accountant.engine.common_lattice import CommonLattice, common_lattice
+from dpproof.accountant.engine.lattice import CommonLattice, common_lattice
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.atomic import AtomicPair
 from dpproof.accountant.pairs.product import Product

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import invert
-from dpproof.accountant.arithmetic.enclosure import Reals, down, from_swapped, log_down, log_up, up
-from dpproof.accountant.arithmetic.tiny import LEAST_DELTA, total_delta_up
+from dpproof.accountant.arithmetic.enclosure import (
+    LEAST_DELTA,
+    Reals,
+    down,
+    from_swapped,
+    log_down,
+    log_up,
+    total_delta_up,
+    up,
+)
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.bundling import answer_bundled
 from dpproof.accountant.engine.contour import Contour
 from dpproof.accountant.engine.largest_losses import largest_losses
 from dpproof.accountant.engine.lattice import LatticeContour
@@ -26,10 +34,32 @@ from dpproof.accountant.engine.residues import exponential_sum
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle
 from dpproof.accountant.engine.shared_contours import contour_at, reachable, shared_contours
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.lattice_finite import LatticePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
+
+# Relative width of a bracket up to which the bundled answer is taken alone. Heuristic.
+_WIDE = 1e-8
+
+
+def answer_bundled(question: Callable[[Product], Bound], product: Product) -> Bound:
+    """Return the answer about bundled pairs.
+
+    If it is wide, the answer about single pairs is intersected with it.
+    """
+    product = product.summed()
+    bundled = product.bundled()
+    if len(bundled.factors) == len(product.factors):
+        return question(product)
+    try:
+        found = question(bundled)
+    except NotCertified:
+        return question(product)
+    if found.relative_width <= _WIDE:
+        return found
+    return found.meet(question(product))
+
 
 _CLOSE = 1e-9  # Width of a bracket from an exact formula that needs no second method. Heuristic.
 _ZERO = 1e-12  # Epsilon below which a wide relative width is accepted. Heuristic.

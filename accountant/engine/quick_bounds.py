@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_down
-from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, infinite_mass, max_loss
 from dpproof.accountant.engine.saddle_point import around, gaussian_tilt, suited, total_cgf
 from dpproof.accountant.engine.shared_contours import contour_at

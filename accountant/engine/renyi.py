@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import has_infinite_loss
 from dpproof.accountant.engine.saddle_point import total_cgf

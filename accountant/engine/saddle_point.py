@@ -13,11 +13,11 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
 from dpproof.accountant.arithmetic.enclosure import (
     Complexes,
     Enclosure,
     Reals,
+    distinct,
     joined,
     weighted_sum,
 )

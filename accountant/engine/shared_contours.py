@@ -11,14 +11,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.arrays import distinct
-from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.engine.common_lattice import common_lattice
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.engine.contour import MAX_NODES, Contour, build
-from dpproof.accountant.engine.lattice import LatticeContour, build_lattice
+from dpproof.accountant.engine.lattice import LatticeContour, build_lattice, common_lattice
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, survey
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.product import Product
 
 _STEP = 0.12  # Rounding of log c. Heuristic.

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, distinct
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.overlap import power_below
+from dpproof.accountant.engine.overlap import log_overlap, power_below
 from dpproof.accountant.engine.profile import (
     closed_form,
     deltas,
+    epsilon,
+    has_infinite_loss,
     infinite_mass,
+    max_loss,
 )
+from dpproof.accountant.engine.renyi import gaussian_tails
 from dpproof.accountant.engine.saddle_point import find_saddle
-from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.gaussian import (
+    GaussianPair,
+    gaussian_overlap,
+    gaussian_profile,
+    gaussian_tangent,
+)
 from dpproof.accountant.pairs.product import Product
 
 _ROW = 17  # Points in a row of a search. Heuristic.
@@ -204,3 +220,261 @@ def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
         ends = (share * left + (1 - share) * before, share * after + (1 - share) * right)
         best = max(best, min(ends))
     return best
+
+
+_GRID = 32  # Points of either part of the first grid. Heuristic.
+_MOST = 4000  # Most points of a refined grid. Heuristic.
+_ROUNDS = 12  # Most rounds of a search. Heuristic.
+_CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
+_STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
+_NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
+_SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
+# Shares of the end, below which delta is above the smallest one. Heuristic.
+_SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)
+_HALVINGS = 10  # Bisections of log mu before Newton's steps. Heuristic: the result is checked.
+_NEWTON = 6  # Newton's steps. Heuristic: the result is checked.
+_VAGUE = 0.99  # Delta from which what is left to 1 is computed too. Heuristic.
+_LIKELY = 8  # Points of the last grid at which mu's lower end is taken. Heuristic.
+_LEAST_SPARE = -1e-3  # Log of what is left to 1 that mu = e^-40 exceeds. Soundness depends on it.
+_BISECTIONS = 60  # Of log mu, for what is left to 1. Heuristic: the result is checked.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Upper ends of a profile on a grid, and logs of lower ends of what is left to 1.
+
+    Attributes:
+        grid: shape (n,), increasing from 0, nats.
+        high: shape (n,), at or above delta.
+        spare: shape (n,), at or below log(1 - delta), -inf where it is not computed.
+    """
+
+    grid: Reals
+    high: Reals
+    spare: Reals
+
+    @staticmethod
+    def of(product: Product, grid: Reals, start: float = 0.0) -> _Known:
+        """Evaluate the profile of a product whose K is exact; before the start take delta for 1."""
+        high, spare = np.ones(grid.shape), np.full(grid.shape, -np.inf)
+        asked = grid >= start
+        high[asked] = deltas(product, grid[asked])[1]
+        vague = high > _VAGUE
+        if vague.any():
+            spare[vague] = log_overlap(product, grid[vague])[0]
+        return _Known(grid, high, spare)
+
+    def refined(self, product: Product, cells: NDArray[np.bool_]) -> _Known:
+        """Evaluate the profile again, at seven more points in some of the cells.
+
+        Of all points, as the same contours serve them, but delta only where it is not vague.
+        """
+        left, right = self.grid[:-1][cells], self.grid[1:][cells]
+        new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
+        start = float(self.grid[np.isfinite(self.spare)].max(initial=0.0))
+        return _Known.of(product, np.sort(np.concatenate([self.grid, new])), start)
+
+    def covered(self, mu: float) -> NDArray[np.bool_]:
+        """Return for each cell whether mu-GDP's tangent covers the chord.
+
+        What is left to 1 is concave where the profile is convex, so that its chord has to be at or
+        above the tangent.
+        """
+        grid = self.grid
+        middle, ends = 0.5 * (grid[:-1] + grid[1:]), np.stack([grid[:-1], grid[1:]])
+        line = gaussian_tangent(mu, middle, ends)
+        found = (self.high[:-1] <= line[0]) & (self.high[1:] <= line[1])  # nan is not covered
+        if np.isfinite(self.spare).any():
+            line = gaussian_overlap(mu, middle, ends)[1]
+            found |= (self.spare[:-1] >= line[0]) & (self.spare[1:] >= line[1])
+        return np.asarray(found)
+
+    def guess(self) -> Reals:
+        """Return a mu for every point, near the smallest that covers it."""
+        found, vague = _mu_at(self.grid, self.high), np.isfinite(self.spare)
+        if vague.any():
+            found[vague] = _mu_sharing(self.grid[vague], self.spare[vague])
+        return found
+
+
+def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
+    """Return the larger of both directions' smallest mu.
+
+    The second direction is left out if a proof shows that the first one's upper end covers it.
+    """
+    if smallest_delta == 0.0:
+        for one, other in ((forward, backward), (backward, forward)):
+            whole = _by_tails(one)
+            if whole is not None and _general(other) <= _general(one):
+                return whole
+    first = smallest_mu(forward, smallest_delta)
+    if backward == forward or _certainly_covered(backward, first.upper, smallest_delta):
+        return first
+    return first.maximum(smallest_mu(backward, smallest_delta))
+
+
+def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bool:
+    """Return whether a proof shows delta(eps) <= max(delta_mu(eps), smallest_delta).
+
+    From the epsilon at which delta_mu is at most the smallest delta it is enough that delta is.
+    Cells that fail are refined, unless an end of one is above delta_mu.
+    """
+    if not (0.0 < mu < math.inf and smallest_delta >= LEAST_DELTA):
+        return False
+    end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
+    above = product.above().bundled()
+    known = _Known.of(above, _grid(end))
+    for _ in range(_CHECKS):
+        fails = known.high > np.append(gaussian_profile(mu, known.grid[:-1])[0], smallest_delta)
+        if (fails & ~np.isfinite(known.spare)).any():
+            return False
+        fails = ~known.covered(mu)
+        if not fails.any():
+            return True
+        known = known.refined(above, fails)
+    return False
+
+
+def _general(product: Product) -> float:
+    """Return the mu of a product from its pairs' own."""
+    return math.sqrt(product.added(lambda pair: pair.gdp_bound**2)) * (1 + 1e-14)
+
+
+def _by_tails(product: Product) -> Bound | None:
+    """Bracket the smallest mu over all deltas if the pairs' own are needed in the tails."""
+    least, general = math.sqrt(gaussian_tails(product)) * (1 - 1e-14), _general(product)
+    return Bound(least, general) if general <= least * (1 + _SAME) else None
+
+
+def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
+    """Bracket the smallest mu with delta(eps) <= max(delta_mu(eps), smallest_delta) for eps >= 0.
+
+    With smallest_delta = 0 this is Gaussian DP of one direction. If losses are unbounded the
+    supremum may be at eps = inf; then the root of the sum of the pairs' own squared bounds
+    (``gdp_bound``) is the upper end. Otherwise the curves are compared on a grid: on a cell, delta
+    is below its chord in t = e^eps (convexity) and delta_mu above its tangent at the middle, so it
+    is enough that the chord's ends are below that tangent.
+    """
+    endless_loss = infinite_mass(product.below()).lower > smallest_delta
+    if endless_loss or (smallest_delta == 0.0 and has_infinite_loss(product.below())):
+        return Bound.exactly(math.inf)
+    by_tails = _by_tails(product) if smallest_delta == 0.0 else None
+    if by_tails is not None:
+        return by_tails
+    general = _general(product)
+    above, below = product.above().bundled(), product.below().bundled()
+    mass, top = infinite_mass(above).upper, max_loss(above)
+    needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
+    endless = mass >= needed  # a table keeps some infinite mass
+    bounded = math.isfinite(top) and mass == 0.0
+    end = top if all_of_it and bounded else _end(above, 2 * mass if endless else needed)
+    if end <= 0.0:
+        return Bound.exactly(0.0)
+    grid = _grid(end)
+    known = _Known.of(above, grid)
+    guess = known.guess()
+    verified = general
+    if not endless and not (all_of_it and not bounded):
+        verified, known = _verified(above, known, float(guess.max()), general)
+    likely = known.grid[np.argsort(known.guess())[-_LIKELY:]]
+    best = _mu_below(below, np.append(likely, end * _SHORT), smallest_delta)
+    if smallest_delta == 0.0:
+        best = max(best, math.sqrt(gaussian_tails(product)) * (1 - 1e-14))
+    return Bound(min(best, verified), verified)
+
+
+def _mu_below(product: Product, places: Reals, smallest_delta: float) -> float:
+    """Return a mu that is needed for the profile at some places above the smallest delta."""
+    low = deltas(product, places)[0]
+    best = float(_mu_at(places, np.where(low > smallest_delta, low, 0.0)).max())
+    vague = low > max(_VAGUE, smallest_delta)
+    if vague.any():
+        spare = log_overlap(product, places[vague])[1]
+        best = max(best, float(_mu_sharing(places[vague], spare).max()))
+    return best
+
+
+def _mu_sharing(grid: Reals, spare: Reals) -> Reals:
+    """Return a mu whose log(1 - delta) is above the one given at each point, and hardly more."""
+    low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = gaussian_overlap(np.exp(middle), grid, grid)[0] > spare
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(spare < _LEAST_SPARE, np.exp(low) * (1 - 1e-14), 0.0)
+
+
+def _end(product: Product, smallest_delta: float) -> float:
+    """Return an epsilon at which delta is at most the smallest one, close to the least such."""
+    log_delta = math.log(smallest_delta)
+    with contextlib.suppress(NotCertified):
+        x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
+        width = 0.05 * x + 1e-3
+        for _ in range(_ROUNDS):
+            points = np.maximum(np.linspace(x - width, x + width, _ROW), 0.0)
+            over = np.flatnonzero(deltas(product, points)[1] > smallest_delta)
+            first = int(over[-1]) + 1 if over.size else 0
+            if first == _ROW:
+                x, width = x + width, 2 * width
+            elif first == 0 and points[0] > 0.0:
+                x, width = x - width, 2 * width
+            elif first == 0 or width < _CLOSE * x:
+                return float(points[first])
+            else:
+                x, width = float(points[first]), float(points[first] - points[first - 1])
+    return epsilon(product, smallest_delta).upper
+
+
+def _grid(end: float) -> Reals:
+    """Return points from 0 to the end, evenly spaced and finer next to 0."""
+    end = max(end, 1e-12)
+    parts = np.linspace(0.0, end, _GRID), np.geomspace(end * 1e-4, end, _GRID)
+    return distinct(np.concatenate(parts))
+
+
+def _verified(product: Product, known: _Known, best: float, general: float) -> tuple[float, _Known]:
+    """Return the smallest mu above ``best`` for which every cell passes, and what was asked.
+
+    The worst cells are refined.
+    """
+    proved = general
+
+    def more(step: int) -> float:
+        return best * (1 + 2.0 ** (step - 40))
+
+    for _ in range(_ROUNDS):
+        steps = range(_STEPS)
+        first = bisect_left(steps, 1, key=lambda step: int(known.covered(more(step)).all()))
+        if first < _STEPS and more(first) < proved:
+            proved = more(first)
+        elif first < _STEPS or more(_STEPS) >= proved:
+            break
+        if first <= _NARROW or known.grid.size > _MOST:
+            break
+        fails = ~known.covered(more(first - 4))
+        known = known.refined(product, fails)
+    return proved, known
+
+
+def _mu_at(grid: Reals, value: Reals) -> Reals:
+    """Return a mu whose profile is at most the value at each point, and hardly less.
+
+    It is found by bisection on log mu, then by Newton's steps for log delta in log mu.
+    """
+    low, high = np.full(grid.shape, -40.0), np.full(grid.shape, 12.0)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        above = gaussian_profile(np.exp(middle), grid)[1] > value
+        high, low = np.where(above, middle, high), np.where(above, low, middle)
+    at = 0.5 * (low + high)
+    with np.errstate(all="ignore"):  # what is not finite is left where it is
+        for _ in range(_NEWTON):
+            mu = np.exp(at)
+            found = gaussian_profile(mu, grid)[1]
+            slope = mu * np.exp(-0.5 * (grid / mu - 0.5 * mu) ** 2) / math.sqrt(2 * math.pi)
+            step = np.log(value / found) * found / slope
+            at = np.clip(np.where(np.isfinite(step), at + step, at), low, high)
+    mu = np.exp(at) * (1 - 1e-12)
+    mu = np.where(gaussian_profile(mu, grid)[1] <= value, mu, np.exp(low))
+    return np.where(value > 0, mu, 0.0)

@@ -9,14 +9,13 @@ from typing import Final, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem, dominate_again
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.guarantees.provenance import state
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair

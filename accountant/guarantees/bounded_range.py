@@ -10,14 +10,13 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem, dominate_again
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.guarantees.provenance import state
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
 from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.ranges.renyi import divergence, smallest_rho
 from dpproof.accountant.relation import AddRemove, R, Relation

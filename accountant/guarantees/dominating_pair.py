@@ -7,11 +7,10 @@ from typing import final, overload
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from dpproof.accountant.guarantees.provenance import applied, state
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.guarantees.words import in_words
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.pair import Pair

@@ -10,13 +10,12 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem, dominate_again
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from dpproof.accountant.guarantees.provenance import state
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation
 

@@ -7,17 +7,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Self, final
+from functools import wraps
+from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, final
+
+import numpy as np
 
 from dpproof import accountant
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import down, up
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.float_range import within_floats
 from dpproof.accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
@@ -30,6 +32,33 @@ from dpproof.accountant.relation import AddRemove, R, Relation
 if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
     from dpproof.proofs.certificate import Certificate
+
+_Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
+
+
+def within_floats(question: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Make a question raise NotCertified if a number on the way to its answer overflows.
+
+    An overflow that code provides for is handled where it occurs. Any other would go on as an
+    infinity, or as no number, behind a warning: here it ends the computation. Other errors pass,
+    as they are mistakes of ours.
+    """
+
+    @wraps(question)
+    def answered(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+        """Answer the question, or refuse."""
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                return question(*arguments, **named)
+        except (FloatingPointError, OverflowError) as error:
+            raise NotCertified(
+                f"a number on the way to this answer is not representable as a float ({error}); "
+                "ask with parameters, counts or epsilons that are less extreme"
+            ) from error
+
+    return answered
+
 
 DEFAULT_RELATION: Relation = AddRemove()
 

@@ -6,9 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any, Final
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT
 from dpproof.accountant.pairs.finite import FinitePair
 
 _BITS = 160  # Significant bits of a shortened curve. Heuristic: coordinates are rounded down.
@@ -172,3 +175,23 @@ def pair_of_trade_off(vertices: Points) -> FinitePair:
         p.append(Fraction(0))
         q.append(1 - vertices[-1][0])
     return FinitePair(p=tuple(p), q=tuple(q))
+
+
+_PLACES: Final = 40  # Heuristic: epsilons of what is made of these points are off by about 1 %.
+_LEAST: Final = 1e-24  # The smallest delta but 0. Heuristic.
+
+
+def profile_places(guarantee: Guarantee[Any]) -> list[float]:
+    """Epsilons from 0 to the largest loss, where delta falls by equal factors.
+
+    Args:
+        guarantee: any notion.
+    Example:
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
+        >>> 0.999 < profile_places(PureDP(epsilon=1))[-1] < 1.001
+        True
+    """
+    most = guarantee.delta(epsilon=0).upper
+    asked = [most * (_LEAST / most) ** (k / _PLACES) for k in range(1, _PLACES)] if most else []
+    found = {guarantee.epsilon(delta=delta).upper for delta in (*asked, 0)}
+    return sorted({0.0, *(one for one in found if one <= MAX_EXPONENT)})

@@ -13,8 +13,7 @@ from typing import final, overload
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arithmetic.arrays import distinct
-from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, distinct
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from dpproof.accountant.guarantees.point_lists import (

@@ -11,7 +11,7 @@ from typing import Final, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem, dominate_again
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, dominated
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
@@ -24,7 +24,6 @@ from dpproof.accountant.guarantees.point_lists import (
     symmetric,
 )
 from dpproof.accountant.guarantees.provenance import state
-from dpproof.accountant.guarantees.theorem import Theorem, dominate_again
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.relation import AddRemove, R, Relation
 

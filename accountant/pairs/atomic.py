@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -16,8 +17,9 @@ from dpproof.accountant.arithmetic.enclosure import (
     Reals,
     joined,
 )
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.gaussian import pure_mu
+from dpproof.accountant.pairs.pair import Exponentials
+from dpproof.accountant.pairs.symmetry import ExactPair
 
 
 class AtomicPair(ExactPair, ABC):
@@ -74,3 +76,47 @@ class AtomicPair(ExactPair, ABC):
             return math.inf
         largest = float(np.abs(self.atoms.loss).max(initial=0.0))
         return largest * (1 + 8 * UNIT_ROUNDOFF * (1 + largest))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedPair(AtomicPair):
+    """A pair with finitely many outcomes, whose losses lie anywhere.
+
+    Compared by identity, as it carries arrays.
+
+    Attributes:
+        table: masses and losses.
+    """
+
+    table: Atoms
+
+    @property
+    def atoms(self) -> Atoms:
+        """Return the table."""
+        return self.table
+
+    def swapped(self) -> ListedPair:
+        """Return (Q, P): masses p e^{-l} at the losses -l."""
+        return ListedPair(self.table.swapped())
+
+    @property
+    def infinite_mass(self) -> float:
+        """Return the infinite mass that the pair was given."""
+        return self.atoms.infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """Return the largest loss, rounded up."""
+        return float(np.nextafter(self.atoms.loss.max(initial=0.0), np.inf))
+
+    def work(self, s: complex) -> int:
+        """Return one more than the number of terms in K(s)."""
+        return int(self.atoms.loss.size) + 1
+
+    def exponentials(self) -> Exponentials | None:
+        """Return the masses times e^{-l/2} at the losses, or None if there is no loss."""
+        atoms = self.atoms
+        if not atoms.loss.size:
+            return None
+        return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])

@@ -18,9 +18,8 @@ from dpproof.accountant.arithmetic.enclosure import (
     Enclosure,
     Reals,
 )
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.pair import Lattice
-from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair, Reflected
 
 _TERMS = 12  # Terms of theta's own sum on each side of 0 for sigma < 1. Error bounds depend on it.
 # Nats below the largest term at which terms of the dual sum are left out. Error bounds depend on

@@ -3,20 +3,114 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from itertools import pairwise
+from typing import TypeAlias, final
 
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, log_exact
+from dpproof.accountant.arithmetic.elementary import log_of_sum
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals, log_exact
+from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.lattice_finite import LatticePair
-from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair
+from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair, Smoothness
+from dpproof.accountant.pairs.smoothness import layers
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LatticePair(AtomicPair):
+    """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
+
+    Compared by identity, as it carries arrays.
+
+    Attributes:
+        table: masses and losses.
+        index: shape (n,), integers, increasing.
+        span: nats, a power of two if there is no offset.
+        offset: nats.
+    """
+
+    table: Atoms
+    index: Reals
+    span: float
+    offset: float = 0.0
+
+    @property
+    def atoms(self) -> Atoms:
+        """Return the table."""
+        return self.table
+
+    def cgf_on_period(self, c: float, half: int, span: float) -> Enclosure:
+        """Enclose K(c + i k pi / (half span)) for k = 0..half by a fast Fourier transform.
+
+        With masses w_j tilted by c and normalised, M(c+iy_k) / M(c) is the discrete Fourier
+        transform of length 2 half of the masses placed at index_j modulo that length, turned by
+        y_k times the offset. Its error is below 8 u log2(length) for masses of sum 1.
+        """
+        start = self.atoms.cgf(np.array([c + 0j]))
+        exponent = self.atoms.log_p + c * self.atoms.loss - start.value.real[0]
+        place = np.mod(np.rint(self.index * (self.span / span)).astype(int), 2 * half)
+        folded = np.bincount(place, weights=np.exp(exponent), minlength=2 * half)
+        ratio = np.fft.rfft(folded).conj()
+        wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
+        error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
+        found = log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
+        turned = self.offset * math.pi / (half * span) * np.arange(half + 1)
+        radius = found.radius + 8 * UNIT_ROUNDOFF * np.abs(turned)
+        return Enclosure(found.value + 1j * turned, radius)
+
+    def swapped(self) -> LatticePair:
+        """Return (Q, P): masses p e^{-l} at the losses -l, in increasing order."""
+        return LatticePair(self.atoms.swapped(), -self.index[::-1], self.span, -self.offset)
+
+    @property
+    def infinite_mass(self) -> float:
+        """Return the infinite mass that the pair was given."""
+        return self.atoms.infinite_mass
+
+    @property
+    def max_loss(self) -> float:
+        """Return the largest loss."""
+        return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
+
+    def work(self, s: complex) -> int:
+        """Return one more than the number of terms in K(s)."""
+        return int(self.index.size) + 1
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Return layers of the tilted masses over neighbouring lattice points."""
+        weight = self._tilted(c)
+        peak = int(np.argmax(weight))
+        gaps = np.diff(self.index) != 1.0
+        left = np.flatnonzero(gaps[:peak])
+        right = np.flatnonzero(gaps[peak:])
+        run = slice(
+            int(left[-1]) + 1 if left.size else 0,
+            peak + int(right[0]) + 1 if right.size else weight.size,
+        )
+        masses, steps = layers(weight[run], np.ones(weight[run].size))
+        return Smoothness(span=self.span, step_masses=masses, steps=np.rint(steps))
+
+    def lattice(self, c: float) -> Lattice:
+        """Return the lattice of the offset and the span."""
+        weight = self._tilted(c)
+        next_to = np.diff(self.index) == 1.0
+        adjacency = float(2.0 * (weight[:-1] * weight[1:])[next_to].sum()) * (1 - 1e-9)
+        return Lattice(self.offset, self.span, adjacency)
+
+    def _tilted(self, c: float) -> Reals:
+        """Return the masses tilted by e^{cL}, normalised and rounded down."""
+        exponent = self.atoms.log_p + c * self.atoms.loss
+        weight = np.exp(exponent - exponent.max())
+        return np.asarray(weight / weight.sum() * (1 - 1e-9))
+
 
 _FEWEST = 64  # Outcomes from which a lattice next to the losses is looked for. Heuristic.
 _PLACES = 1 << 14  # Most places of such a lattice. Heuristic.
@@ -165,3 +259,63 @@ def _atoms(pair: FinitePair) -> Atoms:
         infinite_mass=nearest_mass(only_p),
         missing_mass=nearest_mass(only_q),
     )
+
+
+Law: TypeAlias = Sequence[Fraction]
+
+
+def smallest_pair_above(pairs: Iterable[tuple[Law, Law]]) -> FinitePair:
+    """Return the finite pair whose profile is the largest of the profiles of some pairs.
+
+    Statement: H_t(P||Q) is the largest P(S) - tQ(S), and of each pair the events {P/Q > r} suffice.
+        So the largest of several profiles is that of the concave hull of the points (Q(S), P(S))
+        of all of them: a pair with an outcome for each edge. As profiles decide domination, it is
+        dominated by every pair that dominates them all.
+    Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.2, for curves as pairs.
+    Rounds: nothing.
+
+    Args:
+        pairs: laws (P, Q) on the same outcomes, each of total mass 1.
+    """
+    points = {(Fraction(0), Fraction(0)), (Fraction(1), Fraction(1))}
+    for p, q in pairs:
+        order = sorted(range(len(p)), key=lambda k: (q[k] != 0, -p[k] / q[k] if q[k] else 0))
+        x, y = Fraction(0), Fraction(0)
+        for k in order:
+            x, y = x + q[k], y + p[k]
+            points.add((x, y))
+    return pair_above_points(points)
+
+
+def pair_above_points(points: Iterable[tuple[Fraction, Fraction]]) -> FinitePair:
+    """Return the finite pair whose events reach the concave hull of some points (Q(S), P(S)).
+
+    Statement: a pair one of whose best events has these masses, or less under P, or more under Q,
+        at every corner of its trade-off, is dominated by it.
+    Source: as above; the hull does not fall, so a point moved to smaller masses under Q raises it.
+    Rounds: nothing.
+
+    Args:
+        points: masses from 0 to 1, among them (1, 1) and (0, y) for some y.
+    """
+    hull: list[tuple[Fraction, Fraction]] = []
+    for point in sorted(points):
+        while hull and hull[-1][0] == point[0]:
+            hull.pop()
+        while len(hull) > 1 and _below(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    start = hull[0][1]
+    edges = [((Fraction(0), start))] if start else []
+    edges += [(right - left, high - low) for (left, low), (right, high) in pairwise(hull)]
+    return FinitePair(p=tuple(rise for _, rise in edges), q=tuple(run for run, _ in edges))
+
+
+def _below(
+    first: tuple[Fraction, Fraction],
+    middle: tuple[Fraction, Fraction],
+    last: tuple[Fraction, Fraction],
+) -> bool:
+    """Return whether the middle point lies on or below the chord of the others."""
+    run, rise = last[0] - first[0], last[1] - first[1]
+    return (middle[1] - first[1]) * run <= rise * (middle[0] - first[0])

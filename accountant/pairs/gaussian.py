@@ -18,10 +18,9 @@ from dpproof.accountant.arithmetic.enclosure import (
     Reals,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.pairs.domain import required_square
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.pairs.smoothness import required_square
+from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair, Reflected
 
 
 @final

@@ -31,10 +31,10 @@ from dpproof.accountant.arithmetic.enclosure import (
     Reals,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.finite import nearest_mass
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.symmetry import ExactPair
 
 _FADDEEVA = 1.1e-13  # The assumption above, with room for its use. Error bounds depend on it.
 _DIGITS = 80  # Of the infinite mass, beyond those lost to cancellation. Soundness depends on it.

@@ -10,13 +10,14 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
+from dpproof.accountant.arithmetic import normal_distribution
 from dpproof.accountant.arithmetic.elementary import (
     TAYLOR_RADIUS,
     exp_minus_linear,
     exponential_sums,
     log1p_enclosure,
     log_of_sum,
+    log_sum,
     summation_ulps,
 )
 from dpproof.accountant.arithmetic.enclosure import (
@@ -25,22 +26,312 @@ from dpproof.accountant.arithmetic.enclosure import (
     Complexes,
     Enclosure,
     Reals,
+    distinct,
+    from_swapped,
     joined,
+    rounded_short,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.domain import required_rate, required_square
-from dpproof.accountant.pairs.exact import ExactPair
-from dpproof.accountant.pairs.opposite_profile import opposite_profile
-from dpproof.accountant.pairs.opposite_quadrature import (
-    OppositeRule,
-    choose_opposite_rule,
-    log_size,
-)
-from dpproof.accountant.pairs.opposite_smoothness import OppositeCells
+from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
 from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.smoothness import layers, required_rate, required_square
 from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
-from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair, Reflected
+
+# The error of an elementary function. Soundness depends on it.
+_ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
+_HUGE = 1e140  # An epsilon beyond which delta is 0 in every digit. Error bounds depend on it.
+_MILLS = math.sqrt(math.pi / 2)  # The factor between erfcx and the Mills ratio.
+
+
+def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Rigorous lower and upper ends of the hockey-stick divergence.
+
+    Rounds: outwards, by the sizes of the three parts times the roundings in each, and by what a
+        threshold x that is off by d moves: at most d (1 + |x - mu| m(x - mu)) D in the first part,
+        d (1 + 2 mu + |x - mu|) times the size of the other two, and d D in each of them.
+    """
+    size = np.minimum(np.abs(epsilon), _HUGE)
+    x, away = _threshold(mu, sampling_rate, size)
+    rate = float(sampling_rate)
+    with np.errstate(under="ignore", over="ignore"):
+        before, share = x - mu, np.exp(np.minimum(size - 2.0 * mu * x, 0.0))
+        density = rate * np.exp(-0.5 * before * before) / math.sqrt(2 * math.pi)
+        mills = _MILLS * normal_distribution.erfcx(np.maximum(before, 0.0) / math.sqrt(2))
+        first = np.where(before >= 0, density * mills, rate * normal_distribution.ndtr(-before))
+        unmoved = (1.0 - share) * _MILLS * normal_distribution.erfcx(x / math.sqrt(2))
+        rest = density * (
+            unmoved + share * _MILLS * normal_distribution.erfcx((x + mu) / math.sqrt(2))
+        )
+    value = first - rest
+    rounded = 16.0 * _ULP * (8.0 + before * before + mu * (np.abs(before) + mu)) + 1e-300
+    rounded = rounded + 16.0 * _ULP * (size + mu * x)  # the share's exponent
+    moved = 2.0 * away * (1.0 + 2.0 * mu + np.abs(before))
+    margin = (rounded + moved) * (first + rest) + 4.0 * away * density + 1e-320
+    lower, upper = np.maximum(value - margin, 0.0), value + margin
+    below = from_swapped(lower, upper, -size)
+    return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)
+
+
+def _threshold(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Return the root x for epsilon >= 0, and a bound of its error."""
+    odds = math.log((1 - sampling_rate) / sampling_rate)
+    half = 0.5 * epsilon
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        log_sinh = half + np.log(-np.expm1(-epsilon)) - math.log(2.0)
+        argument = odds + 0.5 * mu * mu + log_sinh
+        inside = np.arcsinh(np.exp(np.minimum(argument, 0.0)))
+        decayed = np.exp(-2.0 * np.maximum(argument, 0.0))
+        beyond = np.maximum(argument, 0.0) + np.log1p(np.sqrt(1.0 + decayed))
+        found = np.where(argument > 0, beyond, inside)
+        blur = np.where(epsilon > 0, abs(odds) + mu * mu + half + np.abs(log_sinh) + 8.0, 0.0)
+    off = 8.0 * _ULP * (epsilon + found * (1.0 + np.where(argument > 0, 0.0, blur)))
+    off = off + 8.0 * _ULP * np.where(argument > 0, blur, 0.0)
+    x = (half + found) / mu
+    return x, off / mu + 8.0 * _ULP * x
+
+
+_MAX_NODES = 1 << 17  # Most nodes of a rule, to bound memory. Exceeding it raises.
+# Log of (q mu)^2 over what a rule may leave out, far below 2**-53. Heuristic: what it leaves out is
+# bounded.
+_DIGITS = 40.0
+# Half widths of strips that are tried, in units of 1/mu and absolutely. Soundness needs the first
+# below pi only.
+_STRIPS = ((2.5, 8.0), (2.0, 5.0), (1.4, 4.0), (1.2, 2.0), (0.6, 1.5), (0.2, 1.0))
+_FURTHER = 1.02  # Factor by which an end of the nodes is moved until little is beyond. Heuristic.
+_ROUNDING = 1e-9  # Far above the rounding of the logs of bounds. Soundness depends on it.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OppositeRule:
+    """Nodes at integer multiples of a step.
+
+    Attributes:
+        z: shape (n,), the nodes, exactly spaced.
+        step: their distance, of 20 significant bits.
+        log_truncation: log of a bound of what the rule misses of E[f + g].
+    """
+
+    z: Reals
+    step: float
+    log_truncation: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """The mixture A and the arguments s that a rule serves: largest c, |y| and |s|."""
+
+    mu: float
+    log_q: float
+    log_unsampled: float
+    tilt: float
+    turn: float
+    size: float
+
+    def log_ratios(self, x: float) -> tuple[float, float]:
+        """Return log A and log B at x."""
+        drift = self.log_q - 0.5 * self.mu * self.mu
+        above = log_sum(self.log_unsampled, drift + self.mu * x)
+        return above, log_sum(self.log_unsampled, drift - self.mu * x)
+
+    def log_norm(self) -> float:
+        """Return the log of N."""
+        c, square = self.tilt, self.mu * self.mu
+        bare = -c * self.log_unsampled + log_sum(0.0, self.log_q + 0.5 * c * (c + 1.0) * square)
+        revealed = log_sum(self.log_unsampled, self.log_q + 2.0 * square * c * (c + 1.0))
+        return min(bare, revealed)
+
+    def log_edge(self, half: float) -> float:
+        """Bound the log of the norm on the edges of a strip."""
+        angle = self.mu * half
+        secant = -math.log(math.cos(0.5 * angle))
+        width = 2.0 * (secant + angle - self.log_unsampled + self.mu)
+        width += 2.0 * self.mu * self.mu * math.exp(self.log_q)
+        power = self.log_norm() + self.tilt * secant + 2.0 * angle * self.turn
+        linear = math.log1p(2.0 * self.size * width)
+        return 0.5 * half * half + log_sum(power, linear) + _ROUNDING
+
+    def log_left(self, x: float) -> float:
+        """Bound the log of the integral of phi |f + g| left of -x, for x > mu + 1.
+
+        Mirrored, B^{1+c} A^{-c} <= 1 if c >= 0 and x >= mu/2, else it is at most A; loss is at
+        most mu x + Lambda; and the slope of log(phi A (2 + 2 |s| loss)) is at most mu + 1 - x.
+        """
+        return self._linear(x) - math.log(x - self.mu - 1.0) + _ROUNDING
+
+    def log_right(self, x: float) -> float:
+        """Bound the log of that integral right of x, for x above the slope there.
+
+        To the bound on the left A^{1+c} B^{-c} adds a term with its own slope.
+        """
+        above, below = self.log_ratios(x)
+        power = (1.0 + self.tilt) * above - self.tilt * below - 0.5 * x * x
+        return log_sum(self.log_left(x), power - math.log(x - self.slope(x))) + _ROUNDING
+
+    def slope(self, x: float) -> float:
+        """Bound from above the slope of log(A^{1+c} B^{-c}) from x >= 0 on."""
+        share = math.exp(self.log_q - 0.5 * self.mu * self.mu - self.mu * x - self.log_ratios(x)[1])
+        return self.mu * (1.0 + self.tilt * (1.0 + share))
+
+    def _linear(self, x: float) -> float:
+        """Return the log of phi A (2 + 2 |s| loss), up to the factor of phi that is below 1."""
+        loss = self.mu * x - self.log_unsampled
+        return self.log_ratios(x)[0] + math.log(2.0 + 2.0 * self.size * loss) - 0.5 * x * x
+
+
+def choose_opposite_rule(
+    mu: float, log_q: float, log_unsampled: float, s: Complexes
+) -> OppositeRule:
+    """Choose the step and the ends so that truncation is far below rounding.
+
+    Raises:
+        NotCertified: too many nodes are needed.
+    """
+    one = _Mixture(
+        mu,
+        log_q,
+        log_unsampled,
+        max(float(s.real.max()), 0.0),
+        float(np.abs(s.imag).max()),
+        float(np.abs(s).max()),
+    )
+    wanted = _DIGITS - 2.0 * (log_q + min(math.log(mu), 0.0))
+    wanted -= log_size(mu, log_q, float(s.real.min()))
+    step = half = edge = 0.0
+    for scale, widest in _STRIPS:
+        strip = rounded_short(min(scale / mu, widest))
+        log_edge = one.log_edge(strip)
+        wide = rounded_short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
+        if wide > step:
+            step, half, edge = wide, strip, log_edge
+    left = one.mu + 1.0 + math.sqrt(2.0 * max(wanted, 8.0))
+    while one.log_left(left) > -wanted:
+        left *= _FURTHER
+    right = max(left, one.mu * (1.0 + 2.0 * one.tilt) + 1.0)
+    while right <= one.slope(right) or one.log_right(right) > -wanted:
+        right *= _FURTHER
+    count = (left + right) / step + 3.0
+    if not count < _MAX_NODES:
+        raise NotCertified(
+            f"a Poisson-sampled Gaussian sum with noise multiplier {1 / mu:.3g} has too little "
+            f"noise for this question (of order {one.size:.3g}, integrated at {count:.3g} points, "
+            f"at most {_MAX_NODES}); {TOO_LITTLE_NOISE}"
+        )
+    first, last = -math.ceil(left / step), math.ceil(right / step)
+    between = math.log(4.0) + edge - 2 * math.pi * half / step
+    beyond = log_sum(one.log_left(left), one.log_right(right))
+    z: Reals = step * np.arange(float(first), last + 1.0)
+    return OppositeRule(z, step, log_sum(between, beyond) + _ROUNDING)
+
+
+def log_size(mu: float, log_q: float, c: float) -> float:
+    """Return E[(q e^{mu z - mu^2/2})^{1+c}] in logs, below log M, or 0 if that is more.
+
+    Heuristic: it chooses how much a rule may leave out, and is in no error bound.
+    """
+    return max((1.0 + c) * (log_q + 0.5 * c * mu * mu), 0.0) if c > 0 else 0.0
+
+
+_LARGEST = 600.0  # A log whose exponential is representable as a float.
+# A difference so large, relative to its ends, has 9 correct digits. Soundness depends on it.
+_DISTINCT = 1e-5
+# Standard deviations between the mean of the tilted law and the last cell. Soundness depends on its
+# use in ``envelope``.
+_BEYOND = 9.0
+_PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OppositeCells:
+    """Adjacent cells of z, with the parameters that give the bounds on them.
+
+    Attributes:
+        c: the tilt, above 0.
+        mu: of the mixtures.
+        log_q: log of the sampling rate.
+        log_unsampled: log(1 - q).
+        z: shape (n + 1,), the ends.
+    """
+
+    c: float
+    mu: float
+    log_q: float
+    log_unsampled: float
+    z: Reals
+
+    @staticmethod
+    def of(mu: float, sampling_rate: Fraction, c: float) -> OppositeCells:
+        """Cut [-mu - 9, mu (1 + 2 c) + 9] into cells."""
+        right = mu * (1.0 + 2.0 * c) + _BEYOND
+        left = mu + _BEYOND
+        count = int(min(max(8.0 * (left + right), 128), 2048))
+        z = ((left + right) / count) * np.arange(count + 1.0) - left
+        return OppositeCells(c, mu, math.log(sampling_rate), log_unsampled(sampling_rate), z)
+
+    def layers(self, log_moment: float) -> tuple[Reals, Reals]:
+        """Return layers of the density, from an upper bound of K(c).
+
+        On a cell the density is at least the smallest phi times A^{1+c} B^{-c} at the left, over
+        the first part of the slope at the right and the second at the left. A cell counts as empty
+        if its length has too few correct digits.
+        """
+        above, below = self._log_mixture(self.z), self._log_mixture(-self.z)
+        log_phi = _PEAK - 0.5 * self.z**2
+        power = (1.0 + self.c) * above - self.c * below
+        drift = self.log_q - 0.5 * self.mu**2
+        rising = drift + self.mu * self.z - above
+        falling = drift - self.mu * self.z - below
+        log_slope = math.log(self.mu) + np.logaddexp(rising[1:], falling[:-1])
+        low = np.minimum(log_phi[:-1], log_phi[1:]) + power[:-1] - log_slope
+        loss = above - below
+        width = np.diff(loss)
+        known = width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[1:]
+        known &= width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[:-1]
+        heights = np.where(known, np.exp(np.minimum(low - log_moment, _LARGEST)), 0.0)
+        return layers(heights, np.maximum(width, 0.0))
+
+    def envelope(self, log_moment: float) -> tuple[Reals, Reals]:
+        """Return heights and rates of the same law, from a lower bound of K(c).
+
+        M on the line Im z = b is at most e^{b^2/2} E[|A|^{1+c} |B|^{-c} e^{-y (arg A - arg B)}];
+        with mu b <= pi/2 both |A| and arg A increase in z, |B| and -arg B decrease. |A| is at
+        most its real value. What lies outside the cells is added without decay, by the slope of
+        the integrand's log: on the left |A|^{1+c} |B|^{-c} grows and is at most its value at the
+        end, on the right the slope is at most mu (1 + 2 c) - z <= -9.
+        """
+        shift = min(1.4 / self.mu, 1.0)
+        along, across = self._on_the_line(self.z, shift)
+        behind, aside = self._on_the_line(-self.z, shift)
+        log_below = 0.5 * np.log(behind**2 + aside**2)
+        power = (1.0 + self.c) * self._log_mixture(self.z) - self.c * log_below
+        turned, unturned = np.arctan2(across, along), np.arctan2(aside, behind)
+        log_phi = _PEAK - 0.5 * self.z**2
+        highest = np.where(
+            self.z[:-1] * self.z[1:] < 0, _PEAK, np.maximum(log_phi[:-1], log_phi[1:])
+        )
+        lift = 0.5 * shift * shift - log_moment
+        inside = lift + highest + power[1:] + np.log(np.diff(self.z))
+        ends = log_phi[0] + power[0], log_phi[-1] + power[-1]
+        last = lift + float(np.logaddexp(*ends)) - math.log(_BEYOND)
+        rates = np.append((turned[:-1] + unturned[1:]) * (1 - 1e-9), 0.0)
+        rates[:-1][inside > _LARGEST] = 0.0  # and then nothing is gained, with any height
+        heights = np.exp(np.minimum(np.append(inside, last), _LARGEST))
+        return heights * (1 + 1e-9), rates
+
+    def _log_mixture(self, z: Reals) -> Reals:
+        """Return log A."""
+        likely = self.log_q + self.mu * z - 0.5 * self.mu**2
+        return np.asarray(np.logaddexp(self.log_unsampled, likely))
+
+    def _on_the_line(self, z: Reals, shift: float) -> tuple[Reals, Reals]:
+        """Return real and imaginary part of A(z + i shift), cut off if they are huge."""
+        log_ratio = np.minimum(self.log_q + self.mu * z - 0.5 * self.mu**2, _LARGEST / 2)
+        ratio, turn = np.exp(log_ratio), self.mu * shift
+        return math.exp(self.log_unsampled) + ratio * math.cos(turn), ratio * math.sin(turn)
+
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0

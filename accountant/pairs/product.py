@@ -10,7 +10,7 @@ from typing import Final, final
 
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair, Power
-from dpproof.accountant.pairs.subsampled_gaussian_product import bundled
+from dpproof.accountant.pairs.subsampled_gaussian import bundled
 from dpproof.accountant.readable import shortened
 
 _SHOWN = 3  # factors of a repr

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC
 from fractions import Fraction
 
-from dpproof.accountant.pairs.domain import required_loss
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.gaussian import pure_mu
+from dpproof.accountant.pairs.smoothness import required_loss
+from dpproof.accountant.pairs.symmetry import ExactPair
 
 
 class PureLoss(ExactPair, ABC):

@@ -13,9 +13,9 @@ import numpy as np
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.enclosure import log_exact
 from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.domain import required_loss
 from dpproof.accountant.pairs.finite import nearest_mass
 from dpproof.accountant.pairs.pair import Exponentials, Lattice
+from dpproof.accountant.pairs.smoothness import required_loss
 from dpproof.accountant.pairs.symmetry import Reflected
 
 # Decimal digits of masses before they are rounded to floats. Soundness depends on it: with as many

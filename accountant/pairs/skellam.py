@@ -11,8 +11,7 @@ from typing import Final
 
 from dpproof.accountant.arithmetic.skellam import SkellamMasses, skellam_masses
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.finite_hull import pair_above_points
+from dpproof.accountant.pairs.finite import FinitePair, pair_above_points
 
 _BITS: Final = 160  # Of the pair's masses.
 _UNIT: Final = 1 << _BITS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from typing import final
 
 from dpproof.accountant.pairs.pair import Pair
 
@@ -25,4 +26,20 @@ class Reflected(Pair, ABC):
 
     def swapped(self) -> Pair:
         """Return the pair itself, which is symmetric."""
+        return self
+
+
+class ExactPair(Pair, ABC):
+    """A pair that dominates itself and is dominated by itself, with an exact K."""
+
+    __slots__ = ()
+
+    @final
+    def above(self, count: int) -> Pair:
+        """Return the pair itself: K is exact."""
+        return self
+
+    @final
+    def below(self, count: int) -> Pair:
+        """Return the pair itself: K is exact."""
         return self

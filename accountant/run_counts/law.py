@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
@@ -133,7 +134,7 @@ class RunLaw(Readable, ABC):
         probability (1 - 1/n)^K, and that is the generating function at 1 - 1/n.
 
         Example:
-            >>> from dpproof.accountant.run_counts.fixed import FixedRuns
+            >>> from dpproof.accountant.run_counts.law import FixedRuns
             >>> FixedRuns(count=2).probability_drawn(candidates=2)
             0.75
         """
@@ -147,7 +148,7 @@ class RunLaw(Readable, ABC):
         It is computed in floating point.
 
         Example:
-            >>> from dpproof.accountant.run_counts.fixed import FixedRuns
+            >>> from dpproof.accountant.run_counts.law import FixedRuns
             >>> FixedRuns(count=5).quantile(level=0.5)
             5
         """
@@ -204,3 +205,258 @@ def required_runs(runs: object) -> None:
         raise ParameterError(
             "runs", runs, "a law of the number of runs", "FixedRuns(count=...) is one"
         )
+
+
+# Most runs: the error of the law's functions is tested up to here. Soundness depends on it.
+_MOST_RUNS = 10**4
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class FixedRuns(RunLaw):
+    """K = count: the worst law for privacy, as whoever loses always loses to the same number.
+
+    Attributes:
+        count: from 1 to 10^4.
+
+    Example:
+        >>> FixedRuns(count=7).mean
+        7.0
+    """
+
+    count: int
+
+    def __init__(self, *, count: int) -> None:
+        """Keep the count."""
+        number = arguments.count(count=count)
+        if number > _MOST_RUNS:
+            raise ParameterError("count", count, f"a whole number from 1 to {_MOST_RUNS}")
+        object.__setattr__(self, "count", number)
+
+    @property
+    def mean(self) -> float:
+        """Return the count."""
+        return float(self.count)
+
+    @property
+    def largest(self) -> int | None:
+        """Return the count."""
+        return self.count
+
+    @property
+    def smallest(self) -> int:
+        """Return the count."""
+        return self.count
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Return True: (n - 1) a / (1 - a) grows with a."""
+        return True
+
+    def describe(self) -> str:
+        """Return the law in words and numbers."""
+        return f"{self.count} runs"
+
+    def pgf(self, z: Reals) -> Reals:
+        """Return z^count."""
+        return np.asarray(z**self.count)
+
+    def derivative(self, z: Reals) -> Reals:
+        """Return count z^(count - 1)."""
+        return np.asarray(self.count * z ** (self.count - 1))
+
+    def growth(self, z: Reals) -> Reals:
+        """Return (count - 1) / z."""
+        return np.asarray((self.count - 1) / np.maximum(z, 1e-300))
+
+    def log_moment_up(self, exponent: float) -> float:
+        """Return count times the exponent, rounded up."""
+        return raised_up(self.count * exponent, LOG_ERROR) if exponent > 0.0 else 0.0
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """Return (count - 1) epsilon, rounded up."""
+        if self.count == 1 or epsilon == 0.0:
+            return 0.0
+        return raised_up((self.count - 1) * epsilon, LOG_ERROR)
+
+    def masses(self, largest: int) -> Reals:
+        """Return mass 1 at the count and 0 elsewhere."""
+        return np.asarray(np.arange(largest + 1) == self.count, dtype=float)
+
+
+# Largest rate: the error of the law's functions is tested up to here. Soundness depends on it.
+_LARGEST_RATE = 10**4
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class PoissonRuns(RunLaw):
+    """K is Poisson: there is no run with probability e^-rate.
+
+    Source: Papernot & Steinke (arXiv:2110.03620), Section 3.4.
+
+    Attributes:
+        rate: exact, in [1e-300, 10^4]: the expected number of runs.
+
+    Example:
+        >>> PoissonRuns(rate=3).quantile(level=0.5)
+        3
+    """
+
+    rate: Fraction
+
+    def __init__(self, *, rate: Number) -> None:
+        """Keep the exact rate."""
+        exact = arguments.positive(rate=rate)
+        if not LEAST_PROBABILITY <= exact <= _LARGEST_RATE:
+            raise ParameterError("rate", rate, f"in [1e-300, {_LARGEST_RATE}]")
+        object.__setattr__(self, "rate", exact)
+
+    @property
+    def mean(self) -> float:
+        """Return the rate."""
+        return float(self.rate)
+
+    @property
+    def largest(self) -> int | None:
+        """Return None: the number of runs is unbounded."""
+        return None
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Return True: the growth is constant, and rate a grows with a."""
+        return True
+
+    def describe(self) -> str:
+        """Return the law in words and numbers."""
+        return f"Poisson runs (rate {float(self.rate):g})"
+
+    def pgf(self, z: Reals) -> Reals:
+        """Return e^(-rate (1 - z))."""
+        return np.asarray(np.exp(-float(self.rate) * (1.0 - z)))
+
+    def derivative(self, z: Reals) -> Reals:
+        """Return rate times the generating function."""
+        return np.asarray(float(self.rate) * self.pgf(z))
+
+    def growth(self, z: Reals) -> Reals:
+        """Return the rate."""
+        return np.full(np.shape(z), float(self.rate))
+
+    def log_moment_up(self, exponent: float) -> float:
+        """Return rate (e^exponent - 1), rounded up."""
+        if exponent > FARTHEST:
+            return math.inf
+        return raised_up(float(self.rate) * math.expm1(exponent), LOG_ERROR) if exponent else 0.0
+
+    def log_ratio_within(self, variation: float) -> float:
+        """Return rate times variation, as the growth is the rate."""
+        return raised_up(float(self.rate) * variation, LOG_ERROR)
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """Return rate tanh(epsilon/2), rounded up."""
+        return raised_up(float(self.rate) * math.tanh(0.5 * epsilon), LOG_ERROR) if epsilon else 0.0
+
+    def masses(self, largest: int) -> Reals:
+        """Return the masses by the ratio rate/(k + 1) of neighbours."""
+        ratios = log_exact(self.rate) - np.log(np.arange(1.0, largest + 1.0))
+        return masses_from_ratios(0, -float(self.rate), ratios)
+
+
+# Most trials: the error of the law's functions is tested up to here. Soundness depends on it.
+_MOST_TRIALS = 10**5
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class BinomialRuns(RunLaw):
+    """K is binomial: no run at all with probability (1 - probability)^trials.
+
+    Attributes:
+        trials: from 1 to 10^5.
+        probability: exact, in (0, 1), at least 1e-300 away from both ends.
+
+    Example:
+        >>> BinomialRuns(trials=10, probability=0.5).mean
+        5.0
+    """
+
+    trials: int
+    probability: Fraction
+
+    def __init__(self, *, trials: int, probability: Number) -> None:
+        """Keep the exact parameters."""
+        number = arguments.count(trials=trials)
+        if number > _MOST_TRIALS:
+            raise ParameterError("trials", trials, f"a whole number from 1 to {_MOST_TRIALS}")
+        exact = arguments.open_probability(probability=probability)
+        if not LEAST_PROBABILITY <= exact <= 1 - LEAST_PROBABILITY:
+            raise ParameterError(
+                "probability", probability, "at least 1e-300 away from 0 and from 1"
+            )
+        object.__setattr__(self, "trials", number)
+        object.__setattr__(self, "probability", exact)
+
+    @property
+    def mean(self) -> float:
+        """Return trials times probability."""
+        return float(self.trials * self.probability)
+
+    @property
+    def largest(self) -> int | None:
+        """Return the number of trials."""
+        return self.trials
+
+    @property
+    def corner_is_worst(self) -> bool:
+        """Return True: (n - 1) p a / (1 - p a) grows with a."""
+        return True
+
+    def describe(self) -> str:
+        """Return the law in words and numbers."""
+        return f"binomial runs ({self.trials} trials of probability {float(self.probability):g})"
+
+    def _log_gap(self, z: Reals) -> Reals:
+        """Return log(1 - probability (1 - z)), accurate also if that is close to 0."""
+        missed = float(self.probability) * (1.0 - z)
+        near = float(1 - self.probability) + float(self.probability) * z
+        log: Reals = np.where(missed < 0.5, np.log1p(-np.minimum(missed, 0.5)), np.log(near))
+        return log
+
+    def pgf(self, z: Reals) -> Reals:
+        """Return (1 - probability (1 - z))^trials."""
+        return np.asarray(np.exp(self.trials * self._log_gap(z)))
+
+    def derivative(self, z: Reals) -> Reals:
+        """Return mean (1 - probability (1 - z))^(trials - 1)."""
+        return np.asarray(self.mean * np.exp((self.trials - 1) * self._log_gap(z)))
+
+    def growth(self, z: Reals) -> Reals:
+        """Return (trials - 1) probability / (1 - probability (1 - z))."""
+        gap = float(1 - self.probability) + float(self.probability) * z
+        return np.asarray((self.trials - 1) * float(self.probability) / gap)
+
+    def log_moment_up(self, exponent: float) -> float:
+        """Return trials times log(1 - probability + probability e^exponent), rounded up."""
+        one = log_binary_moment_up(self.probability, exponent)
+        return raised_up(self.trials * one, LOG_ERROR) if one else 0.0
+
+    def log_ratio_within(self, variation: float) -> float:
+        """Return the log ratio at tau = 0, as the growth falls."""
+        odds = float(self.probability / (1 - self.probability))
+        return raised_up((self.trials - 1) * math.log1p(odds * variation), LOG_ERROR)
+
+    def log_ratio_up(self, epsilon: float) -> float:
+        """Return (trials - 1) log((1 - p + e^epsilon)/(1 + (1 - p) e^epsilon)), rounded up."""
+        if self.trials == 1 or epsilon == 0.0:
+            return 0.0
+        one = logistic_log_ratio_up(1 - self.probability, epsilon)
+        return raised_up((self.trials - 1) * one, LOG_ERROR)
+
+    def masses(self, largest: int) -> Reals:
+        """Return the masses by the ratio (n - k) p / ((k + 1)(1 - p)) of neighbours."""
+        k = np.arange(0.0, min(largest, self.trials))
+        odds = log_exact(self.probability / (1 - self.probability))
+        first = self.trials * log_exact(1 - self.probability)
+        known = masses_from_ratios(0, first, odds + np.log((self.trials - k) / (k + 1.0)))
+        return np.concatenate([known, np.zeros(largest + 1 - known.size)])

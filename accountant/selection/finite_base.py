@@ -14,13 +14,13 @@ from functools import lru_cache
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic import convex_profile
-from dpproof.accountant.arithmetic.arrays import distinct
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import Positions, ProfileHalf
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Product
@@ -206,3 +206,89 @@ def _sharpened(product: Product, end: float, delta: float) -> float:
 def spread(last: int, count: int) -> Positions:
     """Return so many integers from 0 to the last, evenly spaced, or all of them."""
     return distinct(np.linspace(0, last, count).astype(np.intp))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NeymanPearsonCurve:
+    """The least mass A(k) under Q of an event of mass k under P, linear between its corners.
+
+    Attributes:
+        k: the corners, from 0 on.
+        least: A at them.
+        ratio: of Q's mass to P's, of the outcomes between.
+    """
+
+    k: Reals
+    least: Reals
+    ratio: Reals
+
+    def under(self, k: Reals) -> Reals:
+        """Return A(k)."""
+        return np.interp(k, self.k, self.least)
+
+    def place(self, k: Reals) -> NDArray[np.intp]:
+        """Return the positions of the outcomes after some masses."""
+        found = np.searchsorted(self.k, k, side="right") - 1
+        return np.clip(found, 0, self.ratio.size - 1)
+
+    def before(self, k: Reals) -> NDArray[np.intp]:
+        """Return the positions of the outcomes before some masses above 0."""
+        return np.clip(np.searchsorted(self.k, k) - 1, 0, self.ratio.size - 1)
+
+    def parts(self, cuts: Reals) -> tuple[Reals, Reals, NDArray[np.intp], Reals]:
+        """Return the parts of outcomes between cuts from 0 to 1.
+
+        They are middles, widths, the numbers of their blocks, and how far in these they lie.
+        """
+        every = np.union1d(np.clip(self.k, 0.0, 1.0), cuts)
+        middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
+        block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
+        share = np.clip((middle - cuts[block]) / np.diff(cuts)[block], 0.0, 1.0)
+        return middle, width, block, share
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Corners:
+    """Upper ends of a pair's profile.
+
+    Attributes:
+        loss: shape (k,), increasing, nats; empty where all losses are +inf.
+        height: shape (k,), the profile there.
+    """
+
+    loss: Reals
+    height: Reals
+
+    def at(self, x: Reals) -> Reals:
+        """Return the profile at any real epsilons, of any shape."""
+        if not self.loss.size:
+            return np.ones(x.shape)  # nothing but losses of +inf
+        at = np.clip(np.searchsorted(self.loss, x, side="right"), 1, self.loss.size - 1)
+        left, right = self.loss[at - 1], self.loss[at]
+        inside = np.clip(x, left, right)
+        share = np.expm1(inside - left) / np.expm1(right - left)
+        middle = self.height[at - 1] + (self.height[at] - self.height[at - 1]) * share
+        first = 1.0 - (1.0 - self.height[0]) * np.exp(np.minimum(x - self.loss[0], 0.0))
+        return np.where(x < self.loss[0], first, middle)
+
+
+def corners(above: Outcomes) -> Corners:
+    """Return the corners of the outcomes' profile, rounded up.
+
+    The heights are sums of positive terms.
+    """
+    finite = np.isfinite(above.loss)
+    loss = above.loss[finite][::-1]
+    rest = float(above.p[~finite].sum())
+    tail = np.cumsum(above.q[finite])[:-1][::-1]  # Q's mass above each loss but the last
+    with np.errstate(under="ignore"):
+        rise = np.exp(loss[:-1]) * np.expm1(np.diff(loss)) * tail
+    if not loss.size:
+        return Corners(loss, loss)
+    height = np.concatenate([np.cumsum(rise[::-1])[::-1], [0.0]]) + rest
+    # One corner more, so that there are two even for a single loss; equal losses are one corner.
+    loss, height = np.append(loss, loss[-1:] + 1.0), np.append(height, rest)
+    new = np.append(True, np.diff(loss) > 0.0)
+    return Corners(loss[new], np.minimum(height[new] * (1 + 1e-11), 1.0))

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import delta, infinite_mass
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified

@@ -14,17 +14,15 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import Reals, up
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct, up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import MERGED, Curve, Outcomes, curve
 from dpproof.accountant.selection.shifted_mixture import Shifts, shifts
 from dpproof.accountant.selection.worst_instance import Instance, instance
-from dpproof.accountant.selection.worst_order import worst_case
-from dpproof.accountant.selection.worst_order_terms import Terms, worst_order_terms
+from dpproof.accountant.selection.worst_order import Terms, worst_case, worst_order_terms
 
 _CHANGE = 0.03  # Change of log w over a cell, less if the base's losses are small. Heuristic.
 _CUT = 1e-5  # Share of the answer that a cut tail of the base may add. Heuristic: it is added.

@@ -11,11 +11,10 @@ import numpy as np
 
 from dpproof.accountant.arithmetic import convex_profile
 from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
-from dpproof.accountant.arithmetic.enclosure import Reals, down, from_swapped
-from dpproof.accountant.arithmetic.tiny import LEAST_DELTA
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, down, from_swapped
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import infinite_mass, max_loss
-from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import LAW_ERROR, LOG_ERROR, RunLaw

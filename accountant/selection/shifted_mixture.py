@@ -27,12 +27,10 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
 from dpproof.accountant.arithmetic.convex_profile import Positions
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
-from dpproof.accountant.selection.finite_base import Outcomes
-from dpproof.accountant.selection.piecewise import Corners, corners
+from dpproof.accountant.selection.finite_base import Corners, Outcomes, corners
 
 _ROUNDS = 40  # Most halvings of cells. Heuristic: the bound holds for any cells.
 _MOST_CELLS = 6000  # Most cells. Heuristic.

@@ -24,13 +24,18 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
 from dpproof.accountant.arithmetic.convex_profile import Positions
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.selection.finite_base import MERGED, Outcomes, curve, spread
-from dpproof.accountant.selection.piecewise import Corners, corners
+from dpproof.accountant.selection.finite_base import (
+    MERGED,
+    Corners,
+    Outcomes,
+    corners,
+    curve,
+    spread,
+)
 from dpproof.accountant.selection.threshold_lines import (
     Lines,
     Score,

@@ -16,8 +16,7 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.arrays import distinct
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.accountant.selection.shifted_mixture import lower_hull

@@ -29,13 +29,12 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import infinite_mass, log_ends, max_loss
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.exact import ExactPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.pairs.symmetry import CommonSupport
-from dpproof.accountant.subsampling.corners import cornered
+from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.subsampling.tabulated import cornered
 
 _MOST = 6  # Most releases. Heuristic.
 _MANY = 1 << 15  # Most losses of all pairs but one together. Heuristic.

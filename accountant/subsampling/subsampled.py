@@ -14,15 +14,15 @@ import numpy as np
 from dpproof.accountant.arithmetic.crossing import invert
 from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.domain import required_rate
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.smoothness import required_rate
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.pairs.subsampling_formulas import (
     addition_profile,
@@ -30,9 +30,8 @@ from dpproof.accountant.pairs.subsampling_formulas import (
     removal_profile,
     replacement_profile,
 )
-from dpproof.accountant.subsampling.corners import base_corners
 from dpproof.accountant.subsampling.sampled_response import SampledResponsePair
-from dpproof.accountant.subsampling.tabulated import TabulatedPair
+from dpproof.accountant.subsampling.tabulated import TabulatedPair, base_corners
 
 _TINY = 1e-115  # A base's delta at which a table ends. Heuristic: what is beyond is added.
 # Least delta at which a profile that ends at ``_TINY`` is inverted. Smaller ones raise.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -9,12 +11,15 @@ import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import LARGEST_EPSILON, EventBound, significance_of
 from dpproof.auditing.counts.binomial import (
     complement_up,
     exp_up,
     lower_limit,
+    special,
     tail_up,
     upper_limit,
 )
@@ -90,3 +95,98 @@ def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
         if high - low <= 1e-7 * high:
             break
     return min(1.0, 2.0 * best)
+
+
+_MARGIN = 1e-9
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class GaussianEvent:
+    """How far apart two normal distributions have to be to explain one event.
+
+    Statement: if the mechanism is mu-GDP then Phi^-1(P(S)) - Phi^-1(Q(S)) <= mu for every event
+        S; with the limits of ``Rectangle`` in place of P(S) and Q(S), the left side exceeds mu
+        with probability at most the significance.
+    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6; used so by Nasr et al.
+        (arXiv:2302.07956), Section 5.
+    Rounds: down.
+    Beware: this is a bound of mu, for a claim of mu. To turn it into a bound of epsilon one has to
+        assume that the trade-off curve is Gaussian; ``epsilon`` of an event bound needs no such
+        assumption.
+
+    Args:
+        significance: error probability, in (0, 1).
+    """
+
+    significance: float
+
+    def __init__(self, *, significance: Number) -> None:
+        object.__setattr__(self, "significance", significance_of(significance))
+
+    def mu(self, counts: EventCounts) -> float:
+        """Lower confidence bound of mu; 0 when nothing is shown."""
+        low, high = Rectangle(significance=self.significance).limits(counts)
+        if not low > 0 or not high < 1 or low <= high:
+            return 0.0
+        quantile = special().ndtri
+        return max(0.0, float(quantile(low) - quantile(high)) - _MARGIN)
+
+
+_RENYI_EVENT_MARGIN = 1e-12
+_FAR = 600.0  # e^x is a float for x up to here
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class RenyiEvent:
+    """The divergence between two coins, which data processing puts below that of the outputs.
+
+    Statement: D_a(P || Q) >= d_a(p, q) = ln(p^a q^(1-a) + (1-p)^a (1-q)^(1-a)) / (a - 1) with p =
+        P(S), q = Q(S). d_a grows with p and falls with q where p > q, so d_a at the limits of
+        ``Rectangle`` exceeds D_a with probability at most the significance; the same limits serve
+        every order, and rho >= D_a / a at each of them.
+    Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9 (data processing).
+    Rounds: down.
+    Limit: one event shows about two thirds of the divergence of Gaussians at order 2, less above.
+
+    Args:
+        significance: error probability, in (0, 1), for all orders together.
+    """
+
+    significance: float
+
+    def __init__(self, *, significance: Number) -> None:
+        object.__setattr__(self, "significance", significance_of(significance))
+
+    def rdp(self, counts: EventCounts, *, order: Number) -> float:
+        """Lower confidence bound of the divergence at an order above 1, in nats."""
+        exact = float(renyi_order(order=order))
+        low, high = Rectangle(significance=self.significance).limits(counts)
+        if low <= high:
+            return 0.0
+        return _of_coins(low, high, exact - 1.0)
+
+    def rho(self, counts: EventCounts, *, orders: Sequence[Number] = (1.01, 1.5, 2, 4, 8)) -> float:
+        """Lower confidence bound of rho for a claim of zCDP: the best of the orders."""
+        if not orders:
+            raise ParameterError("orders", orders, "at least one order above 1")
+        shares = [self.rdp(counts, order=order) / float(order) for order in orders]
+        return max(shares) * (1 - _RENYI_EVENT_MARGIN)
+
+
+def _of_coins(p: float, q: float, excess: float) -> float:
+    """d_a(p, q) for p > q and a = 1 + excess, rounded down.
+
+    As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, with l = log p/q and
+    m = log (1-p)/(1-q): next to order 1 the terms are as small as s, and so is their rounding. Far
+    out the first of them alone is enough.
+    """
+    hit = math.log1p((p - q) / q)
+    if excess * hit > _FAR:
+        value, size = math.log(p) + excess * hit, abs(math.log(p)) + excess * hit
+    else:
+        missed = math.log1p(-(p - q) / (1.0 - q)) if p < 1.0 else -math.inf
+        terms = p * math.expm1(excess * hit), (1.0 - p) * math.expm1(excess * missed)
+        size = value = math.log1p(max(sum(terms) - _RENYI_EVENT_MARGIN * sum(map(abs, terms)), 0.0))
+    return max(0.0, (value - _RENYI_EVENT_MARGIN * size) / excess)

@@ -9,10 +9,9 @@ import numpy as np
 
 from dpproof.auditing.counts.claim import Claim, Tangent
 from dpproof.auditing.counts.counts import EventCounts, PrefixCounts
-from dpproof.auditing.evidence.e_process import EProcess
-from dpproof.auditing.evidence.event_bet import EventBet, unbet
+from dpproof.auditing.evidence.e_process import EProcess, EventBet, unbet
 from dpproof.auditing.planning.plan import CurvePlan
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.both_sides import BothSides
 from dpproof.auditing.witnesses.witness import Question
 

@@ -16,10 +16,8 @@ from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts.binomial import Floats, special
 from dpproof.auditing.counts.counts import PrefixCounts
-from dpproof.auditing.evidence.bet_process import BetProcess
 from dpproof.auditing.evidence.confidence_sequence import refuted_from_below
-from dpproof.auditing.evidence.e_process import EProcess
-from dpproof.auditing.evidence.event_bet import EventBet
+from dpproof.auditing.evidence.e_process import BetProcess, EProcess, EventBet
 
 _MARGIN = 1e-12
 

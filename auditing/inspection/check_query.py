@@ -22,8 +22,8 @@ from dpproof.auditing.inspection.compare import Largest
 from dpproof.auditing.inspection.distance import Distance, distance, identical
 from dpproof.auditing.inspection.facts import Fact, FactKind, Inspection, nearest
 from dpproof.auditing.inspection.neighbours import Dataset, crowded, neighbours, permuted
-from dpproof.auditing.trials.guarded_call import Attempt, told_apart
 from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.sampler import Attempt, told_apart
 
 
 def check_query(

@@ -10,7 +10,7 @@ from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.distance import Distance, distance, identical
 from dpproof.auditing.inspection.facts import Fact, FactKind, Movement, nearest
 from dpproof.auditing.inspection.tape import Call, Tape
-from dpproof.auditing.trials.guarded_call import Attempt, told_apart
+from dpproof.auditing.trials.sampler import Attempt, told_apart
 
 
 @final

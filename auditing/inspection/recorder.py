@@ -15,12 +15,15 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.compare import Largest, Run, differences
 from dpproof.auditing.inspection.facts import Fact, Inspection
-from dpproof.auditing.inspection.generator import Listening, RecordingGenerator
-from dpproof.auditing.inspection.primitive import Primitive
-from dpproof.auditing.inspection.tape import Tape, snapshot
-from dpproof.auditing.trials.guarded_call import Attempt
+from dpproof.auditing.inspection.tape import (
+    Listening,
+    Primitive,
+    RecordingGenerator,
+    Tape,
+    snapshot,
+)
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.sampler import Sampler
+from dpproof.auditing.trials.sampler import Attempt, Sampler
 
 
 @final

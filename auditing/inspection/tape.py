@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.sensitivity import Sensitivity
 
@@ -117,3 +120,223 @@ def _same_form(answer: object, own: object) -> bool:
     if isinstance(answer, np.ndarray | np.generic) and isinstance(own, np.ndarray | np.generic):
         return answer.shape == own.shape and answer.dtype == own.dtype
     return type(answer) is type(own)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Where noise comes from, and what is declared of the values that it protects."""
+
+    tape: Tape
+    name: str
+    sensitivity: Sensitivity | None
+    together: bool
+
+
+@final
+class Drawn(np.ndarray[Any, np.dtype[Any]]):
+    """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it.
+
+    What it is added to is a value that it protects, and the sum is a plain array or number. What
+    it is scaled or cut with is a parameter; scaled, cut or summed up it is noise still. Turned into
+    a Python number (``float(noise)``) or compared, it is no longer followed.
+    """
+
+    source: Source | None = None
+
+    @staticmethod
+    def of(values: Any, source: Source) -> Drawn:  # noqa: ANN401  # a number or an array
+        """Numbers or an array as noise from a source."""
+        drawn = np.asarray(values).view(Drawn)
+        drawn.source = source
+        return drawn
+
+    def __array_finalize__(self, parent: object) -> None:
+        """Give a view, a copy or a reshaped array the same source."""
+        self.source = getattr(parent, "source", None)
+
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
+        """Return a part, or one number, marked as noise of the same source."""
+        part = super().__getitem__(key)
+        return part if self.source is None else Drawn.of(part, self.source)
+
+    def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401
+        """Round; the result is noise of the same source, an integer if no digits are given."""
+        rounded = np.round(np.asarray(self), digits or 0)
+        whole = rounded.astype(np.int64) if digits is None else rounded
+        return whole if self.source is None else Drawn.of(whole, self.source)
+
+    def __array_ufunc__(
+        self,
+        ufunc: np.ufunc,
+        method: str,
+        *inputs: Any,  # noqa: ANN401  # whatever noise meets
+        out: tuple[NDArray[Any], ...] | None = None,
+        **options: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Compute on plain arrays; tell the tape when noise meets something else."""
+        sources = [x.source for x in inputs if isinstance(x, Drawn) and x.source is not None]
+        others = [snapshot(x) for x in inputs if not isinstance(x, Drawn)]
+        if out is not None:
+            options["out"] = tuple(map(_plain, out))
+        result = getattr(ufunc, method)(*map(_plain, inputs), **options)
+        numeric = isinstance(result, np.ndarray | np.generic) and result.dtype.kind in "iufc"
+        if not sources or not numeric:
+            return result
+        source = sources[0]
+        if not others or not source.tape.listening:
+            return Drawn.of(result, source)
+        if ufunc in {np.add, np.subtract} and method in {"__call__", "outer"}:
+            return _added(source, ufunc.__name__, others[0], result, out is not None)
+        parameters = {f"operand {place}": other for place, other in enumerate(others)}
+        call = Call(f"{source.name}, then {ufunc.__name__}", parameters)
+        return Drawn.of(source.tape.answer(call, result), source)
+
+
+def _added(source: Source, verb: str, value: object, result: Any, in_place: bool) -> Any:  # noqa: ANN401, FBT001
+    """Tell the tape about the sum; in place, the answer is written where the sum is."""
+    protected = Protected(value, source.sensitivity, source.together)
+    answer = source.tape.answer(Call(f"{source.name}, then {verb}", {}, protected), result)
+    if not in_place:
+        return answer
+    result[...] = answer
+    return result
+
+
+def _plain(item: Any) -> Any:  # noqa: ANN401
+    return np.asarray(item) if isinstance(item, Drawn) else item
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """How the calls of one primitive are read.
+
+    Attributes:
+        name: on the tape.
+        value: the parameter that it protects, None when it has none.
+        sensitivity: declared of that value, or of what its answer is added to.
+        together: whether it is declared of all values of this name in one run, not of each.
+        follows: whether a number that it answers is noise, followed to what it is added to.
+    """
+
+    name: str
+    value: str | None = None
+    sensitivity: Sensitivity | None = None
+    together: bool = False
+    follows: bool = False
+
+    def ask(
+        self, tape: Tape, call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+    ) -> Any:  # noqa: ANN401  # whatever the primitive returns
+        """Ask, record, and give the tape's answer."""
+        if not tape.listening:
+            return call(*args, **named)
+        bound = _bound(call, args, named)
+        target = bound.pop("out", None)
+        parameters = {key: snapshot(item) for key, item in bound.items()}
+        protected = None
+        if self.value is not None and self.value in parameters:
+            protected = Protected(parameters.pop(self.value), self.sensitivity, self.together)
+        with tape:
+            own = call(*args, **named)
+        asked = Call(self.name, parameters, protected)
+        if target is not None:
+            target[...] = tape.answer(asked, np.array(target))
+            return own
+        answer = tape.answer(asked, own)
+        if self.follows and isinstance(answer, float | int | np.ndarray | np.generic):
+            return Drawn.of(answer, Source(tape, self.name, self.sensitivity, self.together))
+        return answer
+
+
+def _bound(
+    call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Bind arguments to parameter names, or to positions if the names are unknown."""
+    try:
+        return dict(inspect.signature(call).bind(*args, **named).arguments)
+    except (TypeError, ValueError):
+        return {**{f"argument {place}": item for place, item in enumerate(args)}, **named}
+
+
+# Methods whose parameter of this name is a value that noise is added to.
+_VALUES = {
+    "gumbel": "loc",
+    "laplace": "loc",
+    "logistic": "loc",
+    "multivariate_normal": "mean",
+    "normal": "loc",
+}
+# Methods whose answers are noise; others (coins, indices, orders) are used in other ways.
+_NOISE = {
+    *_VALUES,
+    "exponential",
+    "gamma",
+    "geometric",
+    "negative_binomial",
+    "poisson",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+}
+_NO_METHODS = {"bit_generator", "spawn"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What is recorded of a generator, and what is declared of the values it protects."""
+
+    sensitivity: Sensitivity | Mapping[str, Sensitivity] | None
+    together: bool
+    ignore: Collection[str]
+
+    def primitive(self, method: str) -> Primitive:
+        """Wrap one method of the generator as a primitive."""
+        declared = self.sensitivity
+        if isinstance(declared, Mapping):
+            declared = declared.get(method)
+        follows = method in _NOISE
+        return Primitive(method, _VALUES.get(method), declared, self.together, follows)
+
+
+@final
+class RecordingGenerator(np.random.Generator):
+    """A numpy Generator to everyone who takes one; every call of a method is on the tape.
+
+    What is drawn from its bit generator directly is not seen; asking for that is.
+    """
+
+    def __init__(self, plain: np.random.Generator, tape: Tape, listening: Listening) -> None:
+        super().__init__(plain.bit_generator)
+        self._tape, self._listening = tape, listening
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+        """Return a public method wrapped as a primitive, anything else as it is."""
+        item = super().__getattribute__(name)
+        if name.startswith("_"):
+            return item
+        tape, listening = self._tape, self._listening
+        if name in listening.ignore or not tape.listening:
+            return item
+        if name in _NO_METHODS:
+            tape.answer(Call(name), None)
+            return self._spawned if name == "spawn" else item
+        return _wrapped(listening.primitive(name), tape, item)
+
+    def _spawned(self, children: int) -> list[RecordingGenerator]:
+        tape, listening = self._tape, self._listening
+        with tape:
+            plain = np.random.Generator(self.bit_generator).spawn(children)
+        return [RecordingGenerator(child, tape, listening) for child in plain]
+
+
+def _wrapped(primitive: Primitive, tape: Tape, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def ask(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        return primitive.ask(tape, method, args, named)
+
+    return ask

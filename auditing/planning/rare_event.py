@@ -22,7 +22,7 @@ from dpproof.auditing.planning.plan import (
     clearest_tangent,
     clearness,
 )
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
 from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
 from dpproof.auditing.witnesses.witness import Question

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, final
@@ -10,6 +12,9 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import Form, origin
+from dpproof.auditing.trials.encoding import Features
+from dpproof.auditing.trials.trial_store import Labels
 
 
 class Sampler(Protocol):
@@ -75,3 +80,71 @@ class OneAtATime:
             if not self.errors_are_outputs:
                 raise
             return f"raised {type(error).__name__}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Attempt:
+    """The outcome of a call: its value, or the error it raised.
+
+    Attributes:
+        value: what it returned; None after an error.
+        error: the type of what it raised, and where, as its text may quote the data; None when it
+            returned.
+    """
+
+    value: Any
+    error: str | None = None
+
+    @staticmethod
+    def of(call: Callable[[Any], Any], data: object) -> Attempt:
+        """Call it; the data stays as it is, warnings are not shown."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                return Attempt(call(copy.deepcopy(data)))
+            except Exception as error:  # noqa: BLE001  # whatever it raises is what it shows
+                return Attempt(None, origin(error))
+
+    def __str__(self) -> str:
+        return str(Form.of(self.value)) if self.error is None else self.error
+
+
+def told_apart(first: Attempt, other: Attempt) -> tuple[str, str]:
+    """Return two outcomes in words, of values their forms and where they differ first."""
+    if first.error is not None or other.error is not None:
+        return str(first), str(other)
+    one, two = Form.of_both(first.value, other.value)
+    return str(one), str(two)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Trials to look at freely: they choose a test and are never tested.
+
+    Attributes:
+        features: shape (trials, coordinates).
+        labels: shape (trials,), True where the trial was on D.
+    """
+
+    features: Features
+    labels: Labels
+
+    def __len__(self) -> int:
+        """The number of trials."""
+        return len(self.labels)
+
+    def halves(self) -> tuple[Training, Training]:
+        """Two disjoint halves, every second trial each."""
+        return (
+            Training(self.features[0::2], self.labels[0::2]),
+            Training(self.features[1::2], self.labels[1::2]),
+        )
+
+    def joined(self, other: Training) -> Training:
+        """Return both sets of trials together."""
+        return Training(
+            np.concatenate([self.features, other.features]),
+            np.concatenate([self.labels, other.labels]),
+        )

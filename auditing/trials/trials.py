@@ -16,8 +16,7 @@ from dpproof.auditing.errors import SamplesUsed
 from dpproof.auditing.trials.drawing import Drawing, Task, widened
 from dpproof.auditing.trials.encoding import FeatureMap
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.sampler import Sampler
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Sampler, Training
 
 _NUMBERS = 1 << 15  # in one chunk
 _FIRST = 64

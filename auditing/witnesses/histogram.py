@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.auditing.counts.binomial import Floats
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.coordinates import MOST_COORDINATES, column
 from dpproof.auditing.witnesses.witness import Score, Witness, log_odds
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpproof.auditing.counts.binomial import Floats
 from dpproof.auditing.errors import MissingDependency
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.standard import Standard
 from dpproof.auditing.witnesses.witness import Score, Witness
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing.counts.binomial import Floats
 from dpproof.auditing.counts.counts import PrefixCounts
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 
 _RATIO = 1.2
 _MOST_VALUES = 64

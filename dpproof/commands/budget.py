@@ -18,15 +18,14 @@ from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.profile_places import profile_places
+from dpproof.accountant.guarantees.point_lists import profile_places
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.conversion.notion_to_profile import notion_to_profile
-from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
-from dpproof.accountant.theorems.selection.select import select
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_rdp
+from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError, placed
+from dpproof.files import ended_in_time
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from dpproof.time_limit import ended_in_time
 
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
+
+import click
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import CalibrationError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.commands.budget import Step, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free
@@ -95,3 +97,16 @@ def _largest(free: Free) -> int | None:
     if free.address == "sample_size" and isinstance(sampling, WithoutReplacement):
         return sampling.population_size
     return None
+
+
+LARGE_DELTA: Final = Fraction(1, 100)
+
+
+def warn(delta: Fraction | None) -> None:
+    """Say on standard error that a delta is so large that epsilon promises little."""
+    if delta is not None and delta > LARGE_DELTA:
+        click.echo(
+            f"dpproof: warning: delta = {float(delta):g} lets that share of all runs reveal "
+            "anything; below one over the number of records is usual",
+            err=True,
+        )

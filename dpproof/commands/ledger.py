@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpproof.accountant.relation import RELATIONS, Relation
-from dpproof.commands.large_delta import warn
+from dpproof.commands.calibrate import warn
 from dpproof.errors import InputError
 from dpproof.rounding import above, below
 from dpproof.streams import say_json

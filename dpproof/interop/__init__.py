@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.interop.diffprivlib import from_diffprivlib as from_diffprivlib
     from dpproof.interop.event import (
         Event as Event,
         event_from_json as event_from_json,
         event_to_json as event_to_json,
     )
     from dpproof.interop.from_event import from_dp_event as from_dp_event
-    from dpproof.interop.opacus import from_opacus_history as from_opacus_history
     from dpproof.interop.opendp import from_opendp as from_opendp, to_opendp as to_opendp
-    from dpproof.interop.pipeline_dp import from_pipeline_dp as from_pipeline_dp
+    from dpproof.interop.pipeline_dp import (
+        from_diffprivlib as from_diffprivlib,
+        from_opacus_history as from_opacus_history,
+        from_pipeline_dp as from_pipeline_dp,
+    )
     from dpproof.interop.to_event import to_dp_event as to_dp_event
 else:
     _HOMES = public_names.homes_of(__name__)

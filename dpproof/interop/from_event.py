@@ -35,9 +35,9 @@ from dpproof.accountant.arithmetic.enclosure import log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
 from dpproof.accountant.relation import AddRemove, Relation
-from dpproof.accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
+    subsample_gaussian_sum,
+    subsample_poisson,
     subsample_without_replacement,
 )
 from dpproof.interop.event import Event, read

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant import L1, L2, ApproxDP, Guarantee, PureDP, compose, self_compose
+from dpproof.accountant import (
+    L1,
+    L2,
+    AddRemove,
+    ApproxDP,
+    Guarantee,
+    Poisson,
+    PureDP,
+    compose,
+    self_compose,
+)
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError
@@ -89,3 +99,86 @@ def _get(spec: object, field: str) -> Any:  # noqa: ANN401  # whatever the libra
         return getattr(spec, field, None) if found is None else found
     except AssertionError:  # PipelineDP's way of saying that it was not computed
         return None
+
+
+def from_opacus_history(
+    history: Sequence[Sequence[Any]] | Mapping[str, Any],
+    poisson: bool = False,  # noqa: FBT001, FBT002  # a contract
+) -> Guarantee[AddRemove]:
+    """Return the guarantee of a training with Opacus, under add/remove of one record.
+
+    Args:
+        history: ``accountant.history``, a list of (noise_multiplier, sample_rate, num_steps), or
+            ``accountant.state_dict()``.
+        poisson: state that batches were drawn by Poisson sampling (``poisson_sampling=True``, no
+            other sampler). A history does not say so, and what it means without is unknown.
+    Raises:
+        NotImplied: Poisson sampling is not stated.
+        InputError: it is no history.
+        ParameterError: a number outside its domain.
+    Example:
+        >>> from_opacus_history([(1.0, 0.01, 100)], poisson=True).epsilon(delta=1e-5).upper < 1.2
+        True
+    """
+    if poisson is not True:
+        raise NotImplied(
+            "a history of Opacus does not say how batches were drawn, and its numbers are true of "
+            "Poisson sampling alone; if that is what ran (poisson_sampling=True and no other "
+            "sampler), say poisson=True; shuffled batches of fixed size cost more"
+        )
+    entries = history.get("history") if isinstance(history, Mapping) else history
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise InputError("expected a list of (noise_multiplier, sample_rate, num_steps)")
+    return compose(*(_entry(entry) for entry in entries))
+
+
+def _entry(entry: object) -> Guarantee[AddRemove]:
+    if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 3:
+        raise InputError(f"expected (noise_multiplier, sample_rate, num_steps), got {entry!r:.60}")
+    noise, rate, steps = entry
+    if not isinstance(noise, int | float) or not noise > 0:
+        raise ParameterError("noise_multiplier", noise, "above 0", "there is no privacy without")
+    step = Gaussian(sigma=noise, sensitivity=L2(1)).subsample(Poisson(sampling_rate=rate))
+    return step.repeat(steps).guarantee()
+
+
+def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guarantee[Relation]:  # noqa: ANN401  # of a library that need not be there
+    """Return the composition of what a budget accountant has recorded, as it states it.
+
+    The parts are assumptions: nothing here says that a model of diffprivlib keeps its epsilon.
+
+    Args:
+        accountant: a ``BudgetAccountant``, its ``spent_budget``, or a mapping with that key.
+        relation: which datasets are neighbours, which the accountant does not say.
+    Raises:
+        ParameterError: no relation, or numbers outside their domain.
+        InputError: it has no list of spent budgets.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> total = from_diffprivlib([(1.0, 0.0), (0.5, 1e-6)], AddRemove())
+        >>> total.epsilon(delta=2e-6).upper <= 1.5
+        True
+    """
+    if not isinstance(relation, Relation):
+        raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
+    spent = accountant
+    if isinstance(accountant, Mapping):
+        spent = accountant.get("spent_budget")
+    elif not isinstance(accountant, Sequence):
+        spent = getattr(accountant, "spent_budget", None)
+    if not isinstance(spent, Sequence) or isinstance(spent, str):
+        raise InputError(
+            "expected a budget accountant with spent_budget, a list of (epsilon, delta)"
+        )
+    if not spent:
+        return PureDP(epsilon=0, relation=relation)
+    return compose(*(_part(part, relation) for part in spent))
+
+
+def _part(part: object, relation: Relation) -> Guarantee[Relation]:
+    if not isinstance(part, Sequence) or isinstance(part, str) or len(part) != 2:
+        raise InputError(f"expected (epsilon, delta), got {part!r:.60}")
+    epsilon, delta = part
+    if delta == 0:
+        return PureDP(epsilon=epsilon, relation=relation)
+    return ApproxDP(epsilon=epsilon, delta=delta, relation=relation)

@@ -26,12 +26,11 @@ from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.preconditions import require_single
+from dpproof.accountant.guarantees.provenance import require_single
 from dpproof.accountant.guarantees.rounding import exp_up, sqrt_up
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.errors import InputError

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from dpproof.learn.margin_classifier import MarginClassifier as MarginClassifier
     from dpproof.learn.pca import PCA as PCA
     from dpproof.learn.perceptron_classifier import PerceptronClassifier as PerceptronClassifier
-    from dpproof.learn.refits import RefitRefused as RefitRefused
-    from dpproof.learn.robustness import attack as attack, robust_accuracy as robust_accuracy
-    from dpproof.learn.tuned_classifier import TunedClassifier as TunedClassifier, tune as tune
-    from dpproof.learn.warnings import (
+    from dpproof.learn.private_estimator import (
         PredictableNoise as PredictableNoise,
+        RefitRefused as RefitRefused,
         SecondRelease as SecondRelease,
     )
+    from dpproof.learn.robustness import attack as attack, robust_accuracy as robust_accuracy
+    from dpproof.learn.tuned_classifier import TunedClassifier as TunedClassifier, tune as tune
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.learn.fourier_radius import fourier_radii
+from dpproof.learn.fourier_radius import fourier_radii, projected_radii
 from dpproof.learn.matrix_norm import lengths, slack
-from dpproof.learn.projected_radius import projected_radii
 from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
 from dpproof.mechanisms import FourierFeatures
 

@@ -9,10 +9,10 @@ from dpproof.accountant import ReplaceOne
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.mapped_classifier import MappedClassifier
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.linear_classifier import MappedClassifier
+from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
-from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 
 

@@ -14,9 +14,8 @@ from dpproof.accountant import AddRemove, Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
 from dpproof.learn.reading import read_rows
-from dpproof.learn.spending import LedgerPlace
 from dpproof.mechanisms import Mechanism, NoisyLloyd
 
 # Candidates a cluster among which the first centres are chosen far from each other.

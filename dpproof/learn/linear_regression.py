@@ -15,10 +15,8 @@ from dpproof.accountant import AddRemove, Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.clipping import clipped_to_norm
-from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_rows, read_targets, scored
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
+from dpproof.learn.reading import clipped_to_norm, read_rows, read_targets, scored
 from dpproof.mechanisms import SecondMoments
 
 # The squared lengths, in units of norm^2, that the constant feature and the target get in a row.

@@ -13,7 +13,7 @@ from dpproof.accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, a
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import LogisticObjective, Mechanism, OneVsRest
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 

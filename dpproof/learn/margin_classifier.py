@@ -15,8 +15,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.learn.mapped_classifier import MappedClassifier
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.linear_classifier import MappedClassifier
+from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
 from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap

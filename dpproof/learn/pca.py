@@ -16,10 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.clipping import clipped_to_norm
-from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import matrix, read_rows
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
+from dpproof.learn.reading import clipped_to_norm, matrix, read_rows
 from dpproof.mechanisms import SecondMoments
 
 # The squared length, in units of norm^2, of the constant feature by which the mean is known; a

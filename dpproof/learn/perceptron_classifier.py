@@ -8,8 +8,8 @@ from typing import Any, final
 from dpproof.accountant import AddRemove, WithoutReplacement
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
-from dpproof.learn.mapped_classifier import MappedClassifier
-from dpproof.learn.spending import LedgerPlace
+from dpproof.learn.linear_classifier import MappedClassifier
+from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import (
     BatchPerceptron,
     Featured,
@@ -18,7 +18,7 @@ from dpproof.mechanisms import (
     Mechanism,
     Stop,
 )
-from dpproof.mechanisms.learning.perceptron import MarginNorm
+from dpproof.mechanisms.learning.batch_perceptron import MarginNorm
 
 
 @final

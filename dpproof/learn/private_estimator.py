@@ -2,24 +2,124 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from dpproof.accountant import Guarantee, calibrate
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import ParameterError, PrivacyError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.refits import refuse_search
-from dpproof.learn.spending import LedgerPlace, paid
-from dpproof.learn.warnings import PredictableNoise, SecondRelease
+from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
 from dpproof.mechanisms import Mechanism
 from dpproof.proofs.certificate import Certificate
+
+# Parts of scikit-learn that fit clones of an estimator, on the same records or on parts of them.
+_REFITTING: Final = frozenset(
+    {
+        "calibration",
+        "ensemble",
+        "feature_selection",
+        "model_selection",
+        "multiclass",
+        "multioutput",
+        "semi_supervised",
+    }
+)
+_SEARCH: Final = "model_selection"
+
+
+@final
+class RefitRefused(PrivacyError, RuntimeError):
+    """A private estimator is fitted by what releases many fits and pays for one or none."""
+
+
+def refuse_search() -> None:
+    """Refuse to go on if a part of scikit-learn calls that fits an estimator several times.
+
+    ``GridSearchCV``, ``cross_val_score``, ``learning_curve`` and their like fit clones of an
+    estimator on the same records, and look at scores without noise. All of these are releases.
+    So are the members of ``BaggingClassifier`` and of other ensembles, and the parts of
+    ``OneVsRestClassifier`` and ``CalibratedClassifierCV``.
+
+    Raises:
+        RefitRefused: a function of such a part is among the callers. Searches report it as the
+            reason why all fits failed.
+    Example:
+        >>> refuse_search()
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        top, _, rest = module.partition(".")
+        part = rest.partition(".")[0]
+        if top == "sklearn" and part == _SEARCH:
+            raise RefitRefused(
+                f"{module} fits a private estimator several times on the same records and scores "
+                "them without noise, and every fit and score is a release; dpproof.learn.tune("
+                "estimator, grid) selects privately, within one budget"
+            )
+        if top == "sklearn" and part in _REFITTING:
+            raise RefitRefused(
+                f"{module} fits a private estimator several times, and every fit is a release; fit "
+                "each model yourself and state accountant.compose(...) of their guarantees, or let "
+                "a ledger pay for each"
+            )
+        frame = frame.f_back
+
+
+LedgerPlace: TypeAlias = Ledger | str
+"""A ledger, or where it is: a path or a database URL."""
+
+
+@contextmanager
+def paid(
+    ledger: LedgerPlace | None, key: str | None, guarantee: Guarantee[Any], label: str
+) -> Iterator[None]:
+    """Reserve a guarantee for the block and commit it at its end; do nothing without a ledger.
+
+    Nothing of the fit may be kept before the block has ended.
+
+    Raises:
+        ParameterError: a ledger without a key, or a key without a ledger.
+        BudgetExceeded: the ledger has less left; the block does not run.
+        AlreadySpent: the key paid for a fit before: another fit is another release.
+        LedgerError: the ledger is out of reach; the block does not run.
+    """
+    if (ledger is None) != (key is None):
+        raise ParameterError(
+            "ledger and ledger_key",
+            "one of them",
+            "given together, or neither",
+            "the key names this fit in the ledger, which pays for it once",
+        )
+    if ledger is None or key is None:
+        yield
+        return
+    opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    try:
+        with opened.reserve(guarantee, key=key, label=label):
+            yield
+    finally:
+        if opened is not ledger:
+            opened.close()
+
+
+@final
+class PredictableNoise(UserWarning):
+    """The noise follows from a seed: whoever knows the seed knows the data. Tests only."""
+
+
+@final
+class SecondRelease(UserWarning):
+    """An estimator was fitted again: on the same records, both fits cost, and their costs add."""
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped library

@@ -29,10 +29,8 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.learn.margin_classifier import MarginClassifier
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
+from dpproof.learn.private_estimator import SecondRelease, paid, refuse_search
 from dpproof.learn.reading import scored
-from dpproof.learn.refits import refuse_search
-from dpproof.learn.spending import paid
-from dpproof.learn.warnings import SecondRelease
 from dpproof.mechanisms import (
     Chained,
     Mechanism,

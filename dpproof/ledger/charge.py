@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any, Final, cast, final, overload
 
 from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
-from dpproof.accountant.adaptive.divergence_cost import divergence_cost
+from dpproof.accountant.adaptive.largest_parameter import divergence_cost
 from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
+from dpproof.accountant.theorems.conversion import notion_to_rdp
 from dpproof.ledger import budget
 from dpproof.ledger.budget import BITS, Costs, State, rounded_up
 from dpproof.proofs.certificate import read_rational, show_rational

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from dpproof.ledger.database import Database
+from dpproof.ledger.database import Database, SQLiteDatabase
 from dpproof.ledger.errors import LedgerError
 from dpproof.ledger.places import masked
 from dpproof.ledger.server import ServerDatabase
-from dpproof.ledger.sqlite import SQLiteDatabase
 
 
 def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:

@@ -13,10 +13,10 @@ from dpproof.accountant.errors import BudgetExceeded
 from dpproof.accountant.relation import Relation
 from dpproof.ledger import chain, opening, taking
 from dpproof.ledger.budget import State, closed, returned
+from dpproof.ledger.chain import HeadFile
 from dpproof.ledger.connect import connect
 from dpproof.ledger.database import Database
 from dpproof.ledger.errors import AlreadySpent, LedgerError, TryAgain
-from dpproof.ledger.head_file import HeadFile
 from dpproof.ledger.opening import Budget
 from dpproof.ledger.places import hidden, masked, refuse_secret
 from dpproof.ledger.plan import Plan, planned

@@ -13,15 +13,13 @@ from typing import Final
 
 from dpproof import files
 from dpproof.accountant.relation import RELATIONS, Relation, ReplaceLabel
-from dpproof.accountant.sampling.poisson import Poisson
-from dpproof.accountant.sampling.scheme import SamplingScheme
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
 from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
-from dpproof.pipeline.selection import A_SELECTION, selection
+from dpproof.pipeline.stated import A_SELECTION, selection
 from dpproof.pipeline.vocabulary import KINDS
 
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")

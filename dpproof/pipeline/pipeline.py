@@ -10,15 +10,13 @@ from typing import final
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling.poisson import Poisson
-from dpproof.accountant.sampling.scheme import SamplingScheme
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
-from dpproof.accountant.theorems.composition.compose import (
+from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.theorems.composition import (
     compose as compose_guarantees,
     self_compose,
 )
-from dpproof.accountant.theorems.group.group import group
-from dpproof.accountant.theorems.selection.select import select
+from dpproof.accountant.theorems.group import group
+from dpproof.accountant.theorems.selection import select
 from dpproof.mechanisms import compose
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows

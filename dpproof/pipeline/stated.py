@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
-from dpproof.accountant.errors import NotImplied
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.errors import placed
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, Rule, Section
 
 
 @final
@@ -46,3 +53,106 @@ class Stated(Mechanism[Relation]):
             NotImplied: always.
         """
         raise NotImplied(f"{self.stated.describe()} is stated of a mechanism that is not here")
+
+
+A_SELECTION = 'a table such as { runs = "geometric", gamma = 0.1 }'
+ABOVE_MINUS_ONE = Rule(arguments.real, "a finite number above -1")
+
+Values = Mapping[str, Fraction]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """A law of the number of runs that a pipeline file can name.
+
+    Attributes:
+        parameters: its numbers, all of them needed, with their domains.
+        build: the law, from their values.
+        by_mean: its parameters with ``mean`` in the place of one, and what that one is; None if
+            the mean is a parameter, or given otherwise.
+    """
+
+    parameters: Mapping[str, Rule]
+    build: Callable[[Values], RunLaw]
+    by_mean: tuple[str, Callable[[Values], Fraction]] | None = None
+
+
+RUNS: Mapping[str, Runs] = {
+    "geometric": Runs(
+        parameters={"gamma": INSIDE},
+        build=lambda given: TruncatedNegativeBinomial(eta=1, gamma=given["gamma"]),
+        by_mean=("gamma", lambda given: 1 / given["mean"]),
+    ),
+    "logarithmic": Runs(
+        parameters={"gamma": INSIDE},
+        build=lambda given: TruncatedNegativeBinomial(eta=0, gamma=given["gamma"]),
+        by_mean=("gamma", lambda given: _gamma(Fraction(0), given["mean"])),
+    ),
+    "truncated-negative-binomial": Runs(
+        parameters={"eta": ABOVE_MINUS_ONE, "gamma": INSIDE},
+        build=lambda given: TruncatedNegativeBinomial(eta=given["eta"], gamma=given["gamma"]),
+        by_mean=("gamma", lambda given: _gamma(given["eta"], given["mean"])),
+    ),
+    "poisson": Runs(
+        parameters={"rate": POSITIVE},
+        build=lambda given: PoissonRuns(rate=given["rate"]),
+        by_mean=("rate", lambda given: given["mean"]),
+    ),
+    "binomial": Runs(
+        parameters={"trials": COUNT, "probability": INSIDE},
+        build=lambda given: BinomialRuns(
+            trials=int(given["trials"]), probability=given["probability"]
+        ),
+        by_mean=("probability", lambda given: given["mean"] / given["trials"]),
+    ),
+    "fixed": Runs(
+        parameters={"count": COUNT}, build=lambda given: FixedRuns(count=int(given["count"]))
+    ),
+}
+
+
+def selection(section: Section) -> RunLaw:
+    """The law of a stage's ``select = { … }`` table.
+
+    Raises:
+        InputError: anything is wrong with it.
+    """
+    table = section.table("select", A_SELECTION)
+    names = [name for law in RUNS.values() for name in law.parameters]
+    table.only(["runs", *dict.fromkeys(names), "mean"])
+    name = table.choice("runs", RUNS)
+    law = RUNS[name]
+    wanted, replaced = dict(law.parameters), ""
+    if "mean" in table.values and law.by_mean is not None:
+        replaced = law.by_mean[0]
+        wanted = {key: rule for key, rule in wanted.items() if key != replaced}
+        wanted["mean"] = POSITIVE
+    for key in table.values:
+        if key not in ("runs", *wanted):
+            raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(wanted)}")
+    given = {key: table.number(key, rule) for key, rule in wanted.items()}
+    with placed(f"{section.place}: select"):
+        if replaced and law.by_mean is not None:
+            given[replaced] = law.by_mean[1](given)
+        return law.build(given)
+
+
+def _gamma(eta: Fraction, mean: Fraction) -> Fraction:
+    """Return the gamma at which a truncated negative binomial law has nearly this mean.
+
+    Any gamma is a law: it is this one that is accounted for, and shown.
+
+    Raises:
+        ParameterError: the mean is not above 1, or beyond what any gamma above 1e-12 gives.
+    """
+    low, high = -27.0, -1e-9  # logs of gamma; the mean falls as gamma grows
+    for _ in range(80):
+        middle = (low + high) / 2
+        law = TruncatedNegativeBinomial(eta=eta, gamma=Fraction(math.exp(middle)))
+        low, high = (low, middle) if law.mean < mean else (middle, high)
+    gamma = Fraction(math.exp(high))
+    reached = TruncatedNegativeBinomial(eta=eta, gamma=gamma).mean
+    if not mean > 1 or abs(reached - mean) > mean * Fraction(1, 10**6):
+        raise ParameterError("mean", float(mean), "above 1 and within reach of gamma >= 1e-12")
+    return gamma

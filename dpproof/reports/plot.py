@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.auditing import Outcome, Report, TradeOffRegion
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.counts.claimed_curve import supported
+from dpproof.auditing.counts.claim import Claim, supported
 from dpproof.auditing.counts.counts import Design
 from dpproof.auditing.errors import MissingDependency
 from dpproof.auditing.report import Overview

@@ -7,9 +7,7 @@ from fractions import Fraction
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling.poisson import Poisson
-from dpproof.accountant.sampling.scheme import SamplingScheme
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS

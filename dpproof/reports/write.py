@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dpproof.errors import InputError
 from dpproof.pipeline.pipeline import Pipeline
-from dpproof.progress import progress
 from dpproof.reports import page, registry
 from dpproof.reports.facts import collect
+from dpproof.streams import progress
 
 
 def write(pipeline: Pipeline, out: str, record: str | None) -> bool | None:

@@ -13,7 +13,7 @@ from dpproof.accountant import (
     compose,
     self_compose,
 )
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
     subsample_without_replacement,
 )
 from experiments.claims.claim import Claim, Verdict

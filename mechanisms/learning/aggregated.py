@@ -17,9 +17,9 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R, require_relation
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.combinators.draw_samples import cut, records_of
+from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers import uniform_below

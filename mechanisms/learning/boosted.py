@@ -14,14 +14,14 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms.learning.featured import Projected
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.learning.mistake_exponential import fewest_mistakes
 from dpproof.mechanisms.learning.noisy_mistakes import mistakes
 from dpproof.mechanisms.learning.one_vs_rest import OneVsRest
 from dpproof.mechanisms.learning.phased_hinge import PhasedHinge
-from dpproof.mechanisms.learning.projected import Projected
 from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs

@@ -17,7 +17,7 @@ from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.halfspace import signed
-from dpproof.mechanisms.learning.maps.turns import cosine, sine
+from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
 from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.parameters import Arguments

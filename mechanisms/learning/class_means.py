@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES

@@ -17,10 +17,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.relation import R, Relation, ReplaceOne, require_relation
-from dpproof.accountant.theorems.composition.post_process import post_process
-from dpproof.mechanisms.learning.covers.cover import Cover
-from dpproof.mechanisms.learning.covers.cover_union import CoverUnion
-from dpproof.mechanisms.learning.covers.finite_cover import FiniteCover
+from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
@@ -81,7 +79,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
-        >>> from dpproof.mechanisms.learning.covers.random_directions import RandomDirections
+        >>> from dpproof.mechanisms.learning.covers import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20)
         >>> learner.guarantee()
@@ -165,7 +163,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         Raises:
             ParameterError: an argument outside its domain.
         Example:
-            >>> from dpproof.mechanisms.learning.covers.random_directions import RandomDirections
+            >>> from dpproof.mechanisms.learning.covers import RandomDirections
             >>> cover = RandomDirections(size=10_000, dimension=3, seed=1)
             >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1)
             >>> round(learner.excess(failure=0.05), 1)

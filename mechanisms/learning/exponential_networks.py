@@ -14,7 +14,7 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R, Relation, ReplaceOne
-from dpproof.mechanisms.learning.covers.cover import checked_size
+from dpproof.mechanisms.learning.covers import checked_size
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
     RECORD_BITS,

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
+from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.class_means import ClassMeans
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential
 from dpproof.mechanisms.learning.one_vs_rest import OneVsRest
 from dpproof.mechanisms.learning.sum_learner import SumLearner
@@ -79,3 +82,68 @@ class Featured(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run the base on the mapped datasets: shape (len(datasets), count)."""
         return self.base.draw([self.map.records(data) for data in datasets], count, rng)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projected(Mechanism[R]):
+    """Run a learner on projected records, and map its weights back.
+
+    Statement: for every fixed matrix the projection acts on one record at a time and keeps blank
+        records blank, so neighbours stay neighbours, and matrix and weights together satisfy the
+        base's guarantee. The base clips projected rows, or scales them to norm 1, so the
+        sensitivity holds for every matrix and not with high probability.
+    Source: Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 1.
+
+    Args:
+        base: a learner of halfspaces, or ``KeslerPerceptron``, with norm None or at least 1.
+        projection: a public matrix, such as ``SignProjection(...)``.
+    Outputs:
+        As for the base, with weights for the rows before projecting.
+    Raises:
+        ParameterError: not a learner and a projection, or widths that do not fit.
+    Example:
+        >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+        >>> from dpproof.mechanisms.learning.maps.projections import SignProjection
+        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
+        >>> plan = SignProjection(features=1000, dimension=50, seed=7)
+        >>> Projected(base=base, projection=plan).guarantee().mu
+        Fraction(1, 4)
+    """
+
+    base: SumLearner[R]
+    projection: LinearMap
+
+    def __post_init__(self) -> None:
+        """Refuse other bases and projections."""
+        base: object = self.base
+        projection: object = self.projection
+        if not isinstance(base, SumLearner):
+            raise ParameterError("base", base, "a learner such as BatchPerceptron(...)")
+        if not isinstance(projection, LinearMap):
+            raise ParameterError("projection", projection, "SignProjection(...)")
+        width = projection.output_features
+        if base.features not in (None, width):
+            raise ParameterError("features", base.features, f"None or {width} in the base")
+
+    @property
+    def relation(self) -> R:
+        """The neighbouring relation of the base learner."""
+        return self.base.relation
+
+    def guarantee(self) -> Guarantee[R]:
+        """The base's guarantee.
+
+        Raises:
+            NotImplied: as for the base.
+        """
+        return self.projection.applied(self.base.guarantee())
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run the base on the projected datasets: records of shape (len(datasets), count)."""
+        mapped = [self.projection.records(data) for data in datasets]
+        released = self.base.draw(mapped, count, rng)
+        names = [name for name in ("weights", "iterates") if name in (released.dtype.names or ())]
+        fields = [released["stopped"], released["steps"]]
+        fields += [self.projection.back(released[name]) for name in names]
+        return np.stack([learned(*one) for one in zip(*fields, strict=True)])

@@ -13,16 +13,16 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
-from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from dpproof.mechanisms.learning.perceptron import (
+from dpproof.mechanisms.learning.batch_perceptron import (
     MarginNorm,
     Perceptron,
     PerceptronArguments,
     checked,
 )
+from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
 from dpproof.mechanisms.learning.records import GridRecords, class_numbers
 from dpproof.mechanisms.learning.stops import Stop
 

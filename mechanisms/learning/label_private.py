@@ -16,10 +16,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import ReplaceLabel
-from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.parallel import parallel_positions
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
 from dpproof.mechanisms.learning.grid import Vectors
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
@@ -56,7 +56,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows
             at least as wide as the cover. Rows that are not finite contribute nothing.
     Example:
-        >>> from dpproof.mechanisms.learning.covers.polygon import Polygon
+        >>> from dpproof.mechanisms.learning.covers import Polygon
         >>> learner = LabelPrivateHalfspaces(cover=Polygon(corners=64), epsilon=1)
         >>> learner.guarantee()
         BoundedRange(stated_epsilon=1, relation=ReplaceLabel())

@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.chained import FollowUp
-from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
@@ -51,7 +51,7 @@ class LeastHinges:
         ParameterError: a parameter outside its domain; when asked, data that is not labelled rows
             as wide as the cover.
     Example:
-        >>> from dpproof.mechanisms.learning.covers.polygon import Polygon
+        >>> from dpproof.mechanisms.learning.covers import Polygon
         >>> least = LeastHinges(margins=[0.25, 0.5], cover=Polygon(corners=64))
         >>> [float(one) for one in least.sensitivities]
         [5.0, 3.0]

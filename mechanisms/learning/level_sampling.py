@@ -17,7 +17,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.learning.covers.cover import Cover
+from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Vectors
 from dpproof.mechanisms.samplers import categorical_exp, uniform_below
 from dpproof.mechanisms.samplers.rng import Rng

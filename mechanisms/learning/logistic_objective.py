@@ -13,12 +13,12 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import (
@@ -31,8 +31,8 @@ from dpproof.accountant.relation import (
 )
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.grid import WIDEST

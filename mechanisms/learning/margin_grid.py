@@ -18,8 +18,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R, Relation, ReplaceOne
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.learning.margin_descent import MarginDescent, checked_map
 from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes

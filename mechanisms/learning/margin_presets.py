@@ -13,7 +13,7 @@ from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms.learning.grid import WIDEST
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
-from dpproof.mechanisms.learning.maps.rademacher_projection import RademacherProjection
+from dpproof.mechanisms.learning.maps.projections import RademacherProjection
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.margin_grid import MarginGrid, dyadic_margins
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Required, Unpack, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
-from dpproof.mechanisms.learning.halfspace import signs
+from dpproof.mechanisms.learning.halfspace import mistakes_within, signs
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Arguments
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
@@ -116,3 +121,99 @@ def checked(
         "norm": None if norm is None else scale(norm=norm),
         "relation": require_relation(relation),
     }
+
+
+class _Arguments(Arguments, total=False):
+    candidates: Required[ArrayLike]
+    margin: Required[Number]
+    epsilon: Required[Number]
+    norm: Number | None
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class CandidateExponential(MistakeExponential[R]):
+    """Pick one of some public directions, those with few margin mistakes exponentially likely.
+
+    A record (x, y) is a mistake of w if y <w / ||w||, x> <= margin. The pick has probability
+    proportional to e^(-epsilon mistakes), e^(-epsilon mistakes / 2) under replace-one.
+
+    Statement: the numbers of mistakes move by at most 1 between neighbours, under add-remove and
+        zero-out all in the same direction, so the pick is epsilon-bounded-range, hence epsilon-DP.
+    Source: Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 2, and Ghazi, Kumar,
+        Manurangsi & Nguyen, arXiv:2011.14580, Theorem 5, over any finite set, with counts in place
+        of shares of the number of records, which is private; under add-remove this halves the
+        noise. A Markov chain over the sphere has not the law of the theorem: there is no such
+        option, and in the plane ``CircleExponential`` draws from a dense circle exactly.
+
+    Args:
+        candidates: directions, shape (candidates, features), chosen without looking at the data.
+        margin: at least 0, in data units.
+        epsilon: of the pick, in nats. It has at most log(candidates / beta) / epsilon mistakes more
+            than the best candidate, except with probability beta; twice that under replace-one.
+        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
+        relation: which datasets are neighbours.
+    Outputs:
+        A record with fields ``index`` and ``weights``, the candidate of that index.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> pick = CandidateExponential(candidates=[[1, 0], [0, 1]], margin=0, epsilon=50)
+        >>> pick.release([([0.1, 0.9], 1), ([-0.9, -0.1], 1), ([-0.3, 0.3], 1)]).weights
+        array([0., 1.])
+    """
+
+    candidates: tuple[tuple[float, ...], ...]
+    margin: Fraction
+    epsilon: Fraction
+    norm: Fraction | None
+    relation: R
+
+    @overload
+    def __init__(self: CandidateExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
+    @overload
+    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        candidates: ArrayLike,
+        margin: Number,
+        epsilon: Number,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+    ) -> None:
+        directions = tuple(tuple(row) for row in finite_directions(candidates).tolist())
+        object.__setattr__(self, "candidates", directions)
+        shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
+        self._set(**shared)
+
+    @property
+    def features(self) -> int:
+        """How wide the candidates are, and so the rows."""
+        return len(self.candidates[0])
+
+    def _directions(self) -> NDArray[np.float64]:
+        return np.array(self.candidates)
+
+    def _mistakes(self, records: GridRecords, limit: float) -> NDArray[np.int64]:
+        return mistakes_within(records, limit).totals(self._directions(), None).counts
+
+
+def finite_directions(candidates: ArrayLike) -> NDArray[np.float64]:
+    """The candidates as a matrix.
+
+    Raises:
+        ParameterError: they are not finite rows of the same length, none of them zero.
+    """
+    allowed = "a matrix of finite numbers, one row per candidate, none of them zero"
+    try:
+        directions = np.asarray(candidates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("candidates", candidates, allowed) from None
+    if directions.ndim != 2 or directions.size == 0 or not np.isfinite(directions).all():
+        raise ParameterError("candidates", candidates, allowed)
+    if not directions.any(axis=1).all():
+        raise ParameterError("candidates", candidates, allowed)
+    return directions

@@ -8,16 +8,20 @@ from fractions import Fraction
 from typing import Final, Required, Unpack, final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
-from dpproof.mechanisms.learning.grid import Vectors
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums, scheme_of
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
 from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
+from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection
 # left 0.96 of the margin, and at least 1 where y <w, x> < margin / 10.
@@ -123,3 +127,199 @@ class NoisyHinge(SumLearner[R]):
 
         limits = hinge_limits(float(_KEPT * self.margin / self._unit**2))
         return HalfspaceMistakes(signed(records), limits, update)
+
+
+_LARGEST_DECAY: Final = 2
+
+
+class _SubsampledHingeArguments(SumArguments, total=False):
+    learning_rate: Required[Number]
+    decay: Number
+
+
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class SubsampledHinge(SumLearner[R]):
+    """Learn a halfspace by noisy subgradient steps on the hinge loss with L2 decay.
+
+    Start from w = 0. In every step draw a sample, add up y x over its records with y <w, x> < 1,
+    add N(0, sigma^2 I), and put w = (1 - learning_rate decay) w + learning_rate (noisy sum). The
+    decay does not look at data and stands outside the sum.
+
+    Statement: as for ``BatchPerceptron``: one record moves the sum of a step by at most ``norm``.
+    Source: Theorem A of proofs/theory/learners.md. It is DP-SGD (Abadi et al., arXiv:1607.00133)
+        on the hinge loss, whose subgradients need no clipping, with sums in place of means; the
+        baseline of Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5.
+
+    Args:
+        learning_rate: of a sum, not of a mean: divide by a public expected size of the sample; in
+            [2^-300, 2^300].
+        decay: at least 0, the weight of ||w||^2 / 2 in the loss; at most 2 / learning_rate, beyond
+            which the states would grow without bound.
+        steps, sigma, rate, norm, relation, features, batch: as for ``BatchPerceptron``.
+        average: whether the weights are the mean of the last half of the states, or the last one.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps`` and ``weights`` of shape (features,).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> learner = SubsampledHinge(learning_rate=0.01, decay=1e-4, steps=100, sigma=40)
+        >>> learner.guarantee().mu
+        Fraction(1, 4)
+    """
+
+    learning_rate: Fraction
+    decay: Fraction
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    norm: Fraction | None
+    relation: R
+    average: bool
+    features: int | None
+    batch: WithoutReplacement | None
+
+    @overload
+    def __init__(
+        self: SubsampledHinge[AddRemove],
+        *,
+        rate: Number = 1,
+        **given: Unpack[_SubsampledHingeArguments],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, relation: R, rate: Number = 1, **given: Unpack[_SubsampledHingeArguments]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: SubsampledHinge[ReplaceOne],
+        *,
+        relation: ReplaceOne,
+        batch: WithoutReplacement,
+        **given: Unpack[_SubsampledHingeArguments],
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *,
+        learning_rate: Number,
+        decay: Number = 0,
+        steps: int,
+        sigma: Number,
+        rate: Number = 1,
+        norm: Number | None = 1,
+        relation: Relation = parameters.DEFAULT_RELATION,
+        average: bool = True,
+        features: int | None = None,
+        batch: WithoutReplacement | None = None,
+    ) -> None:
+        fields = checked(
+            rate=rate,
+            steps=steps,
+            sigma=sigma,
+            norm=norm,
+            relation=relation,
+            average=average,
+            features=features,
+            batch=batch,
+        )
+        pace = scale(learning_rate=learning_rate)
+        shrinking = check.non_negative(decay=decay)
+        # Soundness: states stay finite; the grid of a state that is not finite would not be exact.
+        if pace * shrinking > _LARGEST_DECAY:
+            raise ParameterError("decay", decay, f"at most {_LARGEST_DECAY} / learning_rate")
+        fields["learning_rate"], fields["decay"] = pace, shrinking
+        self._set(**fields)
+
+    def sums(self) -> NoisySums[R]:
+        """The noisy sums that a run releases, with what one record contributes at most."""
+        return NoisySums(
+            scheme=scheme_of(self.rate, self.batch),
+            steps=self.steps,
+            sigma=self.sigma,
+            norm=self._unit,
+            relation=self.relation,
+        )
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        # The engine's states are w / norm, and the grid's rows x / norm.
+        rate, shrink = float(self.learning_rate), float(1 - self.learning_rate * self.decay)
+
+        def update(states: Vectors, noisy: Vectors) -> Vectors:
+            return shrink * states + rate * noisy
+
+        limits = hinge_limits(float(1 / self._unit**2))
+        return HalfspaceMistakes(signed(records), limits, update)
+
+
+# Soundness: what rounding moves a step by is below this many units, see the proof of ``moves``.
+_ROUNDINGS: Final = 8
+_UNIT: Final = Fraction(1, 2**53)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmoothedPass:
+    """Steps w <- P(w - rate gradient) over some records z = y x of norm at most 1, one each.
+
+    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and
+    a = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
+    beyond margin - 1/(margin c). It is (1/margin)-Lipschitz, ``smoothness``-smooth and convex.
+
+    Attributes:
+        margin: above 0.
+        smoothness: above 0.
+        rate: of a step, at most 2/smoothness, at which steps are non-expansive.
+        radius: of the ball that P projects on.
+    """
+
+    margin: Fraction
+    smoothness: float
+    rate: float
+    radius: Fraction
+
+    def moves(self, *, steps: int, width: int, sides: int) -> Fraction:
+        """Bound how far one record moves the mean state of a pass, in Euclidean norm.
+
+        Statement: sides rate / margin, and what rounding adds; sides is 2 if a record is replaced,
+            1 if it is blanked.
+        Proof: proofs/theory/margins.md, section 6. Binary64 errs in a step of two vectors of
+            ``width`` coordinates by at most (3 width + 6) u (radius + rate/margin), in the mean by
+            at most steps u radius; non-expansive steps only add these up, in either run.
+        """
+        slope = Fraction(self.rate) / self.margin
+        rounded = _ROUNDINGS * (width + 2) * _UNIT * (self.radius + slope)
+        return sides * slope + 2 * steps * rounded
+
+    def run(self, start: Vectors, signed: Vectors, order: NDArray[np.int64]) -> Vectors:
+        """Return the mean state of each run after its steps.
+
+        Args:
+            start: shape (runs, width), inside the ball.
+            signed: y x on the grid, in units of 2^-24, shape (records, width).
+            order: the records of each run's steps, shape (runs, steps), at least one step.
+        """
+        squares = np.square(signed).sum(axis=1) * 4.0**-RECORD_BITS
+        curve = self.smoothness / np.where(squares > 0, squares, 1.0)
+        states, total = start.copy(), np.zeros_like(start)
+        margin, slope, radius = float(self.margin), float(1 / self.margin), float(self.radius)
+        for places in order.T:
+            rows = signed[places] * 2.0**-RECORD_BITS
+            short = np.maximum(margin - np.einsum("ij,ij->i", states, rows), 0.0)
+            states += (self.rate * np.minimum(slope, curve[places] * short))[:, np.newaxis] * rows
+            states = projected(states, radius)
+            total += states
+        return np.asarray(total / order.shape[1])
+
+
+def projected(states: Vectors, radius: float) -> Vectors:
+    """Shorten states to the radius of a ball.
+
+    Example:
+        >>> projected(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+        array([[0.6, 0.8],
+               [0.3, 0.4]])
+    """
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    return np.asarray(states * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))

@@ -15,7 +15,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition.gdp import compose_gdp
+from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.chained import FollowUp
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron

@@ -12,17 +12,16 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.composition.map_records import map_records
+from dpproof.accountant.theorems.post_processing import map_records
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.logistic_objective import LogisticObjective
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace
-from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
+from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge, SubsampledHinge
 from dpproof.mechanisms.learning.phased_hinge import PhasedHinge
 from dpproof.mechanisms.learning.records import Records, as_records
-from dpproof.mechanisms.learning.subsampled_hinge import SubsampledHinge
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng

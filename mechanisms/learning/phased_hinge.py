@@ -17,9 +17,9 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, require_relation
 from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
-from dpproof.accountant.theorems.composition.post_process import post_process
-from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.accountant.theorems.parallel import parallel_positions
+from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
@@ -29,7 +29,7 @@ from dpproof.mechanisms.learning.margin_descent import (
     mapped_back,
     mapped_records,
 )
-from dpproof.mechanisms.learning.smoothed_hinge import SmoothedPass, projected
+from dpproof.mechanisms.learning.noisy_hinge import SmoothedPass, projected
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian

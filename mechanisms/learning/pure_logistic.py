@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne, require_relation
 from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.logistic_release import Release

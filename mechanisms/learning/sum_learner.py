@@ -15,8 +15,12 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R, require_relation
-from dpproof.mechanisms.learning.batches import Batches, fixed_size
-from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.bounded_updates import (
+    Batches,
+    Contributions,
+    NoisySums,
+    fixed_size,
+)
 from dpproof.mechanisms.learning.grid import WIDEST
 from dpproof.mechanisms.learning.halfspace import signs
 from dpproof.mechanisms.learning.records import GridRecords, on_grid

@@ -11,20 +11,20 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.local.values import one_category
+from dpproof.mechanisms.local.reports import one_category
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers import randomized_response
 from dpproof.mechanisms.samplers.rng import Rng
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Required, final
@@ -13,15 +14,17 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import exp_up
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms.mechanism import QueryArguments
+from dpproof.mechanisms.queries import Query, whole_values
 
 _GRID: Final = 1 << 60
 _MOST_EPSILON: Final = 32
@@ -184,3 +187,20 @@ def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != width or not len(array):
         raise ParameterError("reports", np.shape(array), allowed)
     return array.astype(np.int64)
+
+
+def one_category(
+    query: Query | None, datasets: Sequence[object], categories: int
+) -> NDArray[np.int64]:
+    """Return the category of each dataset.
+
+    Raises:
+        ParameterError: not one whole number from 0 to categories - 1 each.
+    Example:
+        >>> one_category(None, [2, 0], 3)
+        array([2, 0])
+    """
+    truth = whole_values(query, datasets)
+    if truth.ndim != 1 or truth.min() < 0 or truth.max() >= categories:
+        raise DataError("value", np.squeeze(truth), f"one category, 0 to {categories - 1}")
+    return truth

@@ -14,9 +14,9 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
@@ -25,14 +25,14 @@ from dpproof.mechanisms.local.reports import (
     category_count,
     estimated,
     local_epsilon,
+    one_category,
     report_guarantee,
     require_reports,
     share_down,
 )
-from dpproof.mechanisms.local.values import one_category
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.subset import subsets_without_replacement

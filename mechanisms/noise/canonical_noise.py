@@ -15,7 +15,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L1
@@ -24,10 +24,10 @@ from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, one_integer
-from dpproof.mechanisms.samplers.integers import uniform_below
+from dpproof.mechanisms.queries import Query, one_integer
 from dpproof.mechanisms.samplers.law import from_law
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _MOST_UNITS: Final = 2**40
 _MOST_STEPS: Final = 400

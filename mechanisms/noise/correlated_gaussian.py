@@ -17,10 +17,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L1, L2, Differences, LInf
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
@@ -28,10 +28,10 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.gaussian_rounded import gaussian_rounded_rational
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rational
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 Moves = L1 | L2 | LInf | Differences

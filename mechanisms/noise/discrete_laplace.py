@@ -9,11 +9,11 @@ from typing import Final, Required, Unpack, final, overload
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L1
@@ -21,7 +21,7 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, whole_values
+from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers import discrete_laplace
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale

@@ -15,18 +15,17 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
-from dpproof.accountant.guarantees.theorem import Theorem
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.finite_hull import Law, smallest_pair_above
+from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, require_query, whole_values
+from dpproof.mechanisms.queries import Query, require_query, whole_values
 from dpproof.mechanisms.samplers.law import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 

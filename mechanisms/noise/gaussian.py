@@ -9,22 +9,21 @@ from typing import Final, Required, Unpack, final, overload
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.accountant.side_conditions import SUM_OF_CONTRIBUTIONS
-from dpproof.accountant.theorems.subsampling.gaussian_sum import subsample_gaussian_sum
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import (

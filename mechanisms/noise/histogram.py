@@ -11,12 +11,12 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L1
@@ -26,7 +26,7 @@ from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 

@@ -16,10 +16,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Product
@@ -29,7 +29,7 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import whole_values
+from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng

@@ -10,10 +10,10 @@ from typing import Final, Required, Unpack, final, overload
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.skellam import skellam_pair
 from dpproof.accountant.relation import AddRemove, R, Relation
@@ -22,7 +22,7 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, whole_values
+from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.skellam import require_variance, skellam
 

@@ -15,10 +15,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SMOOTH_BOUND
 from dpproof.mechanisms import parameters
@@ -26,10 +26,10 @@ from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import Arguments
-from dpproof.mechanisms.queries.query import Query, real_values
-from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
+from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import cauchy_rounded
 from dpproof.mechanisms.samplers.sampler_arguments import (
     granularity as power_of_two,
     scale as noise_scale,

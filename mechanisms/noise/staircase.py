@@ -17,7 +17,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L1
@@ -26,12 +26,12 @@ from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, one_integer
+from dpproof.mechanisms.queries import Query, one_integer
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.geometric import geometric_ratio
-from dpproof.mechanisms.samplers.integers import uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _MOST_UNITS: Final = 2**40
 _LEAST: Final = Fraction(1, 2**10)

@@ -9,28 +9,34 @@ exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Runnin
 the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """
 
-from dpproof.mechanisms.samplers.categorical import categorical_exp as categorical_exp
+from dpproof.mechanisms.samplers.categorical import (
+    categorical_exp as categorical_exp,
+    randomized_response as randomized_response,
+)
 from dpproof.mechanisms.samplers.coins import (
     bernoulli as bernoulli,
     bernoulli_exp as bernoulli_exp,
     bernoulli_exp_ratios as bernoulli_exp_ratios,
 )
-from dpproof.mechanisms.samplers.cube_norm import discrete_cube_norm as discrete_cube_norm
-from dpproof.mechanisms.samplers.discrete_gaussian import discrete_gaussian as discrete_gaussian
-from dpproof.mechanisms.samplers.discrete_laplace import discrete_laplace as discrete_laplace
-from dpproof.mechanisms.samplers.gaussian_rounded import gaussian_rounded as gaussian_rounded
-from dpproof.mechanisms.samplers.geometric import geometric as geometric
-from dpproof.mechanisms.samplers.integers import uniform_below as uniform_below
-from dpproof.mechanisms.samplers.laplace_rounded import laplace_rounded as laplace_rounded
-from dpproof.mechanisms.samplers.randomized_response import (
-    randomized_response as randomized_response,
+from dpproof.mechanisms.samplers.discrete_laplace import (
+    discrete_gaussian as discrete_gaussian,
+    discrete_laplace as discrete_laplace,
 )
-from dpproof.mechanisms.samplers.rounded import default_granularity as default_granularity
+from dpproof.mechanisms.samplers.geometric import geometric as geometric
+from dpproof.mechanisms.samplers.rounded import (
+    default_granularity as default_granularity,
+    gaussian_rounded as gaussian_rounded,
+    laplace_rounded as laplace_rounded,
+)
 from dpproof.mechanisms.samplers.run_count import run_count as run_count
 from dpproof.mechanisms.samplers.skellam import skellam as skellam
-from dpproof.mechanisms.samplers.spherical_rounded import spherical_rounded as spherical_rounded
+from dpproof.mechanisms.samplers.spherical_rounded import (
+    discrete_cube_norm as discrete_cube_norm,
+    spherical_rounded as spherical_rounded,
+)
 from dpproof.mechanisms.samplers.subset import (
     poisson_mask as poisson_mask,
     subset_without_replacement as subset_without_replacement,
     subsets_without_replacement as subsets_without_replacement,
 )
+from dpproof.mechanisms.samplers.uniform import uniform_below as uniform_below

@@ -13,10 +13,8 @@ from dpproof.mechanisms.samplers import margins, sampler_arguments
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, patched
 from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp_near
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.integers import uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.search import largest
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest, uniform_below
 
 # Above this scale binary64 would leave too many draws open, and the draw is made in two digits.
 _ONE_DIGIT: Final = 2**20

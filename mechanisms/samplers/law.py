@@ -11,8 +11,8 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.samplers.integers import uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import uniform_below
 
 
 def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from dpproof.mechanisms.samplers import margins, sampler_arguments
 from dpproof.mechanisms.samplers.arrays import Integers, patched
 from dpproof.mechanisms.samplers.enclosure import normal_two_tails
-from dpproof.mechanisms.samplers.gaussian_rounded import HALF_NORMAL
-from dpproof.mechanisms.samplers.laplace_rounded import EXPONENTIAL
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import EXPONENTIAL, HALF_NORMAL
 from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
 
 _FIRST_PRECISION = 128

@@ -11,6 +11,7 @@ negative and the lower one if S is positive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,10 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import arguments
 from dpproof.mechanisms.samplers import margins, sampler_arguments
 from dpproof.mechanisms.samplers.arrays import Integers, multiply_add, patched
-from dpproof.mechanisms.samplers.enclosure import Enclosure
+from dpproof.mechanisms.samplers.enclosure import (
+    Enclosure,
+    cauchy_two_tails,
+    exp_minus,
+    normal_two_tails,
+)
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.search import largest
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest
 
 _HALF: Final = Fraction(1, 2)
 _FINENESS: Final = 20
@@ -172,3 +177,164 @@ def _exact_cell(value: Fraction, steps: Fraction, noise: Magnitude, uniform: Laz
         return t <= 0 or uniform.is_below(noise.survival(t))
 
     return largest(at_least, round(value + steps * Fraction(noise.guess(uniform.minus_log()))))
+
+
+def _quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy import special  # noqa: PLC0415 - its import takes longer than all of ours
+
+    return np.asarray(-special.ndtri(u / 2), dtype=np.float64)
+
+
+def _guess(minus_log: float) -> float:
+    from scipy import special  # noqa: PLC0415 - its import takes longer than all of ours
+
+    return max(0.0, -float(special.ndtri_exp(-minus_log - math.log(2))))
+
+
+# |Z| = -ndtri(U/2); |dZ / d(log U)| is the Mills ratio of Z, at most sqrt(pi/2) = 1.2534.
+HALF_NORMAL: Final = Magnitude(
+    quantile=_quantile,
+    relative=margins.NDTRI,
+    conditioning=1.26,
+    survival=normal_two_tails,
+    guess=_guess,
+)
+
+
+def gaussian_rounded(
+    value: ArrayLike, sigma: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return integers k: k * granularity is value + sigma * Z correctly rounded, Z ideal normal.
+
+    Law: P(k) = P((k - 1/2) g < v + sigma Z <= (k + 1/2) g), Z standard normal on the real line.
+    Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
+        |Z| = -Phi^-1(U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
+    Rounds: to nearest; a tie has probability 0.
+
+    Args:
+        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
+        sigma: standard deviation in [2^-300, 2^300], data units.
+        granularity: a power of two, data units; ``default_granularity(sigma)`` is a good one.
+            It must not depend on the data.
+        rng: source of words.
+    Returns:
+        the shape of value; int64, or Python integers if some k does not fit.
+    Raises:
+        ParameterError: a value is not finite, or a parameter is outside its domain.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> gaussian_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
+        array([0, 1])
+    """
+    exact = sampler_arguments.scale(sigma=sigma)
+    return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
+
+
+def gaussian_rounded_rational(
+    value: Fraction, count: int, sigma: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return ``count`` independent k as ``gaussian_rounded`` does, of one value that is rational.
+
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> gaussian_rounded_rational(Fraction(1, 3), 3, 1, Fraction(1), ReplayRng(1)).shape
+        (3,)
+    """
+    exact = sampler_arguments.scale(sigma=sigma)
+    return add_rounded_rational(value, count, exact, HALF_NORMAL, rng, granularity=granularity)
+
+
+def _laplace_rounded_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(-np.log(u), dtype=np.float64)
+
+
+def _laplace_rounded_guess(minus_log: float) -> float:
+    return max(0.0, minus_log)
+
+
+EXPONENTIAL: Final = Magnitude(
+    quantile=_laplace_rounded_quantile,
+    relative=margins.LIBM,
+    conditioning=1.0,
+    survival=exp_minus,
+    guess=_laplace_rounded_guess,
+)
+
+
+def laplace_rounded(
+    value: ArrayLike, scale: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return integers k: k * granularity is value + scale * L correctly rounded, L ideal Laplace.
+
+    Law: P(k) = P((k - 1/2) g < v + scale L <= (k + 1/2) g), L of density e^(-|l|)/2 on the real
+        line.
+    Proof: the first bit is the sign of L and the remaining digits are a uniform U with
+        |L| = -log U; the rounding is decided exactly (see ``rounded.add_rounded``).
+    Rounds: to nearest; a tie has probability 0.
+
+    Args:
+        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
+        scale: in [2^-300, 2^300], data units.
+        granularity: a power of two, data units; ``default_granularity(scale)`` is a good one.
+            It must not depend on the data.
+        rng: source of words.
+    Returns:
+        the shape of value; int64, or Python integers if some k does not fit.
+    Raises:
+        ParameterError: a value is not finite, or a parameter is outside its domain.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> laplace_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
+        array([0, 1])
+    """
+    exact = sampler_arguments.scale(scale=scale)
+    return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
+
+
+def _cauchy_rounded_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1.0 / np.tan(u * (math.pi / 2)), dtype=np.float64)
+
+
+def _cauchy_rounded_guess(minus_log: float) -> float:
+    if minus_log > 1:
+        return 2.0 / math.pi * math.exp(min(minus_log, 700.0))
+    return 1.0 / math.tan(math.exp(-minus_log) * math.pi / 2)
+
+
+# M = cot(pi U/2), and |dM / d(log U)| is at most M + pi/2: the part that grows with M is added to
+# the relative error, as is that of numpy.tan, assumed to be as good as numpy.exp.
+_HALF_CAUCHY: Final = Magnitude(
+    quantile=_cauchy_rounded_quantile,
+    relative=16 * margins.LIBM,
+    conditioning=4.0,
+    survival=cauchy_two_tails,
+    guess=_cauchy_rounded_guess,
+)
+
+
+def cauchy_rounded(
+    value: ArrayLike, scale: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return integers k: k * granularity is value + scale * Z correctly rounded, Z ideal Cauchy.
+
+    Law: P(k) = P((k - 1/2) g < v + scale Z <= (k + 1/2) g), Z of density 1/(pi (1 + z^2)).
+    Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
+        |Z| = cot(pi U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
+    Rounds: to nearest; a tie has probability 0.
+
+    Args:
+        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
+        scale: in [2^-300, 2^300], data units; it may depend on the data.
+        granularity: a power of two, data units. It must not depend on the data.
+        rng: source of words.
+    Returns:
+        the shape of value; int64, or Python integers if some k does not fit.
+    Raises:
+        ParameterError: a value is not finite, or a parameter is outside its domain.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
+        array([0, 1])
+    """
+    exact = sampler_arguments.scale(scale=scale)
+    return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)

@@ -10,11 +10,8 @@ import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.mechanisms.samplers.arrays import Integers
 from dpproof.mechanisms.samplers.coins import bernoulli

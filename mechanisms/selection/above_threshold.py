@@ -14,10 +14,10 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
@@ -27,7 +27,7 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.samplers.rng import Rng

@@ -13,14 +13,14 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_scores

@@ -15,11 +15,11 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
@@ -28,7 +28,7 @@ from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale

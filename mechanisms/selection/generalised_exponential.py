@@ -19,11 +19,11 @@ from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, require_query
+from dpproof.mechanisms.queries import Query, require_query
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism

@@ -18,11 +18,11 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
-from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.sensitivity import L1
@@ -30,10 +30,10 @@ from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, require_query, whole_values
+from dpproof.mechanisms.queries import Query, require_query, whole_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.integers import uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000

@@ -10,13 +10,13 @@ from typing import Final, Unpack, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 from dpproof.mechanisms.selection.scores import UNIT, PathArguments, PathMechanism

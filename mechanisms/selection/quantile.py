@@ -23,7 +23,7 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import Arguments
-from dpproof.mechanisms.queries.column import real_column
+from dpproof.mechanisms.queries import real_column
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism

@@ -14,18 +14,17 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Parameter
+from dpproof.accountant.guarantees.derivation import Parameter, Theorem
 from dpproof.accountant.guarantees.metric_dp import MetricDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import R, Relation, require_relation
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query, real_values
+from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
 from dpproof.mechanisms.samplers.rng import Rng
 

@@ -14,10 +14,10 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation
@@ -25,11 +25,11 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
-from dpproof.mechanisms.samplers.search import largest
+from dpproof.mechanisms.samplers.uniform import largest
 from dpproof.mechanisms.selection.partition_selection import counted, read_counts
 
 MECHANISM_THRESHOLDED_COUNTS: Final = Theorem(

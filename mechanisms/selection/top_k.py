@@ -16,7 +16,7 @@ from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import rederived
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.composition.compose import self_compose
+from dpproof.accountant.theorems.composition import self_compose
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng

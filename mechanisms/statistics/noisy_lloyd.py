@@ -15,7 +15,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.class_means import ClassMeans
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, clipped_rows
@@ -25,7 +25,7 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale
-from dpproof.mechanisms.statistics.rows import rows_on_grid
+from dpproof.mechanisms.statistics.clipped_column import rows_on_grid
 
 # A cluster whose noisy number of rows is below so many standard deviations of its noise starts
 # again, so far from the largest one in each coordinate, in units of the norm bound.

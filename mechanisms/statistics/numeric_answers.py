@@ -19,7 +19,7 @@ from dpproof.mechanisms.combinators.chained import FollowUp
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import Arguments
-from dpproof.mechanisms.queries.query import Query
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 from dpproof.mechanisms.selection.scores import UNIT, read_scores

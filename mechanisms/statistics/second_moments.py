@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import RECORD_BITS
 from dpproof.mechanisms.learning.sum_learner import checked
@@ -26,7 +26,7 @@ from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
-from dpproof.mechanisms.statistics.rows import rows_on_grid
+from dpproof.mechanisms.statistics.clipped_column import rows_on_grid
 
 # Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
 _HALF_BITS: Final = RECORD_BITS // 2

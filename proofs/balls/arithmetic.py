@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from flint import arb, ctx, fmpq
 
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError, UndecidedError
 from dpproof.proofs.limits import MAX_SUM_BITS, PRECISIONS
+from dpproof.proofs.verdict import openable
 
 _FAR = 1000  # from where the ends of a ball are taken for erfc; either way encloses it
 

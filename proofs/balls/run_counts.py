@@ -11,11 +11,11 @@ from typing import Final, final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, exact_sum
-from dpproof.proofs.contents import openable
+from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, exact_sum, normal_tail
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
+from dpproof.proofs.verdict import openable
 
 
 class Runs(ABC):
@@ -214,3 +214,34 @@ def read_runs(value: object) -> Runs:
     runs = LAWS[kind](fields)
     fields.close()
     return runs
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tent:
+    """The hat functions T_u, T, T_v on the points u = e^{-w}, 1, v = e^w.
+
+    Attributes:
+        tau: of the virtual Gaussian, above 0.
+        width: w, above 0.
+    """
+
+    tau: Fraction
+    width: Fraction
+
+    def hats(self) -> tuple[arb, arb, arb]:
+        """Return E[T_u(X)], E[T(X)], E[T_v(X)].
+
+        P(u <= X <= 1) = E[X; 1 <= X <= v] = a, P(1 <= X <= v) = E[X; u <= X <= 1] = b.
+        """
+        half, reach = ball(self.tau / 2), ball(self.width / self.tau)
+        a = normal_tail(-half) - normal_tail(reach - half)
+        b = normal_tail(half) - normal_tail(reach + half)
+        w = ball(self.width)
+        left, right = (b - a) / (-w).expm1(), (a - b) / w.expm1()
+        return left, a + b - left - right, right
+
+    def outside(self, c: Fraction) -> arb:
+        """Return E[X^{-c}; X < u or X > v] over E[X^{-c}] = e^{tau^2 c(c+1)/2}."""
+        reach, shift = ball(self.width / self.tau), ball((c + Fraction(1, 2)) * self.tau)
+        return normal_tail(reach - shift) + normal_tail(reach + shift)

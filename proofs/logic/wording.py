@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.contents import openable
 from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.verdict import openable
 
 
 def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:

@@ -12,11 +12,11 @@ from typing import final
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import ball, exact_sum
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import MAX_COMMON_BITS, MAX_OUTCOMES
 from dpproof.proofs.pairs.loss_atoms import Terms
 from dpproof.proofs.pairs.pair import Moments, Pair, no_witness
+from dpproof.proofs.verdict import openable
 
 
 @final

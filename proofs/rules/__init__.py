@@ -15,7 +15,6 @@ from dpproof.proofs.rules import (
     compose,
     compose_ranges,
     convert,
-    correlated_gaussian,
     dominate,
     filters,
     finite_mechanism,
@@ -28,17 +27,14 @@ from dpproof.proofs.rules import (
     lower_bound,
     lower_power,
     mechanisms,
+    noise_mechanisms,
     objective_perturbation,
     partition_selection,
-    propose_test_release,
     repeated_positions,
-    restrict,
     select,
     select_best_of_runs,
     select_shifted_mixture,
     select_threshold,
-    skellam,
-    smooth_sensitivity,
     subsample,
 )
 from dpproof.proofs.rules.mechanisms import stated
@@ -99,7 +95,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "mechanism/finite": finite_mechanism.finite,
             "mechanism/partition-selection": partition_selection.partition_selection,
             "mechanism/thresholded-counts": partition_selection.thresholded_counts,
-            "mechanism/skellam": skellam.skellam,
+            "mechanism/skellam": noise_mechanisms.skellam,
             "hockey-stick/lattice": hockey_stick.lattice,
         },
         "curves": {
@@ -108,10 +104,10 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
                 for name, kind in NOTION_TYPES.items()
                 if name not in PLAIN
             },
-            "mechanism/correlated-gaussian": correlated_gaussian.correlated_gaussian,
+            "mechanism/correlated-gaussian": noise_mechanisms.correlated_gaussian,
             "mechanism/laplace-joint": mechanisms.laplace_joint,
-            "mechanism/smooth-sensitivity": smooth_sensitivity.smooth_sensitivity,
-            "mechanism/propose-test-release": propose_test_release.propose_test_release,
+            "mechanism/smooth-sensitivity": noise_mechanisms.smooth_sensitivity,
+            "mechanism/propose-test-release": noise_mechanisms.propose_test_release,
             "mechanism/exponential": mechanisms.exponential,
             "mechanism/logistic-objective": objective_perturbation.logistic,
             "mechanism/report-noisy-max": mechanisms.report_noisy_max,
@@ -163,7 +159,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         "groups": {
             "parallel": compose.parallel,
             "parallel/position": compose.parallel_positions,
-            RESTRICT: restrict.relation,
+            RESTRICT: convert.relation,
             "group/pure-dp": group.pure_dp,
             "group/approx-dp": group.approx_dp,
             "group/bounded-range": group.bounded_range,

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Final, TypeVar
 
 from dpproof.proofs.balls.arithmetic import exact_sum, show
-from dpproof.proofs.contents import openable, quoted
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import look_up_work, sum_of_rationals_work
 from dpproof.proofs.logic.read_pairs import merged
@@ -27,6 +26,7 @@ from dpproof.proofs.logic.statement import (
     Profile,
     PureDP,
 )
+from dpproof.proofs.verdict import openable, quoted
 
 C = TypeVar("C")
 FIXED: Final = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.limits import MAX_RANGE_BITS, MAX_RANGE_CELLS, ranges_work
@@ -21,6 +20,7 @@ from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.rules.compose import FIXED
 from dpproof.proofs.rules.finite_pair import require_above
 from dpproof.proofs.sums.ranges import Recursion
+from dpproof.proofs.verdict import openable
 
 LONGEST: Final = 64  # nats of a range
 SHORTEST: Final = Fraction(1, 1 << 20)

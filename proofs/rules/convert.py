@@ -32,7 +32,23 @@ from dpproof.proofs.rules.compose import divergence, divergences, look_up
 from dpproof.proofs.rules.dominate import certainly_below, lowest
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import spend
-from dpproof.proofs.rules.renyi_to_delta import delta_at, total_variation
+
+
+def delta_at(divergence: arb, order: Fraction, epsilon: arb) -> arb:
+    """Return e^{(a-1)(R - epsilon)} (1 - 1/a)^a / (a - 1) from R at an order a above 1.
+
+    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12.
+    """
+    exponent = ball(order - 1) * (divergence - epsilon) + ball(order) * ball(1 - 1 / order).log()
+    return exponent.exp() / ball(order - 1)
+
+
+def total_variation(divergence: arb) -> arb:
+    """Return the smaller of sqrt(R/2) and sqrt(1 - e^-R), R of an order at or above 1.
+
+    Source: Pinsker's inequality; Bretagnolle & Huber (1979).
+    """
+    return (divergence / 2).sqrt().min((-(-divergence).expm1()).sqrt())
 
 
 def pure_to_approx(step: Application) -> tuple[str, ...]:
@@ -333,3 +349,17 @@ def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
     rho = step.concludes(ZCDP).rho
     if rho < min(epsilon, epsilon * epsilon / 2):
         require_at_most(lambda: ball(epsilon) * ball(epsilon / 2).tanh(), lambda: ball(rho), "rho")
+
+
+def relation(step: Application) -> tuple[str, ...]:
+    """Neighbours under replace-label are neighbours under replace-one. The statement is the same.
+
+    Source: proofs/theory/margins.md, section 1.
+    """
+    (claim,) = step.every(object, most=1)
+    (premise,) = step.premises
+    if (premise.relation, step.conclusion.relation) != ("replace-one", "replace-label"):
+        raise RefusedError("the rule leads from replace-one to replace-label")
+    if step.conclusion.claim != claim:
+        raise RefusedError("the conclusion is not the premise")
+    return ()

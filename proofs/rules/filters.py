@@ -9,7 +9,6 @@ from typing import Final
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.limits import PER_COMPARISON
@@ -17,7 +16,8 @@ from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
 from dpproof.proofs.pairs.gaussian import gaussian_profile
 from dpproof.proofs.rules.compose import divergences, look_up
-from dpproof.proofs.rules.renyi_to_delta import delta_at
+from dpproof.proofs.rules.convert import delta_at
+from dpproof.proofs.verdict import openable
 
 _MOST_FILTERS: Final = 10
 _LOOKING: Final = (

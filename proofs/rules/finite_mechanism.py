@@ -7,13 +7,13 @@ from fractions import Fraction
 
 from dpproof.proofs.balls.arithmetic import exact_sum, show
 from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import CertificateError, RefusedError
 from dpproof.proofs.limits import MAX_COMMON_BITS
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
 from dpproof.proofs.rules.finite_pair import alone
 from dpproof.proofs.rules.prices import common_bits, corners_work
+from dpproof.proofs.verdict import openable
 
 
 def finite(step: Application) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from typing import TypeAlias
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import ball, require_at_most, show
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import LEVEL, PER_COMPARISON
 from dpproof.proofs.logic.rule import Application
@@ -31,6 +30,7 @@ from dpproof.proofs.rules.base_profile import (
 )
 from dpproof.proofs.rules.compose import AHEAD, CHOSEN
 from dpproof.proofs.rules.prices import corners_work
+from dpproof.proofs.verdict import openable
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 """Bounds of a profile at growing ratios t >= 1."""

@@ -27,9 +27,8 @@ from dpproof.proofs.logic.statement import (
     TradeOff,
 )
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.rules.compose import divergences, longest, look_up

@@ -19,18 +19,17 @@ from flint import arb
 
 from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import ball, require_at_most
-from dpproof.proofs.balls.gaussian_smoothing import Tent
+from dpproof.proofs.balls.run_counts import Tent
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.logic.lower_ends import RenyiAtLeast
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import AtLeast
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Moments, Pair, Product

@@ -20,8 +20,7 @@ from dpproof.proofs.logic.statement import (
     Pairs,
 )
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.pair import Pair
 from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 

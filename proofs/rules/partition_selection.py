@@ -10,17 +10,17 @@ from flint import arb
 
 from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail, require_at_most
 from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import CertificateError, RefusedError
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import Pairs
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.pair import Pair
 from dpproof.proofs.rules.finite_mechanism import compare
 from dpproof.proofs.rules.finite_pair import copied
 from dpproof.proofs.rules.prices import corners_work
+from dpproof.proofs.verdict import openable
 
 
 def partition_selection(step: Application) -> tuple[str, ...]:

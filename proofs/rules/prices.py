@@ -11,7 +11,6 @@ from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.fields import Fields
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import (
@@ -19,7 +18,7 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
     FoldedGaussianPair,
     SwappedAboveFloor,
 )
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Pair, Product

@@ -11,13 +11,13 @@ from typing import Final, TypeAlias
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import ball, each_precision, require_at_most, show
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import LEVEL, VALUE
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import GDP, Profile
 from dpproof.proofs.pairs.gaussian import gaussian_profile
 from dpproof.proofs.rules.compose import FIXED
+from dpproof.proofs.verdict import openable
 
 Law: TypeAlias = tuple[list[tuple[int, arb]], arb]
 """Sums of squares above 0 with their masses, and the mass of all others above 0."""

@@ -20,7 +20,7 @@ from dpproof.proofs.fields import Fields
 from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import RDP, ZCDP, PureDP
 from dpproof.proofs.rules.compose import divergence, look_up
-from dpproof.proofs.rules.renyi_to_delta import delta_at, total_variation
+from dpproof.proofs.rules.convert import delta_at, total_variation
 
 HIDDEN: Final = "neither the number of runs, nor which of them it was, nor anything else"
 Curve: TypeAlias = Callable[[Fraction], Fraction]

@@ -12,7 +12,6 @@ from typing import Final, final
 from flint import arb, ctx
 
 from dpproof.proofs.balls.arithmetic import ball, exact
-from dpproof.proofs.contents import openable
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.pairs.loss_atoms import Terms
 from dpproof.proofs.pairs.pair import (
@@ -28,6 +27,7 @@ from dpproof.proofs.pairs.pair import (
 )
 from dpproof.proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
 from dpproof.proofs.sums.contour import Line, closed_profile
+from dpproof.proofs.verdict import openable
 
 # How many tables are kept: as many as a product may cite again for free. Speed alone.
 TABLES: Final = 4

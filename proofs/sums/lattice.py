@@ -21,7 +21,7 @@ from dpproof.proofs.balls.arithmetic import ball, each_precision
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpproof.accountant import GDP, ZCDP, DominatingPair, Poisson
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
+from dpproof.accountant.theorems.subsampling import subsample_poisson
 from tests.auditing import samplers, variants
 from tests.auditing.samplers import Case, gaussian, laplace
 

@@ -35,8 +35,8 @@ from dpproof.auditing import (
     TwoSample,
 )
 from dpproof.auditing.bounds.event_bound import EventBound
-from dpproof.auditing.bounds.one_run_curve import contradicts
-from dpproof.auditing.counts.claimed_curve import gaussian
+from dpproof.auditing.bounds.one_run import contradicts
+from dpproof.auditing.counts.claim import gaussian
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from dpproof.accountant import L2, Poisson
 from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.symptoms import REPLAYED, replayed, symptoms
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.mechanisms import Gaussian
 
 Rows = NDArray[np.float64]

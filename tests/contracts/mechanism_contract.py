@@ -19,7 +19,7 @@ from dpproof import auditing, proofs
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Mechanism, ReplayRng, compose
 from dpproof.mechanisms.outputs import flatten, unpack

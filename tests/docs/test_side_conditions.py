@@ -45,10 +45,9 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.adaptive.several_filters import limits, several_filters
-from dpproof.accountant.theorems.composition.parallel_positions import parallel_positions
-from dpproof.accountant.theorems.selection.above import select_above
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
-from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.accountant.theorems.parallel import parallel_positions
+from dpproof.accountant.theorems.selection import select_above
+from dpproof.accountant.theorems.subsampling import repeated_positions, subsample_poisson
 from dpproof.mechanisms import (
     AboveThreshold,
     AveragedPerturbation,

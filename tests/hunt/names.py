@@ -13,12 +13,11 @@ from dpproof.accountant import Guarantee
 from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
 from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
-from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.public_names import homes_of
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
+    subsample_poisson,
     subsample_without_replacement,
 )
 from tests.hunt.ways import by_ways

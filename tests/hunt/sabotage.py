@@ -80,13 +80,13 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the slope of a Poisson law is 1e-10 too small": (
         "run-laws",
-        "dpproof.accountant.run_counts.poisson:PoissonRuns",
+        "dpproof.accountant.run_counts.law:PoissonRuns",
         "derivative",
         _scaled(1 - 1e-10),
     ),
     "the cost of all binomial runs is 1e-3 too small": (
         "renyi-selections",
-        "dpproof.accountant.run_counts.binomial:BinomialRuns",
+        "dpproof.accountant.run_counts.law:BinomialRuns",
         "log_moment_up",
         _scaled(0.999),
     ),
@@ -98,13 +98,13 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the best of disjoint parts counts": (
         "data",
-        "dpproof.accountant.theorems.composition.parallel",
+        "dpproof.accountant.theorems.parallel",
         "max",
         lambda _: min,
     ),
     "a group of pure DP is one record": (
         "converted-groups",
-        "dpproof.accountant.theorems.group.group",
+        "dpproof.accountant.theorems.group",
         "_THEOREMS",
         lambda table: [(table[0][0], lambda guarantee, **_: guarantee), *table[1:]],
     ),
@@ -134,7 +134,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "an odometer says seven tenths of what its mixture says": (
         "odometers",
-        "dpproof.accountant.adaptive.zcdp_odometer",
+        "dpproof.accountant.adaptive.privacy_odometer",
         "mixture_bound",
         _scaled(0.7),
     ),
@@ -196,7 +196,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "a certificate says that binomial runs cost half": (
         "selected-certificates",
-        "dpproof.accountant.run_counts.binomial:BinomialRuns",
+        "dpproof.accountant.run_counts.law:BinomialRuns",
         "log_moment_up",
         _scaled(0.5),
     ),

@@ -13,9 +13,8 @@ from dpproof.accountant import answers
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.logistic import LogisticPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product

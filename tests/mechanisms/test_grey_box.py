@@ -15,7 +15,7 @@ import pytest
 
 from dpproof.accountant import FixedRuns, Poisson, ReplaceOne, TruncatedNegativeBinomial
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
 from dpproof.auditing import FactKind, Recorder, neighbours
 from dpproof.mechanisms import (
@@ -42,8 +42,8 @@ SAMPLERS = {
     "dpproof.mechanisms.selection.exponential.categorical_exp": "exponents",
     "dpproof.mechanisms.local.randomized_response.randomized_response": "values",
     "dpproof.mechanisms.combinators.best_of_runs.run_count": None,
-    "dpproof.mechanisms.combinators.first_above.run_count": None,
-    "dpproof.mechanisms.combinators.draw_samples.subset_without_replacement": None,
+    "dpproof.mechanisms.combinators.best_of_runs.run_count": None,
+    "dpproof.mechanisms.combinators.subsampled.subset_without_replacement": None,
 }
 TOTAL = ClippedSum(lower=0, upper=1)
 LAPLACE = Laplace(scale=2, sensitivity=L1(1), query=TOTAL)
@@ -119,9 +119,9 @@ def test_poisson_samples_toss_a_coin_a_record(monkeypatch: pytest.MonkeyPatch) -
     """The only difference of a Poisson sample is the number of coins, which add-remove allows."""
     recorder = watched(monkeypatch, L1(1))
     monkeypatch.setattr(
-        "dpproof.mechanisms.combinators.draw_samples.poisson_mask",
+        "dpproof.mechanisms.combinators.subsampled.poisson_mask",
         recorder.watch(
-            vars(__import__("dpproof.mechanisms.combinators.draw_samples", fromlist=["x"]))[
+            vars(__import__("dpproof.mechanisms.combinators.subsampled", fromlist=["x"]))[
                 "poisson_mask"
             ]
         ),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, Histogram, Mechanism, ReplayRng
 from dpproof.mechanisms.outputs import flatten, join, unpack

@@ -13,7 +13,7 @@ import pytest
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Gaussian, Laplace, Mechanism
 

@@ -17,7 +17,7 @@ import pytest
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import ReplaceOne
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, L2Contribution
 from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 from tests.peers.support import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpproof.accountant.relation import ReplaceOne
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.accountant.sensitivity import L2
 from dpproof.mechanisms import Gaussian
 from tests.peers.support import Peer, distributions, sampled_gaussian

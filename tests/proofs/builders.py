@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 from dpproof.accountant import answers
 from dpproof.accountant.certificates.format.serialize import factors
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.proofs import Step, Verdict, check

@@ -9,12 +9,11 @@ import pytest
 
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.shifted_mixture import shifts
 from dpproof.accountant.selection.worst_instance import instance
-from dpproof.accountant.selection.worst_order import worst_case
-from dpproof.accountant.selection.worst_order_terms import worst_order_terms
+from dpproof.accountant.selection.worst_order import worst_case, worst_order_terms
 from tests.proofs.builders import (
     ROUNDING,
     Runs,

@@ -10,7 +10,7 @@ import pytest
 
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.selection import threshold_lines
 from dpproof.accountant.selection.threshold import ceiling_of, floor_of
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair

@@ -30,7 +30,7 @@ from dpproof.accountant.pairs.logistic import LogisticPair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2
 from dpproof.mechanisms import Gaussian
 

@@ -17,10 +17,9 @@ from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.composition.gdp import compose_gdp
-from dpproof.accountant.theorems.composition.parallel import parallel_compose
-from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.accountant.theorems.composition import compose, compose_gdp
+from dpproof.accountant.theorems.conversion import convert
+from dpproof.accountant.theorems.parallel import parallel_compose
 
 ADDED = GDP(mu=1)
 REPLACED = GDP(mu=1, relation=ReplaceOne())

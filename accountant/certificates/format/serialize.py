@@ -21,12 +21,10 @@ from dpproof.accountant.guarantees.trade_off import TradeOff
 from dpproof.accountant.guarantees.words import in_words
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
-from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.logistic import LogisticPair
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
@@ -34,11 +32,8 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.ranges.pair import BoundedRangePair
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits

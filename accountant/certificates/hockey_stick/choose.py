@@ -16,19 +16,23 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
-from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.closed_form import (
+    ClosedForm,
+    LargestLoss,
+    has_closed_profile,
+    largest_loss,
+)
 from dpproof.accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
     contour_proof,
     most_nodes,
     quadratures,
 )
-from dpproof.accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
 from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
 from dpproof.accountant.certificates.hockey_stick.proof import Proof, fact_step
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
 from dpproof.accountant.certificates.hockey_stick.table import Subject
-from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
 from dpproof.accountant.errors import NotCertified

@@ -11,15 +11,14 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.certificates.hockey_stick.proof import fact_step
-from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass
+from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass, max_loss
 from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.atomic import AtomicPair
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
-from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.logistic import LogisticShift
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
@@ -171,3 +170,86 @@ def has_few_losses(product: Product) -> bool:
 def _is_smooth(product: Product) -> bool:
     """Return whether some pair has a density."""
     return any(isinstance(factor.pair, LaplacePair | LogisticShift) for factor in product.factors)
+
+
+def largest_loss(product: Product) -> float:
+    """Return the largest finite loss as the checker knows it, infinite where it knows none.
+
+    A table of a sample ends where hardly any mass is left, also if the base has no largest loss.
+    """
+    for factor in product.factors:
+        pair = factor.pair
+        if isinstance(pair, SubsampledPair):
+            ends = math.isfinite(max_loss(pair.base)) or pair.direction is Direction.ADDITION
+            if not ends or infinite_mass(pair.base).upper > 0.0:
+                return math.inf
+    return max_loss(product)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LargestLoss:
+    """A proof that delta is the infinite mass from the largest loss on."""
+
+    product: Product
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Return the log of the infinite mass, and 0 before the largest loss."""
+        with np.errstate(divide="ignore"):
+            outside = np.log(infinite_mass(self.product).upper)
+        return np.where(epsilon >= max(largest_loss(self.product), 0.0), outside, 0.0)
+
+    def work(self, points: int) -> int:
+        """Return the number of comparisons."""
+        return points
+
+    def fact(self, points: Points) -> Step:
+        """Return the step, which needs no witness."""
+        return fact_step("bounded", self.product, points, {})
+
+
+_LOSS_ATOMS_MANY = 768  # Most losses that are used as points.
+_NEXT, _NEAREST = 2.0**-32, 2.0**-36  # Distances past a loss, relative to it and in nats.
+_SAME = 1e-12  # Relative distance, in units of the largest loss, of losses that count as equal.
+
+
+def losses(product: Product) -> Reals | None:
+    """Approximate every finite loss, increasing; return None if the checker does not list them."""
+    return _loss_atoms_sums(product) if has_few_losses(product) else None
+
+
+def bends(product: Product) -> Reals | None:
+    """Return points just past every loss, so that chords are the profile to nine digits.
+
+    Or None.
+    """
+    known = losses(product)
+    if known is None or known.size > _LOSS_ATOMS_MANY:
+        return None
+    room = np.maximum(_NEXT * np.abs(known), _NEAREST)
+    return np.asarray(known + np.where(known < 0.0, -room, room))
+
+
+def _loss_atoms_sums(product: Product) -> Reals:
+    """Return the sums of the pairs' losses, equal ones merged."""
+    found = np.zeros(1)
+    for factor in product.factors:
+        own = _own(factor.pair)
+        for _ in range(factor.count):
+            sums = np.sort(np.add.outer(found, own).ravel())
+            apart = np.diff(sums) > _SAME * float(np.abs(sums).max())
+            found = sums[np.append(True, apart)]
+    return found
+
+
+def _own(pair: Pair) -> Reals:
+    """Return the losses of one pair."""
+    if isinstance(pair, SubsampledPair):
+        rate, base = float(pair.sampling_rate), _loss_atoms_sums(pair.base)
+        sign = -1.0 if pair.direction is Direction.ADDITION else 1.0
+        infinite = pair.base.swapped() if sign > 0.0 else pair.base
+        kept = [np.log1p(-rate)] if infinite_mass(infinite).upper > 0.0 else []
+        return np.append(np.log1p(rate * np.expm1(sign * base)), kept) * sign
+    if isinstance(pair, AtomicPair):
+        return pair.atoms.loss
+    raise AssertionError("a pair that lists its losses")

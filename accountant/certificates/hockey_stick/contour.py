@@ -23,8 +23,7 @@ from dpproof.accountant.certificates.hockey_stick.quadrature import (
     ShiftedRule,
 )
 from dpproof.accountant.certificates.hockey_stick.table import Subject, table_cgf
-from dpproof.accountant.engine.aliases import RealBounds, alias_step, real_bounds
-from dpproof.accountant.engine.contour import Contour
+from dpproof.accountant.engine.contour import Contour, RealBounds, alias_step, real_bounds
 from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.errors import NotCertified

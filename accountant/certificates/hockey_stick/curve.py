@@ -10,9 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.hockey_stick.closed_form import (
+    ClosedForm,
+    LargestLoss,
+    has_closed_profile,
+    largest_loss,
+)
 from dpproof.accountant.certificates.hockey_stick.contour import EASY_NODES, contour_proof
-from dpproof.accountant.certificates.hockey_stick.largest_loss import LargestLoss, largest_loss
 from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
 from dpproof.accountant.certificates.hockey_stick.proof import Proof
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject

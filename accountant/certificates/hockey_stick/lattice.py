@@ -13,13 +13,13 @@ from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_sh
 from dpproof.accountant.certificates.hockey_stick.contour import quadratures
 from dpproof.accountant.certificates.hockey_stick.proof import fact_step
 from dpproof.accountant.certificates.hockey_stick.table import Subject
-from dpproof.accountant.engine.aliases import alias_step, real_bounds
+from dpproof.accountant.engine.contour import alias_step, real_bounds
 from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
-from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.finite import LatticePair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair

@@ -6,17 +6,18 @@ Heuristic: all constants; the checker makes every table again.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
-from typing import Final
+from typing import Final, final
 
 import numpy as np
 
 from dpproof.accountant.arithmetic import convex_profile
+from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import Object
-from dpproof.accountant.certificates.hockey_stick.atomic_sample import atomic_sample
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     has_closed_profile,
     has_few_losses,
@@ -26,20 +27,93 @@ from dpproof.accountant.certificates.hockey_stick.contour import (
     ContourProof,
     contour_proof,
 )
-from dpproof.accountant.certificates.hockey_stick.single_sample import SingleSample
+from dpproof.accountant.certificates.hockey_stick.proof import fact_step
 from dpproof.accountant.certificates.hockey_stick.table import (
     Subject,
     Table,
     TableSide,
 )
-from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.profile import deltas, infinite_mass
 from dpproof.accountant.engine.saddle_point import find_saddle, survey
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import as_lattice_pair
+from dpproof.proofs import limits
+from dpproof.proofs.certificate import Step
 from dpproof.proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
+
+_DIGITS = 12  # Decimal digits to which losses count as equal. Heuristic.
+
+
+def atomic_sample(pair: SubsampledPair) -> FinitePair | None:
+    """Approximate a sample by a finite pair if the checker lists its losses; else return None."""
+    parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
+    known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
+    if pair.direction is Direction.REPLACEMENT or not known:
+        return None
+    loss: Reals = np.zeros(1)
+    log_p: Reals = np.zeros(1)
+    for atoms, count in parts:
+        for _ in range(count):
+            loss, log_p = _beside(loss, log_p, atoms)
+    p = np.append(np.exp(log_p), [infinite_mass(pair.base).lower, 0.0])
+    q = np.append(np.exp(log_p - loss), [0.0, infinite_mass(pair.base.swapped()).lower])
+    rate = float(pair.sampling_rate)
+    if pair.direction is Direction.REMOVAL:
+        p = (1.0 - rate) * q + rate * p
+    else:
+        q = (1.0 - rate) * p + rate * q
+    return FinitePair(p=_normalised(p), q=_normalised(q))
+
+
+def _beside(loss: Reals, log_p: Reals, atoms: Atoms) -> tuple[Reals, Reals]:
+    """Return the product with one more pair, equal losses merged."""
+    both = np.add.outer(loss, atoms.loss).ravel()
+    _, first, place = np.unique(np.round(both, _DIGITS), return_index=True, return_inverse=True)
+    mass = np.bincount(place, weights=np.exp(np.add.outer(log_p, atoms.log_p).ravel()))
+    return both[first], np.log(mass)
+
+
+def _normalised(masses: Reals) -> tuple[Fraction, ...]:
+    """Return masses scaled to sum to exactly 1."""
+    exact = [Fraction(float(mass)) for mass in masses]
+    total = sum(exact)
+    return tuple(mass / total for mass in exact)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SingleSample:
+    """A proof by the subsampling theorem itself.
+
+    Attributes:
+        pair: what is sampled, once.
+        line: what bounds the base's profile.
+        over: how far the line's bound is above the profile, of its logarithm.
+    """
+
+    pair: SubsampledPair
+    line: Object
+    over: float
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Return the log of the upper end of the profile, raised by ``over``."""
+        upper = self.pair.profile(epsilon)[1]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(upper) + self.over)
+
+    def work(self, points: int) -> int:
+        """Return the checker's work for the sum over the line's nodes."""
+        return 2 * limits.line_work(int(str(self.line["nodes"])), points)
+
+    def fact(self, points: Points) -> Step:
+        """Return the step with the line."""
+        return fact_step("sampled", Product.of(self.pair), points, self.line)
+
 
 _VISIBLE: Final = 1e-13  # Mass of a loss below which it is left out of a short table.
 _BULK: Final = 6  # Length of the uniform part of a grid, in typical losses (total variation).

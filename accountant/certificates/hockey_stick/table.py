@@ -17,8 +17,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import Complexes, Reals
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, pair as pair_json
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.lattice_finite import LatticePair
+from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Json, show_rational

@@ -6,23 +6,42 @@ sum (proofs/theory/selection.md, Section 7). Heuristic: poor cuts make a larger 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.enclosure import Reals, float_up
 from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
-from dpproof.accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
-from dpproof.accountant.certificates.selection.neyman_pearson import exact_curve
+from dpproof.accountant.certificates.selection.finite_base import Aim, pair_of_bounds
 from dpproof.accountant.certificates.selection.partition import Cuts
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.selection.neyman_pearson import NeymanPearsonCurve
+from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Json, show_rational
+
+
+def exact_curve(pair: FinitePair) -> NeymanPearsonCurve:
+    """Return the curve of a finite pair, from the outcomes with mass under P.
+
+    Corners are rounded up: a float is at or beyond one of them exactly if it is at or beyond the
+    corner itself, which the checker compares it with.
+    """
+    listed = sorted((b / a, a, b) for a, b in zip(pair.p, pair.q, strict=True) if a)
+    ratio = np.array([float(one) for one, _, _ in listed])
+    k, least = _sums(a for _, a, _ in listed), _sums(b for _, _, b in listed)
+    return NeymanPearsonCurve(k, least, ratio)
+
+
+def _sums(masses: Iterable[Fraction]) -> Reals:
+    """Return the exact sums of the first masses, from 0 on, rounded up."""
+    return np.array([float_up(one) for one in accumulate(masses, initial=Fraction(0))])
+
 
 _COUNT = 1024  # Ratios of all selections.
 # Shares of the checker's work, alone and inside a composition: profiles and the last sum take the

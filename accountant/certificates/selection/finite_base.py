@@ -7,25 +7,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import pairwise
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.certificates.hockey_stick.closed_form import bends
 from dpproof.accountant.certificates.hockey_stick.curve import facts
-from dpproof.accountant.certificates.hockey_stick.loss_atoms import bends
-from dpproof.accountant.certificates.selection.connect_the_dots import (
-    CLOSE_BY,
-    FAINT,
-    LOG_BITS,
-    Aim,
-    corner,
-    log_ratio_place,
-    pair_above_corners,
-    ratios,
-)
 from dpproof.accountant.engine.profile import deltas, max_loss
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import short_up
@@ -35,7 +27,162 @@ from dpproof.accountant.selection.finite_base import curve
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Step
 
+_BITS = 26  # Bits of a bound.
+LOG_BITS = 40  # Bits after the point of a log of a ratio.
+_ROOM = 1e-8  # Relative room of a bound for the roundings of the engine.
+FAINT = 1e-5  # Ratio of a tail to the profile below which bends do not matter.
+_POWER = 0.75  # Power of the profile that its bend is compared with.
+_FINEST = 2.0**-11  # Least relative distance of ratios.
+_MILD = 0.25  # Share of the largest bend from which cells are cut at the same time.
 _SEEN = 1e-6  # Tail of the losses below 0.
+# Relative distances to an epsilon at which ratios are added.
+CLOSE_BY = (-1e-6, 0.0, 1e-5, 3e-5, 1e-4, 3e-4)
+_SPARE = 0.01  # Share of the tail that is added to bounds.
+_LEAST = Fraction(1, 1 << 80)  # Least bound for t < 1, so that interval arithmetic decides.
+
+Corner = tuple[Fraction, Fraction]
+
+
+class ProfileBound(Protocol):
+    """A bound of a profile at ratios t >= 1."""
+
+    def delta(self, t: Reals) -> Reals:
+        """Return the bound at ratios."""
+
+    def end(self, tail: float) -> float:
+        """Return a log t beyond which the bound falls by a negligible amount."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The purpose of finite pairs above selections.
+
+    Attributes:
+        tail: the mass of losses that may be counted as infinite.
+        selections: how many share the checker's work.
+        epsilon: a value near which no chord of the profile is to be long; 0 for none.
+    """
+
+    tail: float = 0.0
+    selections: int = 1
+    epsilon: float = 0.0
+
+
+def ratios(
+    profile: Callable[[Reals], Reals],
+    least: float,
+    most: float,
+    extra: Iterable[float] = (),
+    *,
+    floor: float,
+    count: int,
+    size: Callable[[Reals], Reals] | None = None,
+) -> list[Fraction]:
+    """Return ratios t from e^-least to beyond e^most, dense if the profile bends much for its size.
+
+    Neighbours differ by powers of two, which keeps the masses short.
+
+    Args:
+        profile: H_t at ratios, approximately.
+        least: nats, at or above 0.
+        most: nats, above 0.
+        extra: logs of ratios to be listed too.
+        floor: what matters little of a profile.
+        count: at most so many but the extra ones.
+        size: what a bend is compared with, the profile itself by default.
+    """
+    octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
+    listed = np.array([2.0**octave for octave in octaves])
+    heights = profile(listed)
+    while True:
+        middle = 0.5 * (listed[1:] + listed[:-1])
+        inside = profile(middle)
+        chord = 0.5 * (heights[1:] + heights[:-1])
+        against = size(middle) if size else inside
+        bent = (chord - inside) / (against + floor) ** _POWER
+        bent[np.diff(listed) < _FINEST * middle] = 0.0
+        outside = (middle < math.exp(-least)) & (listed[1:] <= math.exp(-least))
+        bent[outside | (listed[:-1] >= math.exp(most))] = 0.0
+        room = count - listed.size
+        if room <= 0 or not bent.max(initial=0.0) > 0.0:
+            break
+        split = np.flatnonzero(
+            bent >= max(_MILD * bent.max(), np.sort(bent)[-min(room, bent.size)])
+        )
+        listed = np.insert(listed, split + 1, middle[split])
+        heights = np.insert(heights, split + 1, inside[split])
+    further = {short_up(math.exp(one), _BITS) for one in extra}
+    inner = {Fraction(t) for t in listed.tolist() if math.exp(-least) <= t <= 2 * math.exp(most)}
+    return sorted({*inner, *further, Fraction(1)})
+
+
+def pair_of_bounds(
+    ahead: ProfileBound, behind: ProfileBound, aim: Aim, *, one_way: bool, count: int
+) -> FinitePair:
+    """Return the finite pair of two bounds; if used one way, losses below 0 matter less.
+
+    Args:
+        ahead: of H_t(P || Q).
+        behind: of H_t(Q || P).
+        aim: what the pair is for.
+        one_way: whether they are the same, so that the pair is used in one direction only.
+        count: of the ratios, approximately.
+    """
+    tail = aim.tail
+    ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
+
+    def profile(t: Reals) -> Reals:
+        above, below = ahead.delta(np.maximum(t, 1.0)), behind.delta(np.maximum(1.0 / t, 1.0))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    def both(t: Reals) -> Reals:
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
+
+    points, size = [], None if one_way else both
+    near = [min(aim.epsilon * (1.0 + x), ends[1]) for x in CLOSE_BY] if aim.epsilon else []
+    extra = (-ends[0], *near, ends[1])
+    listed = ratios(profile, *ends, extra, floor=tail / FAINT, count=count, size=size)
+    for t in listed:
+        bounds = [float(ahead.delta(np.array(float(t))))] if t >= 1 else []
+        bounds += [float(behind.delta(np.array(float(1 / t))))] if t <= 1 else []
+        points.append(corner(t, max(bounds) + _SPARE * tail))  # differences of masses cancel
+    return pair_above_corners(points)
+
+
+def log_ratio_place(t: Fraction) -> Fraction:
+    """Return |log t|, rounded down."""
+    return Fraction(math.floor(math.ldexp(abs(math.log(t)), LOG_BITS)), 1 << LOG_BITS)
+
+
+def corner(t: Fraction, bound: float) -> Corner:
+    """Return a bound of H_t: of this direction for t >= 1, of the swapped one at 1/t for t < 1."""
+    exact = short_up(min(bound * (1 + _ROOM), 1.0), _BITS)
+    return t, exact if t >= 1 else 1 - t + t * max(exact, _LEAST)
+
+
+def pair_above_corners(points: list[Corner]) -> FinitePair:
+    """Return the finite pair of the largest convex polygon below the points."""
+    corners: list[Corner] = [(Fraction(0), Fraction(1))]
+    for point in points:
+        while len(corners) > 1 and _slope(*corners[-2:]) >= _slope(corners[-1], point):
+            corners.pop()
+        corners.append(point)
+    while len(corners) > 1 and _slope(*corners[-2:]) >= 0:
+        corners.pop()
+    slopes = [_slope(*both) for both in pairwise(corners)] + [Fraction(0)]
+    jumps = [after - before for before, after in pairwise(slopes)]
+    p = [t * jump for (t, _), jump in zip(corners[1:], jumps, strict=True)]
+    p, q = [Fraction(0), *p, corners[-1][1]], [1 + slopes[0], *jumps, Fraction(0)]
+    kept = [(a, b) for a, b in zip(p, q, strict=True) if a or b]
+    return FinitePair(p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
+
+
+def _slope(start: Corner, end: Corner) -> Fraction:
+    """Return the slope between two corners."""
+    return (end[1] - start[1]) / (end[0] - start[0])
+
+
 # Relative distance past the largest loss, and the factor up to which a grid ends there.
 _PAST, _NEARLY = 1e-8, 1.01
 _COUNT = 768  # Most ratios of a grid.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
 from dpproof.accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
-from dpproof.accountant.certificates.selection.connect_the_dots import Aim, pair_of_bounds
+from dpproof.accountant.certificates.selection.finite_base import Aim, pair_of_bounds
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair

@@ -16,12 +16,10 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.theorems.composition.compose import self_compose
-from dpproof.accountant.theorems.composition.map_records import map_records
-from dpproof.accountant.theorems.composition.post_process import post_process
-from dpproof.accountant.theorems.composition.rdp import compose_rdp
-from dpproof.accountant.theorems.conversion.notion_to_rdp import notion_to_rdp
-from dpproof.accountant.theorems.selection.rdp import select_rdp
+from dpproof.accountant.theorems.composition import compose_rdp, self_compose
+from dpproof.accountant.theorems.conversion import notion_to_rdp
+from dpproof.accountant.theorems.post_processing import map_records, post_process
+from dpproof.accountant.theorems.selection import select_rdp
 
 _SELECTIONS: Final = ("select/pair", "select/above")
 # Orders that a theorem may need besides. Heuristic.

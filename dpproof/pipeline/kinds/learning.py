@@ -8,7 +8,7 @@ from typing import Any
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation, ReplaceOne
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import (
     BatchPerceptron,
     ChooseIterate,

@@ -17,7 +17,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.composition.map_records import map_records
+from dpproof.accountant.theorems.post_processing import map_records
 from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
 from dpproof.mechanisms.learning.records import Records, as_records
 from dpproof.mechanisms.samplers.sampler_arguments import scale

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import CalibrationError, ParameterError
-from dpproof.mechanisms.learning.planning.least import FAR, least_count
+from dpproof.mechanisms.learning.planning.exponential_plan import FAR, least_count
 
 # A chi variable is further than this from its mode with probability below 1e-60.
 _REACH: Final = 17.0

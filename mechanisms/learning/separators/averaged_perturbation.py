@@ -16,9 +16,9 @@ from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import short_up, show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
 from dpproof.mechanisms import parameters

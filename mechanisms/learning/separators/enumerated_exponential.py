@@ -21,7 +21,7 @@ from dpproof.accountant.relation import (
     require_relation,
 )
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition.post_process import post_process
+from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Problem, levels_at

@@ -12,11 +12,11 @@ import numpy as np
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.theorem import Theorem
-from dpproof.accountant.pairs.folded_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.floored_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS

@@ -15,11 +15,11 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from dpproof.accountant.guarantees.theorem import Theorem
 from dpproof.accountant.relation import (
     AddRemove,
     R,

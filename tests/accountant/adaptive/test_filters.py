@@ -31,8 +31,7 @@ from dpproof.accountant import (
     compose,
     group,
 )
-from dpproof.accountant.adaptive.gdp_filter import GDP_FILTER
-from dpproof.accountant.adaptive.zcdp_filter import ZCDP_FILTER
+from dpproof.accountant.adaptive.privacy_filter import GDP_FILTER, ZCDP_FILTER
 from dpproof.proofs import VerifiedUnder, check
 from tests.accountant.adaptive.builders import apart, spent_filters
 

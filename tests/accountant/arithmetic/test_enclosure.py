@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from dpproof.accountant.arithmetic.enclosure import (
     Enclosure,
+    distinct,
     down,
     float_down,
     float_up,
@@ -19,8 +20,10 @@ from dpproof.accountant.arithmetic.enclosure import (
     log_down,
     log_exact,
     log_up,
+    total_delta_up,
     up,
 )
+from dpproof.accountant.bound import Bound
 
 
 @given(st.fractions(min_value=-1000, max_value=1000))
@@ -89,3 +92,23 @@ def test_logs_of_rationals(value: Fraction) -> None:
     """Within 16 u of themselves, next to 1 and beyond floats too."""
     truth = mpmath.log(mpmath.mpf(value.numerator) / value.denominator)
     assert abs(log_exact(value) - truth) <= 16 * 2.0**-53 * abs(truth)
+
+
+NUMBERS = st.lists(st.floats(allow_nan=False), max_size=12)
+
+
+@given(NUMBERS)
+def test_as_numpy_does(numbers: list[float]) -> None:
+    """The same points as numpy's own function finds, which takes long to import."""
+    points = np.array(numbers + numbers[::2], dtype=float)
+
+    assert distinct(points).tolist() == np.unique(points).tolist()
+
+
+def test_a_sum_is_never_0_nor_above_1() -> None:
+    """Whatever is added to the infinite mass moves it up, to 1 at most."""
+    found = total_delta_up(Bound(0.0, 0.0), np.array([-math.inf, -1e4, -700.0, 0.0]))
+    assert (found > 0.0).all()
+    assert found[2] > math.exp(-700.0)
+    assert found[3] == 1.0
+    assert total_delta_up(Bound.exactly(0.5), np.array([-800.0]))[0] > 0.5

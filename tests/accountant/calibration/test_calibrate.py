@@ -17,8 +17,8 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.theorems.composition.compose import compose, self_compose
-from dpproof.accountant.theorems.group.group import group
+from dpproof.accountant.theorems.composition import compose, self_compose
+from dpproof.accountant.theorems.group import group
 
 TARGETS: tuple[dict[str, float], ...] = (
     {"epsilon": 1, "delta": 1e-6},

@@ -27,8 +27,8 @@ from dpproof.accountant import (
     group,
     self_compose,
 )
-from dpproof.accountant.certificates.selection.substitutes import with_logistic
-from dpproof.accountant.theorems.conversion.profile_to_trade_off import profile_to_trade_off
+from dpproof.accountant.certificates.selection.base_profile import with_logistic
+from dpproof.accountant.theorems.conversion import profile_to_trade_off
 from dpproof.mechanisms import (
     DiscreteGaussian,
     Gaussian,

@@ -44,14 +44,13 @@ from dpproof.accountant import (
     select_above,
     self_compose,
 )
-from dpproof.accountant.certificates import group_trade_off
+from dpproof.accountant.certificates import conversions
 from dpproof.accountant.certificates.rederive import _apply_again, raise_numbers
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.point_lists import value_at
-from dpproof.accountant.guarantees.theorem import Theorem
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
+    subsample_poisson,
     subsample_without_replacement,
 )
 from dpproof.mechanisms import Laplace
@@ -256,7 +255,7 @@ def test_curves_of_groups_are_lowered_a_hair(size: int) -> None:
 
 def test_curves_of_groups_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of curves with too many corners is refused."""
-    monkeypatch.setattr(group_trade_off, "_MOST_POINTS", 4)
+    monkeypatch.setattr(conversions, "_MOST_POINTS", 4)
 
     assert isinstance(proofs.check(group(CURVE, size=2).certify()), VerifiedUnder)
     with pytest.raises(NotCertified, match="more than 4 corners"):
@@ -265,7 +264,7 @@ def test_curves_of_groups_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_roundings_along_a_chain_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A curve that is not below its premises' is not certified."""
-    monkeypatch.setattr(group_trade_off, "_lowered", lambda curve, _: ((0, 1), curve[-1]))
+    monkeypatch.setattr(conversions, "_lowered", lambda curve, _: ((0, 1), curve[-1]))
 
     with pytest.raises(NotCertified, match="roundings"):
         group(CURVE, size=3).certify()

@@ -21,7 +21,7 @@ from dpproof.accountant import (
     select,
 )
 from dpproof.accountant.guarantees.words import in_words
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import PoissonRuns
 from tests.accountant.certificates.pipelines import PYTHON, misplaced
 
 RUNS = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))

@@ -10,9 +10,9 @@ import pytest
 
 from dpproof.accountant import answers
 from dpproof.accountant.engine.largest_losses import largest_losses
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair

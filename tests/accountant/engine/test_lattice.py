@@ -13,16 +13,19 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import answers
-from dpproof.accountant.engine.common_lattice import CommonLattice, common_lattice
-from dpproof.accountant.engine.lattice import build_lattice
-from dpproof.accountant.engine.lattice_nodes import LatticeNodes
+from dpproof.accountant.engine.lattice import (
+    CommonLattice,
+    LatticeNodes,
+    build_lattice,
+    common_lattice,
+)
 from dpproof.accountant.engine.saddle_point import find_saddle, saddle_at
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs import isoperimetric
 from dpproof.accountant.pairs.above_threshold import above_threshold_pair
-from dpproof.accountant.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair

@@ -15,7 +15,7 @@ import pytest
 from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.aliases import chernoff
+from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair

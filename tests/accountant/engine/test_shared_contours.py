@@ -10,7 +10,7 @@ import pytest
 
 from dpproof.accountant import L2, Poisson, PoissonRuns, answers
 from dpproof.accountant.engine import profile
-from dpproof.accountant.engine.smallest_mu import larger_mu
+from dpproof.accountant.engine.trade_off import larger_mu
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product

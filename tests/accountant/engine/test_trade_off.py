@@ -5,16 +5,28 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import flint
 import mpmath
+import numpy as np
 import pytest
+from scipy import special
 
-from dpproof.accountant.engine.trade_off import larger_power, true_positive_rate
+from dpproof.accountant import L2, Poisson, answers
+from dpproof.accountant.engine.trade_off import (
+    larger_mu,
+    larger_power,
+    smallest_mu,
+    true_positive_rate,
+)
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.mechanisms import Gaussian
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
 
@@ -115,3 +127,165 @@ def test_the_power_of_finite_pairs_at_a_corner(rate: float) -> None:
     found = true_positive_rate(Product.of(FinitePair(p=p, q=q)), rate)
     assert Fraction(found.lower) <= true <= Fraction(found.upper)
     assert found.relative_width < 1e-7
+
+
+@pytest.mark.parametrize(("mu_squared", "count"), [("1e-12", 1), ("1", 1), ("1/4", 100)])
+def test_smallest_mu_of_gaussians(mu_squared: str, count: int) -> None:
+    """The mu itself."""
+    product = Product((Factor(GaussianPair(mu_squared=Fraction(mu_squared)), count),))
+    true = math.sqrt(Fraction(mu_squared) * count)
+    found = smallest_mu(product)
+    assert found.lower <= true * (1 + 1e-14)
+    assert true * (1 - 1e-14) <= found.upper
+    assert found.relative_width < 1e-3
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5)])
+def test_smallest_mu_of_pure_dp(epsilon: Fraction) -> None:
+    """2 Phi^{-1}(e^eps / (1 + e^eps)), the corner of the trade-off."""
+    found = smallest_mu(Product.of(RandomizedResponsePair(epsilon=epsilon)))
+    true = 2.0 * float(special.ndtri(special.expit(float(epsilon))))
+    assert found.lower <= true * (1 + 1e-9)
+    assert true * (1 - 1e-9) <= found.upper
+    assert found.relative_width < 1e-3
+
+
+def test_smallest_mu_covers_the_profile() -> None:
+    """At mu's upper end Gaussian DP covers the profile; well below the lower end it does not."""
+    product = Product((Factor(LaplacePair(epsilon=Fraction(1, 2)), 3),))
+    found = smallest_mu(product)
+    assert found.relative_width < 1e-2
+
+    def gap(mu: float, rate: float) -> float:
+        x = flint.arb(0) + ball(float(special.ndtri(1 - rate)))
+        return float(normal_tail(x - ball(mu))) - true_positive_rate(product, rate).lower
+
+    rates = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+    assert min(gap(found.upper, rate) for rate in rates) >= -1e-6
+    assert min(gap(found.lower * 0.97, rate) for rate in rates) < 0
+
+
+def test_forgiven_delta() -> None:
+    """Where every delta is forgiven mu is 0; where infinite mass is not, there is none."""
+    pair = SubsampledGaussianPair(
+        mu_squared=Fraction(1), sampling_rate=Fraction(1, 100), removal=True
+    )
+    product = Product((Factor(pair, 10),))
+    assert smallest_mu(product, 0.9).upper == 0.0
+    assert 0 < smallest_mu(product, 1e-6).upper < math.inf
+    leaky = Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 100)))
+    assert smallest_mu(leaky).lower == math.inf
+    assert smallest_mu(leaky, 0.02).upper < math.inf
+
+
+@pytest.mark.parametrize("smallest_delta", [0.0, 1e-6])
+@pytest.mark.parametrize("turned", [False, True])
+def test_larger_mu(smallest_delta: float, *, turned: bool) -> None:
+    """That of the worse direction, whichever comes first, and of two that hardly differ."""
+    pair = Product((Factor(STEP, 100),))
+    for one, other in ((SMALL, LARGE), (pair, pair.swapped()), (LARGE, LARGE)):
+        directions = (other, one) if turned else (one, other)
+        found = larger_mu(*directions, smallest_delta)
+        both = [smallest_mu(direction, smallest_delta) for direction in directions]
+        assert found.lower <= max(each.upper for each in both)
+        assert max(each.lower for each in both) <= found.upper
+        assert found.upper <= max(each.upper for each in both)
+
+
+@pytest.mark.parametrize("smallest_delta", [1e-12, 1e-4, 0.1])
+def test_mu_above_a_delta(smallest_delta: float) -> None:
+    """The lower end needs it at an epsilon where delta is more, the upper end nowhere else."""
+    product = Product((Factor(STEP, 1000),))
+    found = smallest_mu(product, smallest_delta)
+    end = answers.epsilon(product, smallest_delta)
+    for share in (0.0, 0.1, 0.5, 0.9, 0.999):
+        x = share * end.lower
+        true = answers.delta(product, x)
+        assert true.lower <= gaussian_profile(found.upper, np.array([x]))[1][0]
+    assert found.relative_width < 1e-3
+    shares = np.linspace(0.0, 1.0, 50) * end.lower
+    covered = gaussian_profile(found.lower * (1 - 1e-3), shares)[1]
+    assert any(answers.delta(product, x).lower > y for x, y in zip(shares, covered, strict=True))
+
+
+def test_infinite_mass_of_a_table_leaves_the_bound() -> None:
+    """Where a table keeps infinite mass, mu is that of the bases together."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(1)), LaplacePair(epsilon=Fraction(1)))
+    pair = SubsampledPair(base=base, sampling_rate=Fraction(1, 10), direction=Direction.REMOVAL)
+    found = smallest_mu(Product.of(pair))
+    assert 0.0 < found.lower <= found.upper == pytest.approx(pair.gdp_bound, rel=1e-12)
+
+
+def test_smallest_deltas_below_the_least_count_everywhere() -> None:
+    """A smallest delta below 1e-300 excuses nothing that 0 does not."""
+    one = Fraction(1)
+    product = Product.of(GaussianPair(mu_squared=one), LaplacePair(epsilon=one))
+    assert smallest_mu(product, 1e-310).upper == smallest_mu(product).upper
+    assert smallest_mu(product, 1e-310).upper > 1.1 * smallest_mu(product, 1e-10).upper
+    less = Product.of(GaussianPair(mu_squared=one))
+    assert answers.larger_mu(product, less, 1e-310).upper == smallest_mu(product).upper
+
+
+def shared(mu: mpmath.mpf, epsilon: float) -> mpmath.mpf:
+    """What N(mu, 1) and e^epsilon N(0, 1) have in common."""
+    x = epsilon / mu
+    return mpmath.ncdf(x - mu / 2) + mpmath.exp(epsilon) * mpmath.ncdf(-x - mu / 2)
+
+
+def test_mu_where_delta_is_next_to_one() -> None:
+    """Of 300 randomised responses no float tells delta from 1; against exact sums."""
+    count, smallest = 300, 1e-6
+    product = Product((Factor(RandomizedResponsePair(epsilon=Fraction(1)), count),))
+    found = smallest_mu(product, smallest)
+    assert found.relative_width < 1e-4
+    needed = 0
+    with mpmath.workdps(80):
+        keep, places = 1 / (1 + mpmath.exp(-1)), range(count + 1)
+        masses = [mpmath.binomial(count, k) * keep**k * (1 - keep) ** (count - k) for k in places]
+        below = [mpmath.mpf(0)]  # masses of the smallest losses 2 k - count under P
+        for mass in masses:
+            below.append(below[-1] + mass)
+        for epsilon in np.arange(0.0, count, 0.25).tolist():
+            k = math.floor((epsilon + count) / 2) + 1
+            common = below[k] + mpmath.exp(epsilon) * below[count + 1 - k]  # Q mirrors P
+            if 1 - common <= smallest:
+                break
+            needed += common < shared(mpmath.mpf(found.lower) * (1 - mpmath.mpf(10) ** -5), epsilon)
+            assert common >= shared(mpmath.mpf(found.upper), epsilon)
+    assert needed > 0
+
+
+@pytest.mark.parametrize("count", [464, 16_459])
+def test_mu_of_many_discrete_gaussians(count: int) -> None:
+    """Hardly more than that of as many Gaussians, where it once had no upper end."""
+    pair = DiscreteGaussianPair(sigma_squared=Fraction("4.36") ** 2, shift=1)
+    found = smallest_mu(Product((Factor(pair, count),)), 1e-6)
+    assert math.sqrt(count) / 4.36 * (1 - 1e-6) < found.upper
+    assert found.relative_width < 1e-4
+    assert found.upper < math.sqrt(count) / 4.36 * (1 + 1e-3)
+
+
+def test_over_all_deltas_sampling_gaussians_does_not_help() -> None:
+    """Without a smallest delta, mu and rho of sampled training are those without sampling."""
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, 100)))
+    guarantee = step.repeat(900).guarantee()
+    mu, rho = guarantee.gdp(), guarantee.zcdp()
+    assert mu.lower <= 15 <= mu.upper
+    assert rho.lower <= 112.5 <= rho.upper
+    assert max(mu.relative_width, rho.relative_width) < 1e-12
+    # by a second route: at larger and larger orders rho's lower end approaches the limit
+    orders = [guarantee.rdp(order=order).lower / order for order in (50, 200, 800)]
+    assert orders == sorted(orders)
+    assert 0.9 * rho.upper < orders[-1] <= rho.upper
+    # a looser claim about what counts: only at deltas above 1e-6 sampling helps
+    assert guarantee.gdp(smallest_delta=1e-6).upper < 1
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(10**10, 10**9), (10**12, 10**12)])
+def test_billions_of_hardly_ever_sampled_steps(rate: int, steps: int) -> None:
+    """A product of more losses than integers count is answered, not refused by an overflow."""
+    step = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=Fraction(1, rate)))
+    guarantee = step.repeat(steps).guarantee()
+    epsilon = guarantee.epsilon(delta=1e-6)
+    assert epsilon.upper < 1e-3
+    assert guarantee.delta(epsilon=epsilon.upper).lower <= 1e-6

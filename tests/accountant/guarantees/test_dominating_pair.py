@@ -15,7 +15,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.theorems.group.group import group
+from dpproof.accountant.theorems.group import group
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract
 

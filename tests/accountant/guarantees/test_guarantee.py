@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, within_floats
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
@@ -67,3 +68,28 @@ def test_smallest_delta_is_a_probability() -> None:
     """And the name is in the message."""
     with pytest.raises(ParameterError, match="smallest_delta"):
         GDP(mu=1).gdp(smallest_delta=-1)
+
+
+@pytest.mark.parametrize(
+    "overflow",
+    [
+        lambda: np.float64(1e300) * 1e300,
+        lambda: np.log1p(np.array([-1.0])),
+        lambda: np.array([np.inf]) - np.inf,
+        lambda: float(10**400),
+    ],
+)
+def test_an_overflow_is_refused_by_type(overflow: object) -> None:
+    """What leaves the floats, in arrays or in Python, is NotCertified with its cause."""
+    with pytest.raises(NotCertified, match="not representable as a float") as refused:
+        within_floats(overflow)()  # type: ignore[arg-type]
+
+    assert isinstance(refused.value.__cause__, ArithmeticError)
+
+
+def test_other_errors_and_answers_pass() -> None:
+    """A mistake in our own code is not hidden as a refusal, and an underflow is none."""
+    with pytest.raises(ZeroDivisionError):
+        within_floats(lambda: 1 / 0)()
+
+    assert within_floats(lambda: float(np.float64(1e-300) * 1e-300))() == 0.0

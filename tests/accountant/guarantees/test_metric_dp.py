@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.metric_dp import MetricDP
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.theorems.conversion.convert import convert
+from dpproof.accountant.theorems.conversion import convert
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 
 EPSILONS = np.linspace(-1.5, 1.5, 13)

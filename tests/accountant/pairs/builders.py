@@ -11,8 +11,8 @@ import numpy as np
 from dpproof.accountant.arithmetic import convex_profile
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
+from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import gaussian_profile
-from dpproof.accountant.pairs.lattice_finite import LatticePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.definition import Ball, Densities, Outcomes, ball
 from tests.contracts.pair_contract import (

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
+from dpproof.accountant.pairs.atomic import ListedPair
 from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.pair import Pair
+from tests.accountant.pairs.builders import balanced, ladders
+from tests.contracts.pair_contract import Case, PairContract, flipped
 
 HALF = Fraction(1, 2)
 UNEVEN = FinitePair(p=(HALF, HALF), q=(Fraction(1, 3), Fraction(2, 3)))
@@ -62,3 +68,27 @@ def test_large_losses_are_rounded_up() -> None:
             exact = mpmath.log(mpmath.mpf(10) ** k - 1)
             bound = FinitePair(p=(p, 1 - p), q=(1 - p, p))._bounded_loss()
             assert exact <= bound <= exact * (1 + mpmath.mpf(10) ** -12)
+
+
+class TestListed(PairContract):
+    """The table's own masses."""
+
+    tilts = (1e-6, 0.7, 30.0)
+    heights = (0.0, 1e-5, 3.0, 300.0)
+    frequencies = (0.1, 4.0, 400.0)
+    bracket_width = 1e-8
+
+    def cases(self) -> Sequence[Case]:
+        """Ladders without their lattice, with a little mass outside on both sides."""
+        found = []
+        for pair in ladders()[:2]:
+            definition = balanced(pair.atoms)
+            found.append(Case(ListedPair(pair.atoms), definition, flipped(definition)))
+        return found
+
+    def assert_same(self, one: Pair, other: Pair) -> None:
+        """Equal entry by entry, up to one rounding: the pairs are compared by identity."""
+        assert isinstance(one, ListedPair)
+        assert isinstance(other, ListedPair)
+        assert np.array_equal(one.atoms.loss, other.atoms.loss)
+        assert np.allclose(one.atoms.log_p, other.atoms.log_p, rtol=0, atol=1e-13)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpproof.accountant.ranges.composed import ComposedRangePair
+from dpproof.accountant.ranges.pair import ComposedRangePair
 from dpproof.accountant.ranges.recursion import value_table
 
 

@@ -9,11 +9,8 @@ from fractions import Fraction
 
 import mpmath
 
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 
 DIGITS = 80

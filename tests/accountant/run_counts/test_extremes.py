@@ -10,11 +10,8 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import LAW_ERROR
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import LAW_ERROR, BinomialRuns, FixedRuns, PoissonRuns
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from tests.accountant.run_counts.exact_laws import DIGITS, Known, draw, log_uniform
 

@@ -14,11 +14,14 @@ import pytest
 
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.run_counts.binomial import BinomialRuns
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import (
+    LAW_ERROR,
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+)
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 
 Z = np.array([0.0, 1e-9, 0.125, 0.5, 0.75, 1 - 2.0**-20, 1 - 2.0**-40, 1.0])

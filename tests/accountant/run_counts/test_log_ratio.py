@@ -16,7 +16,7 @@ from dpproof.accountant import (
     RunLaw,
     TruncatedNegativeBinomial,
 )
-from dpproof.accountant.theorems.selection.pure import select_pure
+from dpproof.accountant.theorems.selection import select_pure
 
 EPSILONS = [0.0, 0.5, 50.0, 100.0, 650.0, 699.0, 701.0, 720.0, 1000.0, 1e6, 1e300]
 

@@ -13,7 +13,7 @@ from dpproof.accountant import answers
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
-from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.profile import selection
 from dpproof.accountant.selection.selected_pair import SelectedPair

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.run_counts.fixed import FixedRuns
+from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.accountant.selection.threshold_lines import Lines, _Sums, least_runs, most_runs
-from dpproof.accountant.theorems.composition.compose import compose
-from dpproof.accountant.theorems.selection.above import select_above
+from dpproof.accountant.theorems.composition import compose
+from dpproof.accountant.theorems.selection import select_above
 
 
 def some_outcomes(seed: int) -> tuple[Outcomes, list[Fraction], list[Fraction]]:

@@ -11,8 +11,7 @@ import pytest
 from dpproof.accountant import answers
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
-from dpproof.accountant.run_counts.fixed import FixedRuns
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import FixedRuns, PoissonRuns
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball

@@ -14,7 +14,7 @@ from dpproof.accountant import GDP
 from dpproof.auditing import Outcome, Report
 from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.evidence.e_values import LEAST, log_evidence
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.coordinates import Coordinate
 from dpproof.auditing.witnesses.witness import Question
 from tests.auditing.samplers import Draw, gaussian, laplace, randomized_response

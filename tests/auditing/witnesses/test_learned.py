@@ -21,7 +21,7 @@ from dpproof.auditing import (
     Outcome,
 )
 from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.training import Training
+from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.trials.trials import Trials
 from dpproof.auditing.witnesses.witness import Question, Score, Witness
 

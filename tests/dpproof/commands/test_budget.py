@@ -13,7 +13,7 @@ import pytest
 
 from dpproof.accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.commands import budget
 from dpproof.mechanisms import Gaussian, Laplace, compose

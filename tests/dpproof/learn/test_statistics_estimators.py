@@ -12,7 +12,7 @@ from dpproof import proofs
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.learn import PCA, KMeans, LinearRegression, SecondRelease
-from dpproof.learn.clipping import clipped_to_norm
+from dpproof.learn.reading import clipped_to_norm
 from dpproof.proofs import VerifiedUnder
 
 checks = pytest.importorskip("sklearn.utils.estimator_checks")

@@ -9,7 +9,7 @@ import pytest
 
 import dpproof as dp
 from dpproof.accountant import answers
-from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition import compose
 from dpproof.ledger.ledger import Ledger
 from dpproof.proofs import VerifiedUnder, check
 from tests.dpproof.ledger.trainings import training

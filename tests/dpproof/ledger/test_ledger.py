@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition import compose
 from dpproof.ledger import chain, database
 from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpproof as dp
-from dpproof.accountant.theorems.composition.compose import compose
+from dpproof.accountant.theorems.composition import compose
 from tests.dpproof.ledger.trainings import training
 
 TABLE = dp.Gaussian(sigma=40, sensitivity=dp.L2(1)).guarantee()

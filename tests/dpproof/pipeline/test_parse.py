@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sampling.poisson import Poisson
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
 from dpproof.mechanisms import Gaussian

@@ -16,10 +16,9 @@ from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.poisson import PoissonRuns
+from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, Differences, JointSensitivity, LInf
 from dpproof.errors import InputError
 from dpproof.mechanisms import (
@@ -36,7 +35,7 @@ from dpproof.mechanisms import (
     WithinBound,
     compose,
 )
-from dpproof.mechanisms.statistics.within_bound import Statistic
+from dpproof.mechanisms.statistics.magnitude_bound import Statistic
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 

@@ -13,10 +13,10 @@ from scipy import stats
 
 from dpproof.accountant.errors import ParameterError, PrivacyError
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.sampling.poisson import Poisson
-from dpproof.accountant.sampling.without_replacement import WithoutReplacement
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L1, L2
-from dpproof.mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, Subsampled
+from dpproof.mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, ReplayRng, Subsampled
+from dpproof.mechanisms.combinators.subsampled import draw_samples
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
 
 SUM = ClippedSum(lower=0, upper=1)
@@ -194,3 +194,38 @@ def test_statement_covers_what_runs_without_replacement(epsilon: float) -> None:
         assert truth <= stated.upper + 1e-12
         if ones == 0:
             assert truth >= stated.lower - 1e-12
+
+
+def test_samples_keep_the_kind_and_the_order() -> None:
+    """An array gives arrays, a sequence gives lists; records stay in order."""
+    scheme = Poisson(sampling_rate=0.5)
+    arrays = next(draw_samples(np.arange(20), scheme, 3, ReplayRng(1)))
+    lists = next(draw_samples(tuple(range(20)), scheme, 3, ReplayRng(1)))
+
+    assert [a.tolist() for a in arrays if isinstance(a, np.ndarray)] == lists
+    assert all(list(x) == sorted(x) for x in lists if isinstance(x, list))
+
+
+def test_batches_add_up() -> None:
+    """However large the dataset, every sample is drawn."""
+    scheme = Poisson(sampling_rate=2**-18)
+    batches = [len(b) for b in draw_samples(range(2**19), scheme, 5, ReplayRng(1))]
+
+    assert batches == [2, 2, 1]
+
+
+def test_fixed_size_needs_its_population() -> None:
+    """A dataset of another size is refused, also where the sample would fit."""
+    scheme = WithoutReplacement(sample_size=2, population_size=4)
+    samples = next(draw_samples([1, 2, 3, 4], scheme, 10, ReplayRng(1)))
+
+    assert {len(sample) for sample in samples} == {2}
+    with pytest.raises(ParameterError, match="4 records"):
+        next(draw_samples([1, 2, 3], scheme, 1, ReplayRng(1)))
+
+
+def test_rate_one_keeps_everything() -> None:
+    """Subsampling at rate 1 is the identity, not only nearly."""
+    samples = next(draw_samples([1, 2, 3], Poisson(sampling_rate=1), 50, ReplayRng(1)))
+
+    assert samples == [[1, 2, 3]] * 50

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
-from dpproof.accountant.theorems.subsampling.repeated_positions import repeated_positions
+from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import (
     BatchPerceptron,
     Boosted,

@@ -14,7 +14,7 @@ import pytest
 from dpproof import proofs
 from dpproof.accountant import BoundedRange, ReplaceLabel
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.mechanisms import (
     LabelPrivateDescent,
     LabelPrivateHalfspaces,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import ReplaceOne, calibrate
-from dpproof.mechanisms import NoisyHinge, Records
+from dpproof.accountant import Poisson, ReplaceOne, calibrate
+from dpproof.mechanisms import BatchPerceptron, NoisyHinge, Records, SubsampledHinge
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 from tests.mechanisms.learning.builders import BAD
@@ -70,3 +70,69 @@ def test_learns_two_cones_under_replace_one() -> None:
 
     assert np.mean(np.sign(rows @ weights) != labels) < 0.02
     assert np.linalg.norm(weights) <= 1 + 1e-9
+
+
+SUBSAMPLED_HINGE_GOOD: dict[str, Any] = {
+    "learning_rate": 0.25,
+    "decay": 0.5,
+    "steps": 2,
+    "sigma": 2,
+}
+
+
+class TestSubsampledHinge(LearnerContract):
+    """On all records in every step."""
+
+    def learner(self, **changes: Any) -> SubsampledHinge[Any]:  # noqa: ANN401
+        """Two steps."""
+        return SubsampledHinge(**{**SUBSAMPLED_HINGE_GOOD, **changes})
+
+    def labels(self) -> list[float]:
+        """Both signs."""
+        return [1.0, -1.0]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """One bad argument each."""
+        bad = {
+            name: values
+            for name, values in BAD.items()
+            if name not in ("margin", "margin_norm", "iterates")
+        }
+        bad |= {"learning_rate": (*NOT_POSITIVE, 2.0**301), "decay": (-1, None, float("nan"), 9)}
+        return one_bad(SubsampledHinge, good=SUBSAMPLED_HINGE_GOOD, bad=bad)
+
+
+def test_costs_what_the_same_sums_of_a_perceptron_cost() -> None:
+    """The price is that of the noisy sums, whatever is made of them."""
+    hinge = SubsampledHinge(learning_rate=0.1, steps=30, sigma=4, rate=0.25, norm=2)
+    perceptron = BatchPerceptron(margin=0, steps=30, sigma=4, rate=0.25, norm=2)
+
+    assert hinge.guarantee() == perceptron.guarantee()
+    assert hinge.sums().step() == perceptron.sums().step()
+    assert perceptron.sums().step().scheme == Poisson(sampling_rate=0.25)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("norm", [1, 4])
+def test_steps_follow_the_subgradient_in_data_units(norm: int) -> None:
+    """With next to no noise the states are those of plain subgradient descent, by hand."""
+    rows, labels = np.array([[0.5, 0.0], [0.0, 1.0], [-1.0, 0.0]]) * norm, np.array([1, 1, -1])
+    rate, decay, w = 0.125, 0.5, np.zeros(2)
+    for _ in range(7):
+        inside = labels * (rows @ w) < 1
+        w = (1 - rate * decay) * w + rate * (labels * inside) @ rows
+    learner = SubsampledHinge(
+        learning_rate=rate, decay=decay, steps=7, sigma=2.0**-40, norm=norm, average=False
+    )
+    released = learner.release(Records(rows, labels)).weights
+
+    assert released == pytest.approx(w, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.5, 2.0**300])
+def test_states_stay_finite_at_the_largest_decay(rate: float) -> None:
+    """They alternate in sign and do not grow beyond the steps; a state past floats has no grid."""
+    learner = SubsampledHinge(
+        learning_rate=rate, decay=2 / rate, steps=2_000, sigma=2.0**300, average=False
+    )
+
+    assert np.isfinite(learner.release(Records(np.eye(3), [1, -1, 1])).weights).all()

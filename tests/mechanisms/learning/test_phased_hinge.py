@@ -14,8 +14,8 @@ from dpproof import auditing, proofs
 from dpproof.accountant import GDP, AddRemove, PrivacyProfile, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import PhasedHinge, RademacherProjection, Records, ReplayRng
+from dpproof.mechanisms.learning.noisy_hinge import SmoothedPass, projected
 from dpproof.mechanisms.learning.phased_hinge import phase_sizes
-from dpproof.mechanisms.learning.smoothed_hinge import SmoothedPass, projected
 from tests.contracts.mechanism_contract import (
     AUDIT_ALARM,
     NOT_POSITIVE,

@@ -15,7 +15,7 @@ from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms import CorrelatedGaussian, Gaussian, ReplayRng
-from dpproof.mechanisms.samplers.gaussian_rounded import gaussian_rounded, gaussian_rounded_rational
+from dpproof.mechanisms.samplers.rounded import gaussian_rounded, gaussian_rounded_rational
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 COVARIANCE = [[4.0, 3.0], [3.0, 4.0]]

@@ -14,7 +14,7 @@ from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.sampling.poisson import Poisson
+from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms import Count, DiscreteGaussian
 from tests.contracts.mechanism_contract import (

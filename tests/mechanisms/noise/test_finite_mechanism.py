@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.finite_hull import smallest_pair_above
+from dpproof.accountant.pairs.finite import FinitePair, smallest_pair_above
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.mechanisms import FiniteMechanism, RandomizedResponse
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad

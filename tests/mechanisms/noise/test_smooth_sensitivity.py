@@ -14,8 +14,8 @@ from scipy import stats
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.mechanisms import ReplayRng, SmoothBound, SmoothMedian, SmoothSensitivity
-from dpproof.mechanisms.samplers.cauchy_rounded import cauchy_rounded
 from dpproof.mechanisms.samplers.enclosure import cauchy_two_tails
+from dpproof.mechanisms.samplers.rounded import cauchy_rounded
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.samplers.support import slow_path
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpproof.mechanisms.samplers import margins
-from dpproof.mechanisms.samplers.gaussian_rounded import _guess, _quantile
+from dpproof.mechanisms.samplers.rounded import _guess, _quantile
 
 POINTS = 600
 HEADROOM = 4.0

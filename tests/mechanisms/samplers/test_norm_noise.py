@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpproof.mechanisms import ReplayRng
 from dpproof.mechanisms.samplers import discrete_cube_norm, spherical_rounded
-from dpproof.mechanisms.samplers.cube_norm import _accepted
+from dpproof.mechanisms.samplers.spherical_rounded import _accepted
 from dpproof.mechanisms.samplers.uniform import Uniforms
 
 SPHERICAL = sys.modules["dpproof.mechanisms.samplers.spherical_rounded"]

@@ -14,10 +14,9 @@ from dpproof.proofs.balls.arithmetic import ball
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.limits import atoms
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.loss_atoms import Terms, power
 from dpproof.proofs.pairs.pair import Pair, Product

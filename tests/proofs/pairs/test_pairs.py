@@ -12,10 +12,9 @@ from flint import acb, arb, ctx
 
 from dpproof.proofs.balls.arithmetic import ball as arb_of
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Pair

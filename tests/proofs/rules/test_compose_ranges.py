@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.certificates.ranges import RangeParts
-from dpproof.accountant.certificates.selection.connect_the_dots import Aim
+from dpproof.accountant.certificates.selection.finite_base import Aim
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.proofs.certificate import show_rational

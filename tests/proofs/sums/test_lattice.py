@@ -12,8 +12,7 @@ from flint import arb, ctx
 from dpproof.proofs.balls.arithmetic import ball
 from dpproof.proofs.errors import RefusedError
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs.sums.lattice import cells, lattice_profile

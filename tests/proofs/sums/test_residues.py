@@ -11,10 +11,9 @@ import pytest
 from flint import arb, ctx
 
 from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.pairs.discrete_laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair

@@ -25,8 +25,7 @@ from dpproof.accountant import (
     convert,
 )
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
-from dpproof.accountant.certificates.single_number.gdp_from_profile import _wide, smallest_mu
-from dpproof.accountant.certificates.single_number.gdp_zcdp import needs_points
+from dpproof.accountant.certificates.single_number.gdp_zcdp import _wide, needs_points, smallest_mu
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product

@@ -25,8 +25,8 @@ from dpproof.accountant import (
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.side_conditions import BLANK_IGNORED, SAMPLE_HIDDEN
-from dpproof.accountant.theorems.subsampling.poisson import subsample_poisson
-from dpproof.accountant.theorems.subsampling.without_replacement import (
+from dpproof.accountant.theorems.subsampling import (
+    subsample_poisson,
     subsample_without_replacement,
 )
 

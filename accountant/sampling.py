@@ -1,0 +1,55 @@
+"""How the records of a run are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.readable import Readable
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Poisson(Readable):
+    """Every record enters independently with probability ``sampling_rate``.
+
+    The batch size is random; a shuffled or fixed-size batch is a different scheme.
+    """
+
+    sampling_rate: Fraction
+
+    def __init__(self, *, sampling_rate: Number) -> None:
+        """Keep the exact rate, in (0, 1]."""
+        object.__setattr__(self, "sampling_rate", arguments.rate(sampling_rate=sampling_rate))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WithoutReplacement(Readable):
+    """A uniformly random subset of exactly ``sample_size`` of the ``population_size`` records."""
+
+    sample_size: int
+    population_size: int
+
+    def __init__(self, *, sample_size: int, population_size: int) -> None:
+        """Both whole numbers, sample_size at most population_size."""
+        size = arguments.count(sample_size=sample_size)
+        population = arguments.count(population_size=population_size)
+        if size > population:
+            raise ParameterError(
+                "sample_size", sample_size, f"at most population_size = {population}"
+            )
+        object.__setattr__(self, "sample_size", size)
+        object.__setattr__(self, "population_size", population)
+
+    @property
+    def sampling_rate(self) -> Fraction:
+        """The probability that a given record is in the sample."""
+        return Fraction(self.sample_size, self.population_size)
+
+
+SamplingScheme = Poisson | WithoutReplacement

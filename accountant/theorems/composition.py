@@ -1,0 +1,397 @@
+"""Composition: what several mechanisms on the same data cost together."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import MAX_COUNT, Number
+from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.composed_level import composed_level
+from dpproof.accountant.guarantees.derivation import Derivation, Parameters, Premises, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.provenance import applied, required, required_guarantee
+from dpproof.accountant.guarantees.rdp import RDP, shared_orders
+from dpproof.accountant.guarantees.rounding import show, sqrt_up
+from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import R
+from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.theorems.conversion import gdp_to_rdp, notion_to_rdp
+from dpproof.accountant.theorems.implications import gdp_to_zcdp
+
+COMPOSE_GDP: Final = Theorem(
+    rule="compose/gdp",
+    source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
+    attained=Attained.WHOLE,  # every query moves between the same neighbours
+    again=lambda premises, _: compose_gdp(premises),
+)
+
+
+def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
+    """Compose mechanisms that satisfy Gaussian differential privacy.
+
+    Statement: if each M_i is mu_i-GDP for one neighbouring relation, and the mu_i are fixed in
+        advance, their (adaptive) composition is mu-GDP with mu^2 = sum_i mu_i^2.
+    Assumes: fixed in advance; own randomness.
+    Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Corollary 3.3.
+    Rounds: nothing; squares are kept as exact rationals.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+
+    Returns:
+        GDP under that relation; mu dimensionless.
+
+    Raises:
+        RelationMismatch: two parts differ in relation; names both and their positions.
+        ParameterError: parts is empty.
+    Laws: order does not matter; composing with mu = 0 changes nothing; monotone in every mu_i.
+
+    Example:
+        >>> compose_gdp([GDP(mu=3), GDP(mu=4)]).mu
+        Fraction(5, 1)
+    """
+    relation = required(parts, "compose")
+    total = sum((part.mu_squared for part in parts), Fraction(0))
+    derivation = applied(
+        COMPOSE_GDP,
+        f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
+        *parts,
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
+    )
+    return GDP(mu_squared=total, relation=relation, derivation=derivation)
+
+
+COMPOSE_ZCDP: Final = Theorem(
+    rule="compose/zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
+    attained=Attained.WHOLE,  # Gaussians on the same neighbours
+    again=lambda premises, _: compose_zcdp(premises),
+)
+
+
+def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
+    """Compose mechanisms that satisfy zero-concentrated differential privacy.
+
+    Statement: if each M_i is rho_i-zCDP for one neighbouring relation, and the rho_i are fixed
+        in advance, their (adaptive) composition is rho-zCDP with rho = sum_i rho_i.
+    Assumes: fixed in advance; own randomness.
+    Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.3 (Lemma 1.7 for two).
+    Rounds: nothing; rho is an exact rational.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+
+    Returns:
+        ZCDP under that relation.
+
+    Raises:
+        RelationMismatch: two parts differ in relation.
+        ParameterError: parts is empty.
+    Laws: order does not matter; composing with rho = 0 changes nothing; monotone in every rho_i.
+
+    Example:
+        >>> compose_zcdp([ZCDP(rho=1), ZCDP(rho=2)]).rho
+        Fraction(3, 1)
+    """
+    relation = required(parts, "compose")
+    total = sum((part.rho for part in parts), Fraction(0))
+    derivation = applied(
+        COMPOSE_ZCDP,
+        f"{show(total)}-zCDP from {len(parts)} parts",
+        *parts,
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
+    )
+    return ZCDP(rho=total, relation=relation, derivation=derivation)
+
+
+COMPOSE_RDP: Final = Theorem(
+    rule="compose/rdp",
+    source="Mironov, arXiv:1702.07476, Proposition 1",
+    attained=Attained.NO,  # no Gaussian part has its share of the lower ends
+    again=lambda premises, given: compose_rdp(premises, orders=given["orders"]),
+)
+
+
+def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | None = None) -> RDP[R]:
+    """Compose by adding Renyi divergences order by order.
+
+    Statement: if the Renyi divergence of each M_i at order a is at most R_i(a) for one
+        neighbouring relation, and the R_i are fixed in advance, that of their (adaptive)
+        composition is at most sum_i R_i(a).
+    Assumes: fixed in advance; own randomness.
+    Source: Mironov, arXiv:1702.07476, Proposition 1.
+    Rounds: up, once a part and order, and only for parts with a pair; the sum is exact.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+        orders: where to evaluate; by default every order that some part lists, up to the
+            smallest of the largest known orders, or a fixed list if no part lists any, up to
+            where every part can be computed.
+
+    Returns:
+        RDP at the orders where every part has a finite divergence.
+
+    Raises:
+        RelationMismatch: two parts differ in relation.
+        NotImplied: no order is finite for every part.
+        NotCertified: some part cannot be computed at an order asked for, or at any.
+    Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
+
+    Example:
+        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> compose_rdp([RDP(points=((2, 1), (4, 3))), ZCDP(rho=1)]).points[0]
+        (Fraction(2, 1), Fraction(3, 1))
+    """
+    relation = required(parts, "compose")
+    grid = orders if orders is not None else shared_orders(parts)
+    curve = _listed if orders is not None else _as_far_as_computed
+    curves = [curve(part, grid) for part in parts]
+    known = [dict(curve.points) for curve in curves]
+    shared = sorted(set(known[0]).intersection(*known[1:]))
+    if not shared:
+        raise NotImplied(
+            "no Renyi order is finite for every part; convert the parts known by a Renyi curve "
+            "with to=PrivacyProfile (at epsilons) and compose as pairs"
+        )
+    points = [(order, sum((curve[order] for curve in known), Fraction(0))) for order in shared]
+    derivation = applied(
+        COMPOSE_RDP,
+        f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
+        *curves,
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
+    )
+    return RDP(points=points, relation=relation, derivation=derivation)
+
+
+def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
+    """Return the part's curve at the orders."""
+    if isinstance(part, GDP):
+        return gdp_to_rdp(part, orders=orders)
+    return notion_to_rdp(part, orders=orders)
+
+
+def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
+    """Return the curve up to the first order that is too large to compute.
+
+    That order is found by bisection.
+    """
+
+    def too_large(order: Number) -> bool:
+        try:
+            part.rdp(order=order)
+        except NotCertified:
+            return True
+        return False
+
+    try:
+        return _listed(part, orders)
+    except NotCertified:
+        place = bisect.bisect_left(orders, True, key=too_large)
+        if not place:
+            raise
+    return _listed(part, orders[:place])
+
+
+COMPOSE_PAIR: Final = Theorem(
+    rule="compose/pair",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
+    attained=Attained.WHOLE,  # every mechanism on the same neighbours, drawn on its own
+    again=lambda premises, _: compose_pair(premises),
+)
+
+
+def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
+    """Compose mechanisms that each have a dominating pair.
+
+    Statement: if (P_i, Q_i) dominates M_i for one neighbouring relation and one direction, and
+        the pairs are fixed in advance, the product pair dominates their (adaptive) composition
+        in that direction.
+    Assumes: fixed in advance; own randomness.
+    Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; equivalently Dong, Roth & Su,
+        arXiv:1905.02383, Theorem 3.2.
+    Rounds: nothing; products are kept symbolically with whole counts.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+
+    Returns:
+        DominatingPair under that relation, equal pairs merged by adding counts.
+
+    Raises:
+        RelationMismatch: two parts differ in relation.
+        ParameterError: parts is empty.
+    Laws: order does not matter; a part that reveals nothing changes nothing.
+
+    Example:
+        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
+        >>> len(compose_pair([GDP(mu=1), PureDP(epsilon=1), GDP(mu=1)]).forward.factors)
+        2
+    """
+    relation = required(parts, "compose")
+    pairs = [part.to_pair() for part in parts]
+    forward = Product.merge([factor for pair in pairs for factor in pair.forward.factors])
+    backward = Product.merge([factor for pair in pairs for factor in pair.backward.factors])
+    derivation = applied(
+        COMPOSE_PAIR,
+        f"dominated by the product of the pairs of {len(parts)} parts",
+        *pairs,
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        attained=composed_level(pairs, forward, backward),
+    )
+    return DominatingPair(
+        forward=forward,
+        backward=backward,
+        relation=relation,
+        derivation=derivation,
+    )
+
+
+def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Guarantee[R]:
+    """Compose guarantees whose parameters are all fixed before any output is seen.
+
+    A later mechanism may look at earlier outputs to decide what it computes, not how private
+    it is: choosing a sigma, a sampling rate, or whether to run at all after looking needs a
+    filter, which is another theorem.
+
+    Statement: the composition is GDP if every part is; dominated by the product pair if every
+        part has a pair; zCDP if every part is zCDP or GDP; else it has the sum of the Renyi
+        curves, which is all that a part known by its Renyi curve leaves.
+    Assumes: what the theorem that applies assumes.
+    Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
+    Rounds: as the theorem that applies.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+        orders: Renyi orders, only for a composition that has to be made by Renyi curves.
+
+    Returns:
+        The most informative notion that the parts share; one part is returned as it is.
+
+    Raises:
+        RelationMismatch: two parts differ in relation; names both and their positions.
+        ParameterError: no part, or orders where no Renyi curve is used.
+        NotImplied: no Renyi order is finite for every part.
+    Laws: order does not matter; a part that reveals nothing changes nothing.
+
+    Example:
+        >>> compose(GDP(mu=3), GDP(mu=4))
+        GDP(mu_squared=25, relation=AddRemove())
+    """
+    required(parts, "compose")
+    paired = [part for part in parts if isinstance(part, PairGuarantee)]
+    if orders is not None:
+        if len(paired) == len(parts):
+            raise ParameterError(
+                "orders", orders, "left out: every part has a dominating pair", "drop it"
+            )
+        return compose_rdp(parts, orders=orders)
+    if len(parts) == 1:
+        return parts[0]
+    gaussian = [part for part in parts if isinstance(part, GDP)]
+    if len(gaussian) == len(parts):
+        return compose_gdp(gaussian)
+    if len(paired) == len(parts):
+        return compose_pair(paired)
+    concentrated = [part for part in parts if isinstance(part, ZCDP)]
+    if len(concentrated) + len(gaussian) == len(parts):
+        return compose_zcdp([*concentrated, *(gdp_to_zcdp(part) for part in gaussian)])
+    return compose_rdp(parts)
+
+
+def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
+    """Compose a guarantee with itself, count fixed before any output is seen.
+
+    Statement: what ``compose`` gives for ``count`` equal parts: mu^2, rho and Renyi values
+        multiply by count, and so do the counts of a product of pairs.
+    Assumes: fixed in advance; own randomness.
+    Source: ``compose_gdp``, ``compose_pair``, ``compose_zcdp`` and ``compose_rdp``.
+    Rounds: nothing; exact for every count up to 10**12.
+
+    Args:
+        guarantee: what each run satisfies.
+        count: number of runs, from 1 to 10**12.
+
+    Returns:
+        The notion that ``compose`` would return; count = 1 returns the guarantee as it is.
+
+    Raises:
+        ParameterError: count out of range, also of an already repeated factor.
+    Laws: equal to ``compose`` of count copies; self_compose(self_compose(g, m), n) is
+        self_compose(g, m n).
+
+    Example:
+        >>> self_compose(GDP(mu=1), 10**12).describe()
+        '1e+06-GDP'
+    """
+    required_guarantee(guarantee)
+    times = arguments.count(count=count)
+    if times == 1:
+        return guarantee
+    if isinstance(guarantee, GDP):
+        mu_squared = guarantee.mu_squared * times
+        node = _repeated(guarantee, times, "gdp", "arXiv:1905.02383, Corollary 3.3")
+        return GDP(mu_squared=mu_squared, relation=guarantee.relation, derivation=node)
+    if isinstance(guarantee, ZCDP):
+        node = _repeated(guarantee, times, "zcdp", "arXiv:1605.02065, Lemma 2.3")
+        return ZCDP(rho=guarantee.rho * times, relation=guarantee.relation, derivation=node)
+    if isinstance(guarantee, RDP):
+        points = [(order, value * times) for order, value in guarantee.points]
+        node = _repeated(guarantee, times, "rdp", "arXiv:1702.07476, Proposition 1")
+        return RDP(points=points, relation=guarantee.relation, derivation=node)
+    if isinstance(guarantee, PairGuarantee):
+        return _repeat_pair(guarantee.to_pair(), times)
+    raise NotImplied(f"no composition theorem for {guarantee!r}; {CONVERT}")
+
+
+def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
+    """Return the pair whose counts are multiplied; refuse counts above the largest allowed."""
+    factors = (*pair.forward.factors, *pair.backward.factors)
+    largest = max((factor.count for factor in factors), default=1)
+    if largest * times > MAX_COUNT:
+        raise ParameterError(
+            "count", times, f"at most {MAX_COUNT // largest}", f"a factor already counts {largest}"
+        )
+    forward, backward = pair.forward.times(times), pair.backward.times(times)
+    level = composed_level([pair] * min(times, 2), forward, backward)
+    node = _repeated(pair, times, "pair", "arXiv:2106.08567, Theorem 10", level)
+    return DominatingPair(
+        forward=forward, backward=backward, relation=pair.relation, derivation=node
+    )
+
+
+def _repeated(
+    guarantee: Guarantee[Any],
+    times: int,
+    notion: str,
+    source: str,
+    attained: Attained | None = None,
+) -> Derivation:
+    """Return the derivation of a repeated guarantee; its level by default is the theorem's."""
+    return applied(
+        Theorem(
+            rule=f"repeat/{notion}",
+            source=source,
+            attained=Attained.WHOLE,  # every run on the same neighbours
+            again=_again,
+        ),
+        f"{guarantee.describe()}, {times} times",
+        guarantee,
+        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        attained=attained,
+        count=times,
+    )
+
+
+def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+    """Apply the theorem to another premise, as often as before."""
+    return self_compose(premises[0], given["count"])

@@ -1,1 +1,0 @@
-"""Composition theorems, one a file."""

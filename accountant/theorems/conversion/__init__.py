@@ -1,1 +1,0 @@
-"""Conversions between notions, one a file."""

@@ -1,1 +1,0 @@
-"""Group privacy, one notion a file."""

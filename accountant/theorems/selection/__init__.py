@@ -1,1 +1,0 @@
-"""Private selection, one theorem a file."""

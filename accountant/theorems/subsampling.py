@@ -1,0 +1,414 @@
+"""Subsampling: what a mechanism costs that runs on a random sample of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant import arguments, arguments as check
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.provenance import (
+    applied,
+    rederived,
+    require_single,
+    required_guarantee,
+)
+from dpproof.accountant.guarantees.rounding import floats_around, show
+from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.relation import AddRemove, R, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.side_conditions import (
+    BLANK_IGNORED,
+    FIXED,
+    FIXED_SIZE_SAMPLE,
+    OUTPUT_ALONE,
+    OWN_RANDOMNESS,
+    POISSON_SAMPLE,
+    RANDOM_BITS,
+    REPEATED_POSITIONS,
+    SAMPLE_HIDDEN,
+    SUM_OF_CONTRIBUTIONS,
+)
+from dpproof.accountant.subsampling.mixture import occurrences
+from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+
+SUBSAMPLE_POISSON: Final = Theorem(
+    rule="subsample/poisson",
+    source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
+    attained=Attained.WHOLE,  # one record alone in the data: the sample is empty or has it
+    again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
+)
+
+
+def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
+    """Run a mechanism on a Poisson sample of the records.
+
+    Statement: let (P, Q) dominate M(S + x) against M(S), and (P', Q') M(S) against M(S + x).
+        Then M on a Poisson sample of rate q is dominated under add/remove by
+        ((1-q) Q + q P, Q) and (P', (1-q) P' + q Q'). Under zero-out the same holds when a
+        blank record contributes nothing, so that M(S + blank) has the law of M(S).
+        Releases on one sample are one mechanism: their product pair is subsampled as a whole.
+        A Poisson sample of rate q of a Poisson sample of rate p is a Poisson sample of rate pq,
+        so that a guarantee which this theorem made is made again from its premise at rate pq.
+    Assumes: independent sampling; hidden sample; blank ignored (under ZeroOut).
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11. Under replace-one the formula is
+        false (Lebeda, Regehr, Kamath & Steinke, arXiv:2405.20769), and the guarantee is refused;
+        Gaussian sums have a theorem of their own there, ``subsample_gaussian_sum``.
+        Samples of samples: a record is in the inner sample if both independent draws keep it, so
+        with probability pq and independently of the other records; the mechanism sees nothing
+        but the inner sample.
+    Rounds: not at all; the pairs carry exact parameters.
+    Laws: at rate 1 the guarantee is returned as a pair, unchanged; never above the
+        unsubsampled divergences; at rates p and then q what it is at rate pq.
+
+    Args:
+        guarantee: of the mechanism on the sample, with a dominating pair.
+        scheme: the sampling rate.
+    Returns:
+        One pair per direction.
+    Raises:
+        NotImplied: under replace-one and replace-label, about groups (each of their records is
+            drawn by itself), or when only a Rényi curve is known.
+    Example:
+        >>> from dpproof.accountant import GDP, Poisson
+        >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
+        >>> round(step.epsilon(delta=1e-6).upper, 6)
+        0.363948
+    """
+    if isinstance(guarantee.relation, ReplaceLabel):
+        raise NotImplied(
+            "a sample under replace-label has no amplification of epsilon: what is public of the "
+            "sampled records may be released; state the guarantee under ReplaceOne(), subsample "
+            "that, and restrict the result"
+        )
+    if isinstance(guarantee.relation, ReplaceOne):
+        raise NotImplied(
+            "Poisson sampling under replace-one is not the add/remove formula, and is bounded for "
+            "Gaussian sums alone: state Gaussian(sensitivity=L2Contribution(...)), or the "
+            "sensitivity under AddRemove(), or sample with "
+            "WithoutReplacement(sample_size=..., population_size=...)"
+        )
+    require_single(guarantee, "the amplification by a sample")
+    pair = guarantee.to_pair()
+    if scheme.sampling_rate == 1:
+        return pair
+    sampled = _sampled_before(pair)
+    if sampled is not None:
+        base, rate = sampled
+        return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
+    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
+    return DominatingPair(
+        forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
+        backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
+        relation=guarantee.relation,
+        derivation=applied(
+            SUBSAMPLE_POISSON,
+            f"Poisson sample of rate {float(scheme.sampling_rate):g}",
+            pair,
+            assumptions=(
+                POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
+                SAMPLE_HIDDEN(),
+                *blank,
+            ),
+            sampling_rate=scheme.sampling_rate,
+        ),
+    )
+
+
+def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
+    """Return the guarantee that was Poisson-sampled and the rate, or None.
+
+    It returns None if the pair was not made by this theorem.
+    """
+    node = pair.derivation
+    if node.theorem is not SUBSAMPLE_POISSON:
+        return None
+    base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
+    if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):
+        return None
+    return base, rate
+
+
+def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product:
+    """Return the product of the sampled pair for one direction.
+
+    It is empty for an empty base, the Gaussian's own pair for Gaussians, else known by the base's
+    profile.
+    """
+    if not base.factors:
+        return base
+    squares = [
+        f.pair.mu_squared * f.count for f in base.factors if isinstance(f.pair, GaussianPair)
+    ]
+    if len(squares) == len(base.factors):
+        gaussian = SubsampledGaussianPair(
+            mu_squared=sum(squares[1:], squares[0]),
+            sampling_rate=scheme.sampling_rate,
+            removal=direction is Direction.REMOVAL,
+        )
+        return Product.of(gaussian)
+    pair = SubsampledPair(base=base, sampling_rate=scheme.sampling_rate, direction=direction)
+    return Product.of(pair)
+
+
+SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
+    rule="subsample/without-replacement",
+    source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
+    attained=Attained.POINTS,  # a sample without the record is like either neighbour's
+    again=lambda premises, given: subsample_without_replacement(
+        premises[0], WithoutReplacement(**given)
+    ),
+)
+
+
+def subsample_without_replacement(
+    guarantee: Guarantee[R], scheme: WithoutReplacement
+) -> DominatingPair[R]:
+    """Run a mechanism on a uniformly random subset of fixed size.
+
+    Statement: let M have profile delta under replace-one on samples of the fixed size m. On a
+        uniform m-subset of n records, with q = m/n, it has profile
+        q delta(log(1 + (t-1)/q)) for t = e^eps >= 1, and 1 - t + t times that at 1/t for t < 1.
+        The profile is that of one pair, which composes adaptively.
+    Assumes: uniform subset; hidden sample.
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10; proof repeated in
+        ``accountant.pairs.subsampling_formulas.replacement_profile``. Profiles compose as pairs:
+        Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
+    Rounds: not at all; the pair carries exact parameters.
+    Laws: at m = n the guarantee is returned as a pair, unchanged.
+
+    Args:
+        guarantee: under replace-one, with a dominating pair.
+        scheme: sample and population size, both public.
+    Returns:
+        One pair, for both directions.
+    Raises:
+        NotImplied: under another relation, where n itself differs between neighbours, about
+            groups, or when only a Rényi curve is known.
+    Example:
+        >>> from dpproof.accountant import GDP, ReplaceOne, WithoutReplacement
+        >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
+        >>> step = subsample_without_replacement(GDP(mu=1, relation=ReplaceOne()), scheme)
+        >>> round(step.epsilon(delta=1e-6).upper, 6)
+        0.363948
+    """
+    if not isinstance(guarantee.relation, ReplaceOne):
+        raise NotImplied(
+            "sampling a fixed number of records without replacement has a guarantee under "
+            f"ReplaceOne() only, got {type(guarantee.relation).__name__}; state the sensitivity "
+            "under ReplaceOne(), or use Poisson(sampling_rate=...)"
+        )
+    require_single(guarantee, "the amplification by a sample")
+    pair = guarantee.to_pair()
+    if scheme.sampling_rate == 1:
+        return pair
+    size, population = scheme.sample_size, scheme.population_size
+    sampled = Product.of(
+        SubsampledPair(
+            base=pair.forward,
+            sampling_rate=scheme.sampling_rate,
+            direction=Direction.REPLACEMENT,
+        )
+    )
+    return DominatingPair(
+        forward=sampled,
+        backward=sampled,
+        relation=guarantee.relation,
+        derivation=applied(
+            SUBSAMPLE_WITHOUT_REPLACEMENT,
+            f"uniform subset of {size} of {population} records",
+            pair,
+            assumptions=(
+                FIXED_SIZE_SAMPLE(size=size, population=population),
+                SAMPLE_HIDDEN(),
+            ),
+            sample_size=size,
+            population_size=population,
+        ),
+    )
+
+
+SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
+    rule="subsample/gaussian-sum",
+    source="proofs/theory/replace_one.md",
+    attained=Attained.WHOLE,  # two records with opposite contributions
+)
+
+
+def subsample_gaussian_sum(
+    *, sigma: Number, contribution: L2Contribution, scheme: Poisson, relation: R
+) -> DominatingPair[R]:
+    """Release a sum over a Poisson sample of the records with Gaussian noise, under replace-one.
+
+    Statement: let the sum of the sampled records' contributions, vectors of Euclidean norm at most
+        C that each depend on their record alone, be released with independent N(0, sigma^2) noise
+        in every coordinate, the sample being Poisson of rate q. Under replace-one the release is
+        dominated, in both orders of neighbours and every dimension, by
+        P = (1-q) N(0, 1) + q N(mu, 1) and Q = (1-q) N(0, 1) + q N(-mu, 1), mu = C / sigma.
+        Two records with opposite contributions of norm C attain it.
+    Source: proofs/theory/replace_one.md. The pair is the one that Koskela, Jaelkoe & Honkela
+        (arXiv:1906.03049) integrate in one dimension.
+    Rounds: not at all; the pair carries exact parameters.
+    Assumes: sum of contributions; independent sampling; hidden sample; random bits; output alone.
+    Laws: at most the divergences of the sum of all records, 2 mu-GDP; increases in mu and q.
+
+    Args:
+        sigma: standard deviation of the noise, in data units.
+        contribution: a bound on what one record adds to the sum, in data units. A sensitivity is
+            not enough: how far the value moves if a record is not drawn matters, too.
+        scheme: the sampling rate, below 1.
+        relation: replace-one, under which the number of records is public.
+    Returns:
+        One pair, for both directions.
+    Raises:
+        NotImplied: under another relation, whose own theorem is ``subsample_poisson``.
+        ParameterError: at rate 1, where nothing is sampled.
+    Example:
+        >>> from dpproof.accountant import L2Contribution, Poisson, ReplaceOne, self_compose
+        >>> step = subsample_gaussian_sum(
+        ...     sigma=0.871199,
+        ...     contribution=L2Contribution(1),
+        ...     scheme=Poisson(sampling_rate=1 / 120),
+        ...     relation=ReplaceOne(),
+        ... )
+        >>> round(self_compose(step, 120).epsilon(delta=1e-5).upper, 6)
+        1.13472
+    """
+    if not isinstance(relation, ReplaceOne):
+        raise NotImplied(
+            "the theorem on Poisson-sampled Gaussian sums is about replace-one, got "
+            f"{type(relation).__name__}; subsample_poisson is about the others"
+        )
+    if not isinstance(contribution, L2Contribution):
+        raise ParameterError(
+            "contribution", contribution, "L2Contribution(...)", "a sensitivity is not enough"
+        )
+    noise, rate = arguments.positive(sigma=sigma), scheme.sampling_rate
+    if rate == 1:
+        raise ParameterError(
+            "sampling_rate", 1, "below 1", "at rate 1 the whole sum is released, which is GDP"
+        )
+    pair = OppositeGaussiansPair(mu_squared=(contribution.value / noise) ** 2, sampling_rate=rate)
+    product, shown = Product.of(pair), f"{float(rate):g}"
+    bound = show(contribution.value)
+    return DominatingPair(
+        forward=product,
+        backward=product,
+        relation=relation,
+        derivation=applied(
+            SUBSAMPLE_GAUSSIAN_SUM,
+            f"Gaussian noise of standard deviation {show(noise)} on a sum of "
+            f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
+            assumptions=(
+                SUM_OF_CONTRIBUTIONS(bound=bound),
+                POISSON_SAMPLE(rate=shown),
+                SAMPLE_HIDDEN(),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+            ),
+            sigma=noise,
+            contribution=contribution.value,
+            sampling_rate=rate,
+        ),
+    )
+
+
+REPEATED: Final = Theorem(
+    rule="subsample/positions",
+    source="proofs/theory/margins.md, section 6",
+    attained=Attained.NO,  # the profile between points is bounded
+    lossless=False,
+)
+
+_POINTS: Final = 300
+# Soundness: errors of masses, of their sum, and of sums of profiles, are far below these.
+_SLACK: Final = 1e-9
+
+
+def repeated_positions(
+    guarantee: GDP[R], *, records: int, draws: Sequence[int]
+) -> PrivacyProfile[R]:
+    """State what phases satisfy that each draw some positions uniformly with replacement.
+
+    Statement: phase p draws n_p of the positions 1, ..., n, independently and uniformly, and
+        is (C mu)-GDP if a changed record is drawn C times, whatever was released before. Then all
+        phases and the drawn positions satisfy delta(eps) = E delta_GDP(mu sqrt(sum C_p^2))(eps),
+        C_p ~ Bin(n_p, 1/n) independent.
+    Assumes: repeated positions; own randomness; fixed in advance.
+    Source: proofs/theory/margins.md, section 6. Replaces the group privacy of Bassily, Mohri &
+        Suresh, arXiv:2204.10376, Lemma 3.1, at the most occurrences that are likely.
+    Rounds: delta up, by a relative 1e-9, the mass of sums of squares above 400, and 1e-12.
+
+    Args:
+        guarantee: mu-GDP of a phase in which the record is drawn once.
+        records: n.
+        draws: n_p of every phase, at least one.
+    Returns:
+        A profile at 300 epsilons.
+    Raises:
+        NotImplied: under add-remove, where records have no positions, or about groups.
+        ParameterError: not GDP, or numbers that are not counts.
+    Laws: increases with mu and with every n_p.
+    Example:
+        >>> from dpproof.accountant import GDP, ReplaceOne
+        >>> one = GDP(mu=0.1, relation=ReplaceOne())
+        >>> found = repeated_positions(one, records=10_000, draws=[5_000, 2_500, 1_250])
+        >>> 1 < found.epsilon(delta=1e-6).upper < 1.3
+        True
+    """
+    required_guarantee(guarantee)
+    if not isinstance(guarantee, GDP):
+        raise ParameterError("guarantee", guarantee, "mu-GDP of one phase")
+    if isinstance(guarantee.relation, AddRemove):
+        raise NotImplied("under add-remove records have no positions: state it under ReplaceOne()")
+    require_single(guarantee, "sampling positions with replacement")
+    size = check.count(records=records)
+    counts = [check.count(draws=one) for one in draws]
+    if not counts:
+        raise ParameterError("draws", draws, "at least one phase")
+    epsilons, deltas = _profile(floats_around(guarantee.mu)[1], *occurrences(size, counts))
+    points = tuple(
+        (Fraction(float(e)), Fraction(min(float(d), 1.0)))
+        for e, d in zip(epsilons, deltas, strict=True)
+    )
+    found = PrivacyProfile(points=points, relation=guarantee.relation)
+    derivation = applied(
+        REPEATED,
+        f"the mean profile of {guarantee.describe()} over how often a position is drawn",
+        guarantee,
+        records=size,
+        draws=tuple(counts),
+        assumptions=(REPEATED_POSITIONS(records=size), OWN_RANDOMNESS(), FIXED()),
+    )
+    return rederived(found, derivation)
+
+
+def _profile(
+    mu: float, masses: NDArray[np.float64], beyond: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return epsilons and upper ends of the mean profile."""
+    sums = np.flatnonzero(masses > 0)
+    sums = sums[sums > 0]
+    widest = mu * np.sqrt(60.0)
+    reach = min(widest * (widest / 2 + 9.0), 600.0)
+    epsilons = np.concatenate([[0.0], np.geomspace(reach * 1e-3, reach, _POINTS - 1)])
+    deltas = np.full(len(epsilons), beyond)
+    for total in sums:
+        upper = gaussian_profile(mu * float(np.sqrt(total)) * (1 + 1e-15), epsilons)[1]
+        deltas += masses[total] * np.minimum(upper, 1.0)
+    return epsilons, deltas * (1 + _SLACK)

@@ -1,1 +1,0 @@
-"""Privacy amplification by subsampling, one scheme a file."""

@@ -1,1 +1,0 @@
-"""Queries whose sensitivity is exact."""

@@ -1,0 +1,30 @@
+"""Poisson sampling."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), "1", None, True])
+def test_rate_is_in_the_unit_interval(bad: Any) -> None:  # noqa: ANN401
+    """Above 0 and at most 1."""
+    assert Poisson(sampling_rate=1).sampling_rate == 1
+    with pytest.raises(ParameterError, match="sampling_rate"):
+        Poisson(sampling_rate=bad)
+
+
+def test_sample_is_at_most_the_population() -> None:
+    """The rate is exact; a sample larger than the population is refused."""
+    scheme = WithoutReplacement(sample_size=2, population_size=6)
+
+    assert scheme.sampling_rate == Fraction(1, 3)
+    with pytest.raises(ParameterError, match="at most population_size = 6"):
+        WithoutReplacement(sample_size=7, population_size=6)
+    with pytest.raises(ParameterError, match="sample_size"):
+        WithoutReplacement(sample_size=0, population_size=6)

@@ -1,4 +1,4 @@
-"""``python -P -m dpproof.proofs CERTIFICATE.json``: needs the standard library and python-flint only.
+"""``python -P -m dpproof.proofs CERTIFICATE.json``, with the standard library and python-flint.
 
 Without ``-P`` Python runs a ``dpproof/`` of the working directory; ``dpproof check`` never does.
 

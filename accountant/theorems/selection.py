@@ -123,7 +123,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     Returns:
         PureDP.
     Example:
-        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(float(select_pure(PureDP(epsilon=1), law).stated_epsilon), 6)
         2.591344
@@ -187,7 +187,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
         One pair per direction, known by its profile.
     Example:
         >>> from dpproof.accountant.guarantees.gdp import GDP
-        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> best = select_pair(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> round(best.epsilon(delta=1e-6).upper, 3)
         1.557
@@ -393,7 +393,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         NotImplied: the guarantee has no dominating pair.
     Example:
         >>> from dpproof.accountant.guarantees.gdp import GDP
-        >>> from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+        >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> found = select_above(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> found.epsilon(delta=1e-6).upper < 2
         True

@@ -27,5 +27,5 @@ def test_fetched_names_stay() -> None:
 
 def test_other_names_are_refused() -> None:
     """A name that is not public raises the error of an attribute that is missing."""
-    with pytest.raises(AttributeError, match="'dpproof.accountant' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"'dpproof\.accountant' has no attribute 'nothing'"):
         public_names.fetch("dpproof.accountant", {}, "nothing")

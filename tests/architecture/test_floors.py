@@ -15,7 +15,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "proofs": (
         "errors",
         "limits",
-        "contents",
         "verdict",
         "certificate",
         "fields",
@@ -68,7 +67,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "auditing": (
         "errors",
-        "causes",
         "counts",
         "report",
         "bounds",
@@ -85,11 +83,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "dpproof": (
         "errors",
         "files",
-        "progress",
         "rounding",
         "streams",
         "failures",
-        "time_limit",
         "ledger",
         "interop",
         "learn",

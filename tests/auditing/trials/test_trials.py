@@ -152,7 +152,8 @@ def test_a_million_samples_are_cheap() -> None:
     code = (
         "import auditing, numpy as np\n"
         "draw = lambda v, n, r: np.rint((v + r.laplace(size=n)) * 2**30) / 2**30\n"
-        "print(dpproof.auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1).outcome.name)\n"
+        "report = dpproof.auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1)\n"
+        "print(report.outcome.name)\n"
         "status = open('/proc/self/status').read()\n"
         "print(status.split('VmHWM:')[1].split()[0])\n"
     )

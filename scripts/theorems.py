@@ -38,13 +38,6 @@ APPLIED = {
     "compose/pair": ("compose/pair", "compose/ranges"),
     "repeat/pair": ("repeat/pair", "compose/ranges"),
 }
-SHARED_TESTS = {
-    "composition": "compose",
-    "conversion": "convert",
-    "group": "group",
-    "selection": "select",
-    "subsampling": "subsample",
-}  # of a folder of theorems: the test file that covers several of them
 NO_CONDITION = ("nothing", "what the theorem that applies assumes")
 CONDITIONS = {
     one.name: one for one in vars(side_conditions).values() if isinstance(one, SideCondition)
@@ -100,9 +93,8 @@ class Theorem:
     def tests(self) -> list[str]:
         """Test files at the places of the fast version and of the rules."""
         fast = self.path.relative_to(ROOT)
-        shared = SHARED_TESTS.get(fast.parent.name, self.path.stem)
-        kind = f"{self.path.stem.split('_')[-1]}s"  # of zcdp_filter: filters
-        places = [fast.with_name(f"test_{name}.py") for name in (self.path.stem, shared, kind)]
+        kind = f"{self.path.stem.split('_')[-1]}s"  # of privacy_filter: filters
+        places = [fast.with_name(f"test_{name}.py") for name in (self.path.stem, kind)]
         places += [
             Path(_place(rule).split(":")[0]).with_name(f"test_{_module(rule)}.py")
             for rule in self.rules
@@ -127,7 +119,7 @@ def theorems() -> Iterator[Theorem]:
                         _flat(fields["Statement"]),
                         _flat(source),
                         _flat(fields.get("Assumes", "")) or None,
-                        _recorded(tree),
+                        _recorded(tree, node),
                     )
 
 
@@ -145,22 +137,40 @@ def _candidates(
             yield node.name, node
 
 
-def _recorded(tree: ast.Module) -> tuple[str, ...]:
-    """The rules named in the derivations of one file, f-strings by the rules they can be."""
+def _named(tree: ast.Module, node: ast.FunctionDef | ast.ClassDef) -> list[ast.stmt]:
+    """Return what a definition is made of: itself, and what it names of its file, no theorems."""
+    defined: dict[str, ast.stmt] = {}
+    for other in tree.body:
+        if isinstance(other, ast.FunctionDef | ast.ClassDef):
+            if "Statement" not in dict(FIELD.findall(ast.get_docstring(other) or "")):
+                defined[other.name] = other
+        elif isinstance(other, ast.Assign | ast.AnnAssign):
+            target = other.target if isinstance(other, ast.AnnAssign) else other.targets[0]
+            defined[ast.unparse(target)] = other
+    reached: list[ast.stmt] = [node]
+    for one in reached:
+        for inner in ast.walk(one):
+            if isinstance(inner, ast.Name) and inner.id in defined:
+                reached.append(defined.pop(inner.id))
+    return reached
+
+
+def _recorded(tree: ast.Module, node: ast.FunctionDef | ast.ClassDef) -> tuple[str, ...]:
+    """Return the rules that a definition's derivation names, f-strings by those they can be."""
     found: dict[str, None] = {}
     constants = {
         ast.unparse(node.targets[0]): node.value.value
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "rule":
-            if isinstance(node.value, ast.Constant):
-                found[str(node.value.value)] = None
-            elif isinstance(node.value, ast.Name):
-                found[str(constants[node.value.id])] = None
-            elif isinstance(node.value, ast.JoinedStr):
-                first = node.value.values[0]
+    for inner in (inner for one in _named(tree, node) for inner in ast.walk(one)):
+        if isinstance(inner, ast.keyword) and inner.arg == "rule":
+            if isinstance(inner.value, ast.Constant):
+                found[str(inner.value.value)] = None
+            elif isinstance(inner.value, ast.Name):
+                found[str(constants[inner.value.id])] = None
+            elif isinstance(inner.value, ast.JoinedStr):
+                first = inner.value.values[0]
                 prefix = first.value if isinstance(first, ast.Constant) else ""
                 found.update(dict.fromkeys(name for name in RULES if name.startswith(str(prefix))))
     return tuple(name for rule in found for name in APPLIED.get(rule, (rule,)))
@@ -189,7 +199,8 @@ def spelled_out(assumes: str) -> str:
 
 def _place(rule: str) -> str:
     function = RULES[rule]
-    return f"{function.__module__.replace('.', '/')}.py:{function.__qualname__.split('.')[0]}"
+    module = function.__module__.removeprefix("dpproof.").replace(".", "/")
+    return f"{module}.py:{function.__qualname__.split('.')[0]}"
 
 
 def _module(rule: str) -> str:

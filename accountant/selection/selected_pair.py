@@ -110,9 +110,9 @@ class SelectedPair(TabulatedPair):
         """Bound what losses beyond an end add by the base's."""
         return end, moments.log_tail(self.base, self.runs, s, end)
 
-    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
         """Bound log E_P[e^{sL}] by the table and what is beyond it, or by one run's moment."""
-        found = super(SelectedPair, self).log_moment_above(s, table, level)
+        found = self.log_moment_by_table(s, table)
         return np.minimum(found, moments.log_moment(self.base, self.runs, s))
 
     @property

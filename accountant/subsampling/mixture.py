@@ -117,7 +117,7 @@ class MixturePair(TabulatedPair):
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:
         """Return upper bounds of log M at real s > 0, from those of the parts without a table."""
         if any(infinite_mass(part.above()).upper > 0 for part in self.parts):
-            return TabulatedPair.log_moment_above(self, s, table)
+            return self.log_moment_by_table(s, table)
         logs = []
         for weight, part in zip(self.weights, self.parts, strict=True):
             found = total_cgf(part.above(), s + 0j)

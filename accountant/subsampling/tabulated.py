@@ -168,8 +168,12 @@ class TabulatedPair(Pair, ABC):
         """Return the lattice of the pair above."""
         return self.above(1).lattice(c)
 
-    def log_moment_above(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
-        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair.
+    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair."""
+        return self.log_moment_by_table(s, table)
+
+    def log_moment_by_table(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:
+        """Bound log E_P[e^{sL}] as the checker does, by a table above the pair and ``tail``.
 
         Up to the table's end the bound uses the last value of its profile, beyond it ``tail``:
         proofs/theory/sampled.md, section 6.

@@ -47,6 +47,12 @@ def is_overload(node: Definition) -> bool:
     return any(isinstance(item, ast.Name) and item.id == "overload" for item in node.decorator_list)
 
 
+def importable(path: Path) -> str:
+    """The name by which a file is imported: ``dpproof.proofs.kernel`` of ``proofs/kernel.py``."""
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return f"dpproof.{name}" if name.split(".")[0] in INNER else name
+
+
 def place(path: Path, node: ast.stmt) -> str:
     """File and line, as an editor understands them."""
     return f"{path.relative_to(ROOT)}:{node.lineno}"

@@ -7,12 +7,9 @@ import importlib
 
 import pytest
 
-from tests.architecture.tree import ROOT, sources
+from tests.architecture.tree import importable, sources
 
-MODULES = [
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in sources()
-]
+MODULES = [importable(path) for path in sources()]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -110,7 +110,7 @@ def _log_moment(used: Subject, excess: float, negligible: float) -> float:
     for factor, table in zip(used.named.factors, used.tables, strict=True):
         if table is not None and _ends_early(factor.pair, table):
             least = negligible / factor.count
-            high = factor.pair.log_moment_above(s, table.finite_pair, least)
+            high = factor.pair.log_moment_by_table(s, table.finite_pair, least)
         else:
             found = (factor.pair if table is None else table.finite_pair).cgf(s + 0j)
             high = found.value.real + found.radius

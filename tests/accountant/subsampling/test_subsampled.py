@@ -191,7 +191,7 @@ def test_what_lies_beyond_a_table_counts() -> None:
     assert true <= pair.log_moment_above(np.ones(1), whole)[0] <= true * (1 + 1e-5)
     inside = whole.cgf(np.ones(1) + 0j)
     assert pair.log_moment_above(np.ones(1), whole)[0] >= inside.value.real + inside.radius
-    assert pair.log_moment_above(np.ones(1), whole, level)[0] > true * (1 + 1e-2)
+    assert pair.log_moment_by_table(np.ones(1), whole, level)[0] > true * (1 + 1e-2)
     told = SubsampledPair(
         base=Product.of(RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 8))),
         sampling_rate=Fraction(1, 2),

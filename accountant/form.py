@@ -99,7 +99,7 @@ def withholding(call: Callable[P, T]) -> Callable[P, T]:
     Example:
         >>> withholding(float)("Alice")
         Traceback (most recent call last):
-        dpproof.accountant.form.DataError: data must be such that the called code raises no error, got ...
+        dpproof.accountant.form.DataError: data must be such that ...
     """
 
     @functools.wraps(call)

@@ -1,25 +1,116 @@
-"""Certified privacy budgets: everything public of the packages below, and the ledger.
-
-``compose`` is the one of ``mechanisms``; guarantees are composed by ``accountant.compose``.
+"""Certified privacy budgets: state what runs, get both ends of what it costs, prove and audit it.
 
 >>> import dpproof as dp
 >>> dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).guarantee().delta(epsilon=0).upper < 0.2
 True
+
+What most people need is here. A mechanism, as ``dp.Gaussian``, states its ``guarantee()``, which
+answers ``epsilon(delta=...)`` and proves it by ``certify(...)``; ``dp.compose`` puts mechanisms
+together; ``dp.calibrate`` finds the noise; ``dp.check`` verifies a certificate; ``dp.audit`` looks
+for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
+
+    budgets         ApproxDP, BoundedRange, GDP, PrivacyProfile, PureDP, RDP, TradeOff, ZCDP
+    neighbours      AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
+    sensitivities   L1, L2, LInf, L2Contribution
+    noise           Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam, Staircase,
+                    CorrelatedGaussian, Histogram, BoundedSum, BoundedMean, NumericAnswers
+    choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
+                    AboveThreshold, PartitionSelection, ThresholdedCounts
+    of one's own    Mechanism, FiniteMechanism, RandomizedResponse
+    put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
+                    post_process, convert; Poisson, WithoutReplacement;
+                    FixedRuns, PoissonRuns, TruncatedNegativeBinomial
+    numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
+    spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
+    audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed
+
+The rest has a place by topic:
+
+    dpproof.learn         estimators of scikit-learn's kind
+    dpproof.learning      the learners as mechanisms, their covers, maps and bounds
+    dpproof.mechanisms    every mechanism, and how one is made
+    dpproof.accountant    every guarantee and theorem
+    dpproof.auditing      every test and witness of audits
+    dpproof.interop       what other libraries recorded
+    dpproof.proofs        the checker of certificates, by itself
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from typing import TYPE_CHECKING
 
-# isort: off
-if TYPE_CHECKING:  # some type checkers take the first of a name, some the last
-    from dpproof.mechanisms import Histogram as Histogram, compose as compose
-    from dpproof.accountant import *  # type: ignore[assignment]  # noqa: F403
-    from dpproof.auditing import *  # type: ignore[assignment]  # noqa: F403
-    from dpproof.proofs import *  # noqa: F403
-    from dpproof.mechanisms import *  # noqa: F403
+if TYPE_CHECKING:
+    import dpproof.mechanisms.learning as learning  # noqa: PLR0402  # no name of a file
+    from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
+    from dpproof.accountant.adaptive.privacy_filter import (
+        GDPFilter as GDPFilter,
+        PrivacyFilter as PrivacyFilter,
+        RenyiFilter as RenyiFilter,
+        ZCDPFilter as ZCDPFilter,
+    )
+    from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
+    from dpproof.accountant.bound import Bound as Bound
+    from dpproof.accountant.calibration.calibrate import calibrate as calibrate
+    from dpproof.accountant.calibration.plan_selection import plan_selection as plan_selection
+    from dpproof.accountant.certificates.certify import certify as certify
+    from dpproof.accountant.errors import (
+        BudgetExceeded as BudgetExceeded,
+        CalibrationError as CalibrationError,
+        NotCertified as NotCertified,
+        NotImplied as NotImplied,
+        ParameterError as ParameterError,
+        PrivacyError as PrivacyError,
+        RelationMismatch as RelationMismatch,
+    )
+    from dpproof.accountant.form import DataError as DataError
+    from dpproof.accountant.guarantees.approx_dp import ApproxDP as ApproxDP
+    from dpproof.accountant.guarantees.bounded_range import BoundedRange as BoundedRange
+    from dpproof.accountant.guarantees.gdp import GDP as GDP
+    from dpproof.accountant.guarantees.guarantee import Guarantee as Guarantee
+    from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile as PrivacyProfile
+    from dpproof.accountant.guarantees.pure_dp import PureDP as PureDP
+    from dpproof.accountant.guarantees.rdp import RDP as RDP
+    from dpproof.accountant.guarantees.trade_off import TradeOff as TradeOff
+    from dpproof.accountant.guarantees.zcdp import ZCDP as ZCDP
+    from dpproof.accountant.relation import (
+        AddRemove as AddRemove,
+        ReplaceLabel as ReplaceLabel,
+        ReplaceOne as ReplaceOne,
+        ZeroOut as ZeroOut,
+    )
+    from dpproof.accountant.run_counts.law import FixedRuns as FixedRuns, PoissonRuns as PoissonRuns
+    from dpproof.accountant.run_counts.truncated_negative_binomial import (
+        TruncatedNegativeBinomial as TruncatedNegativeBinomial,
+    )
+    from dpproof.accountant.sampling import (
+        Poisson as Poisson,
+        WithoutReplacement as WithoutReplacement,
+    )
+    from dpproof.accountant.sensitivity import (
+        L1 as L1,
+        L2 as L2,
+        L2Contribution as L2Contribution,
+        LInf as LInf,
+    )
+    from dpproof.accountant.theorems.composition import self_compose as self_compose
+    from dpproof.accountant.theorems.conversion import convert as convert
+    from dpproof.accountant.theorems.group import group as group
+    from dpproof.accountant.theorems.mixture import choice as choice, mixture as mixture
+    from dpproof.accountant.theorems.parallel import parallel_compose as parallel_compose
+    from dpproof.accountant.theorems.post_processing import post_process as post_process
+    from dpproof.accountant.theorems.selection import select as select
+    from dpproof.auditing.audit import audit as audit
+    from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
+    from dpproof.auditing.inspection.check_query import check_query as check_query
+    from dpproof.auditing.inspection.neighbours import neighbours as neighbours
+    from dpproof.auditing.inspection.recorder import Recorder as Recorder
+    from dpproof.auditing.planning.plan import samples_needed as samples_needed
+    from dpproof.auditing.report import Outcome as Outcome
+    from dpproof.auditing.trials.pair import Pair as Pair
+    from dpproof.auditing.watch import watch as watch
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,
         KeyConflict as KeyConflict,
@@ -27,44 +118,74 @@ if TYPE_CHECKING:  # some type checkers take the first of a name, some the last
         LedgerError as LedgerError,
     )
     from dpproof.ledger.ledger import Ledger as Ledger
-# isort: on
+    from dpproof.mechanisms.combinators.composed import compose as compose
+    from dpproof.mechanisms.local.randomized_response import (
+        RandomizedResponse as RandomizedResponse,
+    )
+    from dpproof.mechanisms.mechanism import Mechanism as Mechanism
+    from dpproof.mechanisms.noise.correlated_gaussian import (
+        CorrelatedGaussian as CorrelatedGaussian,
+    )
+    from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+    from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+    from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
+    from dpproof.mechanisms.noise.gaussian import Gaussian as Gaussian
+    from dpproof.mechanisms.noise.histogram import Histogram as Histogram
+    from dpproof.mechanisms.noise.laplace import Laplace as Laplace
+    from dpproof.mechanisms.noise.skellam import Skellam as Skellam
+    from dpproof.mechanisms.noise.staircase import Staircase as Staircase
+    from dpproof.mechanisms.queries import bound_contributions as bound_contributions
+    from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
+    from dpproof.mechanisms.selection.exponential import (
+        ExponentialMechanism as ExponentialMechanism,
+    )
+    from dpproof.mechanisms.selection.partition_selection import (
+        PartitionSelection as PartitionSelection,
+    )
+    from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from dpproof.mechanisms.selection.quantile import Quantile as Quantile
+    from dpproof.mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
+    from dpproof.mechanisms.selection.thresholded_counts import (
+        ThresholdedCounts as ThresholdedCounts,
+    )
+    from dpproof.mechanisms.selection.top_k import TopK as TopK
+    from dpproof.mechanisms.statistics.bounded_mean import (
+        BoundedMean as BoundedMean,
+        BoundedSum as BoundedSum,
+    )
+    from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
+    from dpproof.proofs import Certificate as Certificate, check as check, check_text as check_text
 
-# The first that has a name gives it; the numerical libraries are loaded last.
-_LEDGER = {
-    "Ledger": "dpproof.ledger.ledger",
-    **dict.fromkeys(
-        ("AlreadySpent", "KeyConflict", "LedgerDamaged", "LedgerError"), "dpproof.ledger.errors"
-    ),
-}
-_PACKAGES = tuple(f"dpproof.{name}" for name in ("mechanisms", "accountant", "proofs", "auditing"))
+# ``from dpproof import *`` is not meant to be used: without a list ``help(dpproof)`` is a page.
+
+
+@functools.cache
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, as the imports above say it."""
+    from dpproof.accountant.public_names import homes_of  # noqa: PLC0415  # the checker needs none
+
+    return homes_of(__name__)
 
 
 def __getattr__(name: str) -> object:
-    """A public name or a module of this package, when it is first asked for.
+    """Return a public name or a module of this package, when it is first asked for.
 
-    A name is taken from the first package that has it.
-
-    So that ``dpproof.pytest_plugin``, which every pytest run of an environment imports, costs
-    nothing; ``__version__`` is read from the installed metadata.
+    So ``dpproof.pytest_plugin``, which every pytest run of an environment imports, costs nothing.
+    ``__version__`` is read from the installed metadata.
     """
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("dpproof")
-    if name == "__all__":
-        packages = map(importlib.import_module, _PACKAGES)
-        return sorted({*_LEDGER, *(public for package in packages for public in package.__all__)})
-    if name in _LEDGER:
-        return getattr(importlib.import_module(_LEDGER[name]), name)
-    public = not name.startswith("_")
-    if public and importlib.util.find_spec(f"{__name__}.{name}"):  # as ``dpproof.learn``
-        return importlib.import_module(f"{__name__}.{name}")
-    for package in _PACKAGES if public else ():
-        module = importlib.import_module(package)
-        if name in module.__all__:
-            value = globals()[name] = getattr(module, name)
+    if not name.startswith("_"):
+        if importlib.util.find_spec(f"{__name__}.{name}"):  # as ``dpproof.learn``
+            return importlib.import_module(f"{__name__}.{name}")
+        if name == "learning":
+            return importlib.import_module("dpproof.mechanisms.learning")
+        if name in _homes():
+            value = globals()[name] = getattr(importlib.import_module(_homes()[name]), name)
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Every public name, so that an interactive shell completes those not asked for yet."""
-    return [*globals(), *__getattr__("__all__")]  # type: ignore[misc]  # a list of names
+    """Return every public name, so that an interactive shell completes those not asked for yet."""
+    return sorted({*globals(), "learning", *_homes()})

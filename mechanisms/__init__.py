@@ -27,155 +27,7 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
     from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
-    from dpproof.mechanisms.learning.aggregated import (
-        Aggregated as Aggregated,
-        aggregated as aggregated,
-    )
-    from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
-    from dpproof.mechanisms.learning.boosted import Boosted as Boosted
-    from dpproof.mechanisms.learning.circle_exponential import (
-        CircleExponential as CircleExponential,
-    )
-    from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
-    from dpproof.mechanisms.learning.covers import (
-        Cover as Cover,
-        CoverUnion as CoverUnion,
-        CubeSurface as CubeSurface,
-        FiniteCover as FiniteCover,
-        Polygon as Polygon,
-        PublishedCover as PublishedCover,
-        RandomDirections as RandomDirections,
-        published_cover as published_cover,
-    )
-    from dpproof.mechanisms.learning.exponential_halfspaces import (
-        ExponentialHalfspaces as ExponentialHalfspaces,
-    )
-    from dpproof.mechanisms.learning.exponential_networks import (
-        ExponentialNetworks as ExponentialNetworks,
-    )
-    from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
-    from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
-    from dpproof.mechanisms.learning.label_private import (
-        LabelPrivateDescent as LabelPrivateDescent,
-        LabelPrivateHalfspaces as LabelPrivateHalfspaces,
-        RandomizedLabels as RandomizedLabels,
-    )
-    from dpproof.mechanisms.learning.least_hinges import (
-        ChosenDescent as ChosenDescent,
-        LeastHinges as LeastHinges,
-    )
-    from dpproof.mechanisms.learning.logistic_objective import (
-        LogisticObjective as LogisticObjective,
-    )
-    from dpproof.mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
-    from dpproof.mechanisms.learning.maps.fourier_features import (
-        FourierFeatures as FourierFeatures,
-        HeavyFourierFeatures as HeavyFourierFeatures,
-    )
-    from dpproof.mechanisms.learning.maps.monomial_features import (
-        MonomialFeatures as MonomialFeatures,
-    )
-    from dpproof.mechanisms.learning.maps.projected_margin import (
-        margin_after_projection as margin_after_projection,
-        projection_dimension as projection_dimension,
-        sign_projection_dimension as sign_projection_dimension,
-        sign_projection_failure as sign_projection_failure,
-    )
-    from dpproof.mechanisms.learning.maps.projections import (
-        GaussianProjection as GaussianProjection,
-        HadamardProjection as HadamardProjection,
-        RademacherProjection as RademacherProjection,
-        SignProjection as SignProjection,
-    )
-    from dpproof.mechanisms.learning.margin_descent import MarginDescent as MarginDescent
-    from dpproof.mechanisms.learning.margin_grid import (
-        MarginGrid as MarginGrid,
-        dyadic_margins as dyadic_margins,
-    )
-    from dpproof.mechanisms.learning.margin_presets import (
-        adaptive_margins as adaptive_margins,
-        efficient_margin as efficient_margin,
-        projected_descent as projected_descent,
-    )
-    from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
-    from dpproof.mechanisms.learning.mistake_exponential import (
-        CandidateExponential as CandidateExponential,
-    )
-    from dpproof.mechanisms.learning.noisy_hinge import (
-        NoisyHinge as NoisyHinge,
-        SubsampledHinge as SubsampledHinge,
-    )
-    from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
-    from dpproof.mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
-    from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
-    from dpproof.mechanisms.learning.planning.exponential_plan import (
-        ExponentialPlan as ExponentialPlan,
-        plan_exponential as plan_exponential,
-    )
-    from dpproof.mechanisms.learning.planning.hinge_plan import (
-        HingePlan as HingePlan,
-        cosine_after_projection as cosine_after_projection,
-        cosine_dimension as cosine_dimension,
-        hinge_mistakes as hinge_mistakes,
-        plan_hinge as plan_hinge,
-        published_excess as published_excess,
-        records_needed as records_needed,
-    )
-    from dpproof.mechanisms.learning.planning.perceptron_plan import (
-        PerceptronPlan as PerceptronPlan,
-        plan_perceptron as plan_perceptron,
-    )
-    from dpproof.mechanisms.learning.pure_logistic import (
-        PureLogisticObjective as PureLogisticObjective,
-    )
-    from dpproof.mechanisms.learning.records import Records as Records
-    from dpproof.mechanisms.learning.risk_bounds import (
-        NoisyCount as NoisyCount,
-        RiskBound as RiskBound,
-        cover_count as cover_count,
-        finite_class_risk as finite_class_risk,
-        halfspace_risk as halfspace_risk,
-        holdout_risk as holdout_risk,
-        margin_risk as margin_risk,
-        relative_margin_risk as relative_margin_risk,
-    )
-    from dpproof.mechanisms.learning.separators.averaged_perturbation import (
-        AveragedPerturbation as AveragedPerturbation,
-    )
-    from dpproof.mechanisms.learning.separators.enumerated_exponential import (
-        EnumeratedExponential as EnumeratedExponential,
-    )
-    from dpproof.mechanisms.learning.separators.gaussian_separator import (
-        GaussianSeparator as GaussianSeparator,
-    )
-    from dpproof.mechanisms.learning.separators.losses import (
-        HingeLoss as HingeLoss,
-        ParityLoss as ParityLoss,
-        ZeroOne as ZeroOne,
-    )
-    from dpproof.mechanisms.learning.separators.milp import MilpOracle as MilpOracle
-    from dpproof.mechanisms.learning.separators.oracles import (
-        EnumerationOracle as EnumerationOracle,
-    )
-    from dpproof.mechanisms.learning.separators.separator_perturbation import (
-        SeparatorPerturbation as SeparatorPerturbation,
-    )
-    from dpproof.mechanisms.learning.separators.spaces import (
-        Conjunctions as Conjunctions,
-        Cube as Cube,
-        Grid as Grid,
-        Parities as Parities,
-        Subsets as Subsets,
-    )
-    from dpproof.mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
-    from dpproof.mechanisms.learning.stops import (
-        ChooseIterate as ChooseIterate,
-        GaussianStop as GaussianStop,
-        LaplaceStop as LaplaceStop,
-        NormStop as NormStop,
-        SparseVectorStop as SparseVectorStop,
-        Stop as Stop,
-    )
+    from dpproof.mechanisms.learning import *  # noqa: F403
     from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
@@ -250,7 +102,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.mechanisms.statistics.second_moments import SecondMoments as SecondMoments
 else:
-    _HOMES = public_names.homes_of(__name__)
+    _LEARNERS = public_names.homes_of(f"{__name__}.learning")
+    _HOMES = dict(sorted((_LEARNERS | public_names.homes_of(__name__)).items()))
     __all__ = list(_HOMES)
 
     def __getattr__(name: str) -> object:

@@ -149,9 +149,11 @@ def _named(tree: ast.Module, node: ast.FunctionDef | ast.ClassDef) -> list[ast.s
             defined[ast.unparse(target)] = other
     reached: list[ast.stmt] = [node]
     for one in reached:
-        for inner in ast.walk(one):
-            if isinstance(inner, ast.Name) and inner.id in defined:
-                reached.append(defined.pop(inner.id))
+        reached.extend(
+            defined.pop(inner.id)
+            for inner in ast.walk(one)
+            if isinstance(inner, ast.Name) and inner.id in defined
+        )
     return reached
 
 

@@ -202,11 +202,14 @@ def test_refusals(event: Any, relation: Any, error: type[Exception]) -> None:  #
 
 def test_metric_dp_is_the_event_of_laplace_noise() -> None:
     """The notion holds for Laplace noise, which an event of permute-and-flip does not cover."""
-    for guarantee in (dp.MetricDP(epsilon=0.5), dp.ReportNoisyMax(epsilon=0.5).guarantee()):
+    for guarantee in (
+        dp.accountant.MetricDP(epsilon=0.5),
+        dp.ReportNoisyMax(epsilon=0.5).guarantee(),
+    ):
         assert to_dp_event(guarantee) == dp_event.LaplaceDpEvent(2.0)
-    replaced = dp.MetricDP(epsilon=0.5, relation=REPLACE)
+    replaced = dp.accountant.MetricDP(epsilon=0.5, relation=REPLACE)
     assert to_dp_event(replaced) == dp_event.LaplaceDpEvent(4.0)
-    assert exported(dp.MetricDP(epsilon=0)) == Event("NoOpDpEvent", {})
+    assert exported(dp.accountant.MetricDP(epsilon=0)) == Event("NoOpDpEvent", {})
 
 
 def test_pure_dp_is_randomised_response_under_replace_one_alone() -> None:
@@ -241,7 +244,7 @@ def test_what_no_event_says_is_not_exported() -> None:
     for guarantee in (
         dp.RDP(points=((2, 1), (3, 1.2), (4, 2))),
         dp.RDP(points=((2, 2), (3, 3), (4, 4))),
-        dp.select(dp.GDP(mu=1), dp.BinomialRuns(trials=3, probability=0.5)),
+        dp.select(dp.GDP(mu=1), dp.accountant.BinomialRuns(trials=3, probability=0.5)),
         dp.group(dp.GDP(mu=1), size=2),
     ):
         with pytest.raises(dp.NotImplied):

@@ -41,7 +41,7 @@ def test_what_has_no_lasting_form_is_refused() -> None:
     """Long arrays are written with an ellipsis, and two that differ inside it would be one key."""
     log_p = np.full(2000, -np.log(2000.0))
     pair = LatticePair(Atoms(log_p, np.zeros(2000), 0.0, 0.0), np.arange(2000.0), 2.0**-10)
-    tabulated = dp.DominatingPair(forward=Product((Factor(pair, 1),)))
+    tabulated = dp.accountant.DominatingPair(forward=Product((Factor(pair, 1),)))
 
     with pytest.raises(LedgerError, match="ndarray cannot be told from others"):
         identity(tabulated)

@@ -37,7 +37,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
 
 def unpack(output: Output) -> Output:
-    """One output by itself: a number, an array, a tuple of outputs, or a record with its fields.
+    """Return one output by itself: a number, an array, a tuple, or a record with its fields.
 
     An element of an array of objects, such as an integer beyond 64 bits, is itself.
 
@@ -58,7 +58,7 @@ def unpack(output: Output) -> Output:
 
 
 def flatten(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs as floats: shape (size,) for scalars, (size, coordinates) for anything larger.
+    """Flatten outputs to floats: shape (size,) for scalars, else (size, coordinates).
 
     Whole numbers beyond 2^53 are rounded; that is post-processing.
 

@@ -127,16 +127,16 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     @property
     def features(self) -> int:
-        """How wide a row is."""
+        """Return the width of a row."""
         return self.architecture[0]
 
     @property
     def lipschitz(self) -> float:
-        """The activation's Lipschitz constant, eta/4."""
+        """Return the activation's Lipschitz constant, eta/4."""
         return float(self.eta) / 4
 
     def outputs(self, weights: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
-        """What one released network says of some rows; its sign is the label.
+        """Return the outputs of one released network on some rows; the sign is the label.
 
         Args:
             weights: of a release.
@@ -148,7 +148,7 @@ class ExponentialNetworks(MistakeExponential[R]):
         return np.asarray(self._forward(states[np.newaxis], layers, last)[0])
 
     def _directions(self) -> NDArray[np.float64]:
-        """Every network's unit vectors on the grid, one network a row."""
+        """Return every network's unit vectors on the grid, one network a row."""
         from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
         shapes = [*zip(self.architecture[1:], self.architecture, strict=False)]
@@ -195,7 +195,7 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     @property
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units."""
+        """Return the bound of the rows' norms, in data units."""
         return Fraction(1) if self.norm is None else self.norm
 
 

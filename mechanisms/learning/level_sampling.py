@@ -70,7 +70,7 @@ class Mistakes:
 
     @property
     def rows(self) -> int:
-        """How many vectors are looked at together."""
+        """Return the number of vectors that are looked at together."""
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> NDArray[np.int64]:

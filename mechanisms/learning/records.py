@@ -62,17 +62,17 @@ class Records:
         return f"<{len(self)} records of {self.rows.shape[1]} features>"
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return len(self.labels)
 
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # a pair or Records, as for arrays
-        """One pair for an integer, Records for a slice or an index array."""
+        """Return one pair for an integer, Records for a slice or an index array."""
         if isinstance(index, numbers.Integral):
             return self.rows[index], self.labels[index]
         return Records(self.rows[index], self.labels[index])
 
     def cut(self, indices: NDArray[np.int64]) -> Records:
-        """The records at these indices."""
+        """Return the records at these indices."""
         return Records(self.rows[indices], self.labels[indices])
 
 
@@ -94,7 +94,7 @@ class GridRecords:
     total: int
 
     def __len__(self) -> int:
-        """How many records contribute."""
+        """Return the number of records that contribute."""
         return len(self.classes)
 
 
@@ -143,7 +143,7 @@ def on_grid(
 
 
 def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:
-    """The labels that are class numbers from 0 to classes - 1, and -1 for all others.
+    """Return the labels that are class numbers from 0 to classes - 1, and -1 for all others.
 
     Example:
         >>> class_numbers(np.array([0.0, 2.0, 0.5, 3.0]), 3).tolist()
@@ -154,7 +154,7 @@ def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64
 
 
 def as_records(data: object, features: int | None) -> Records:
-    """The data in one form, still real numbers; a malformed pair of a sequence becomes nan.
+    """Return the data in one form, as real numbers; a malformed pair of a sequence becomes nan.
 
     Args:
         data: as for ``on_grid``.
@@ -180,7 +180,7 @@ def as_records(data: object, features: int | None) -> Records:
 
 
 def _pair(record: Any, features: int) -> tuple[NDArray[np.float64], float]:  # noqa: ANN401
-    """One record's numbers; nan if it is malformed."""
+    """Return one record's numbers; nan if it is malformed."""
     try:
         row, label = record
         numbers_ = np.asarray(row, dtype=np.float64)

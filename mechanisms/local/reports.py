@@ -1,4 +1,4 @@
-"""What local reports of one category share: their pair, exact probabilities, and frequencies."""
+"""Local reports of one category: their shared pair, exact probabilities and frequencies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Frequencies:
 
 
 class ReportArguments(QueryArguments, total=False):
-    """What the constructors of reports take besides the relation."""
+    """Arguments of the constructors of reports besides the relation."""
 
     epsilon: Required[Number]
     categories: Required[int]

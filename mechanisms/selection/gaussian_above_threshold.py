@@ -147,7 +147,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
             self._pairs()
 
     def guarantee(self) -> DominatingPair[R] | GDP[R]:
-        """The pair of the isoperimetric bound, the same in both directions unless rising.
+        """Return the pair of the isoperimetric bound, the same both ways unless rising.
 
         Of one query it is GDP, exactly.
         """
@@ -180,7 +180,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
+        """Draw positions from 0, -1 where there is none: int64 of shape (datasets, count).
 
         With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
         """

@@ -121,11 +121,11 @@ class PartitionSelection(QueryMechanism[R]):
 
     @property
     def cells(self) -> int:
-        """How many counts move between neighbours, at most."""
+        """Return the largest number of counts that move between neighbours."""
         return self.contributions * (2 if self.relation.symmetric else 1)
 
     def guarantee(self) -> DominatingPair[R]:
-        """Independent coins of the partitions whose counts move, the same in both directions."""
+        """Return the pair of independent coins of the partitions whose counts move, both ways."""
         derivation = applied(
             MECHANISM_PARTITION_SELECTION,
             f"partitions published by coins, {self.cells} of whose counts move by 1, "
@@ -148,7 +148,7 @@ class PartitionSelection(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """1 where a partition may be published: int64 of shape (datasets, count, partitions)."""
+        """Draw 1 where a partition may be published: int64, shape (datasets, count, partitions)."""
         counts = read_counts(self.query, datasets)
         return np.stack([self._coins(row, count, rng) for row in counts])
 

@@ -65,7 +65,7 @@ class StepGrid:
         return cls(exponent - _STEP_BITS)
 
     def floor(self, number: Fraction) -> int:
-        """How many whole steps a number is, rounded down."""
+        """Return the number of whole steps in a number, rounded down."""
         return math.floor(number / Fraction(2) ** self.exponent)
 
     def clipped(
@@ -81,7 +81,7 @@ class StepGrid:
 
 
 def values_of(data: object) -> NDArray[np.float64]:
-    """The values of a dataset, few enough for exact sums.
+    """Return the values of a dataset, few enough for exact sums.
 
     Raises:
         ParameterError: not a sequence of real numbers, or more than 2^29.
@@ -93,7 +93,7 @@ def values_of(data: object) -> NDArray[np.float64]:
 
 
 class ClippedArguments(TypedDict, total=False):
-    """What the constructor of a ``ClippedStatistic`` takes besides the relation."""
+    """Arguments of the constructor of a ``ClippedStatistic`` besides the relation."""
 
     scale: Required[Number]
     lower: Required[Number]

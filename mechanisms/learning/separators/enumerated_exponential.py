@@ -114,7 +114,7 @@ class EnumeratedExponential(Mechanism[R]):
         return chosen(np.array(self.space.levels)[np.stack(found)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative losses."""
+        """Return the exponential mechanism on the negative losses."""
         return ExponentialMechanism(
             epsilon=self.epsilon,
             sensitivity=LInf(self.loss.most(self.space)),

@@ -58,7 +58,7 @@ class MilpOracle(Oracle):
 
     @property
     def tolerance(self) -> Fraction:
-        """More than the solver's absolute gap."""
+        """Return a tolerance larger than the solver's absolute gap."""
         return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
@@ -102,7 +102,7 @@ class _Program:
         self._rules = _constraints(space, space.weights(data.rows[kept]), self._gains)
 
     def solve(self, noise: NDArray[Any], limit: float | None) -> Integers | None:
-        """The positions of levels of a solution that is proved good enough, or None."""
+        """Return the positions of levels of a solution proved good enough, or None."""
         from scipy.optimize import Bounds, milp  # noqa: PLC0415 - its import takes long
 
         problem = self._problem

@@ -98,7 +98,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
         Args:
             data: as for ``release``.
-            size: how many outputs, a whole number from 1.
+            size: the number of outputs, a whole number from 1.
             rng: as for ``release``.
         Returns:
             First axis = outputs; a composition gives a structured array with one field a part.
@@ -155,7 +155,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
         Args:
             runs: the law of the most runs made, which looks neither at data nor at outputs.
-            threshold: what is good enough; it must not look at the data.
+            threshold: the least score that is good enough; it must not look at the data.
             score: from an output to a number, the larger the better; None where the output is
                 one number.
         Raises:

@@ -23,7 +23,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
     Args:
         parts: at least one array; the first ``axes`` axes of all agree and index outputs.
-        axes: how many leading axes index outputs; the others belong to one output.
+        axes: the number of leading axes that index outputs; the others belong to one output.
     Example:
         >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
         (5,)

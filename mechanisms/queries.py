@@ -89,7 +89,7 @@ _EXACT = 2**53
 @final
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many records there are: sensitivity L1(1) under add-remove, 0 under replace-one.
+    """The number of records: sensitivity L1(1) under add-remove, 0 under replace-one.
 
     Example:
         >>> Count()([5.0, 7.5])
@@ -233,7 +233,7 @@ def bound_contributions(
 
     Args:
         records: pairs (user, record); of data that are sorted, the first ones may be special.
-        most: how many to keep of every user.
+        most: the number of records to keep of every user.
         once: whether to keep every record of a user once only; records are then hashable.
     Raises:
         ParameterError: most is not a whole number from 1.

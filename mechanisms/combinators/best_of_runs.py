@@ -39,7 +39,7 @@ class Selected(Rerun[R]):
     Built by ``.select``.
 
     Attributes:
-        base: what is run.
+        base: the mechanism that is run.
         runs: the law of the number of runs.
         score: from an output to a number, the larger the better; None where the output is one
             number and the largest is wanted.
@@ -121,9 +121,9 @@ class Thresholded(Rerun[R]):
     Built by ``.select_above``.
 
     Attributes:
-        base: what is run.
+        base: the mechanism that is run.
         runs: the law of the most runs made.
-        threshold: what is good enough.
+        threshold: the least score that is good enough.
         score: from an output to a number; None where the output is one number.
     Laws: with a threshold below every score this is the base, where one run is certain.
     Example:

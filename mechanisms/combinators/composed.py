@@ -128,7 +128,7 @@ class Repeated(Rerun[R]):
 
     Attributes:
         base: the mechanism that is repeated.
-        count: how often, from 1 to 10^12.
+        count: the number of outputs, from 1 to 10^12.
     Laws: ``m.repeat(n)`` satisfies what ``compose(m, ..., m)`` with n parts satisfies.
     Example:
         >>> from dpproof.accountant.sensitivity import L2

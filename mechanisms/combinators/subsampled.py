@@ -53,7 +53,7 @@ def draw_samples(
             columns is not that: zip it into records first.
         scheme: Poisson (every record independently with exactly the stated rational rate) or
             WithoutReplacement (every subset of the stated size equally likely).
-        count: how many samples.
+        count: the number of samples.
         rng: source of words.
     Yields:
         Lists of samples; records keep their order. An array gives arrays, a sequence gives lists.
@@ -138,7 +138,7 @@ class Subsampled(Mechanism[R]):
     Attributes:
         base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
             (a Poisson sample can be empty).
-        scheme: how the records are drawn.
+        scheme: the scheme by which the records are drawn.
     Laws: at rate 1, or at full sample size, this is the base.
     Example:
         >>> from dpproof.accountant.sensitivity import L1

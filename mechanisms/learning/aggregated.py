@@ -51,9 +51,9 @@ class Aggregated(Mechanism[R]):
     Args:
         vote: from the records of one block to the number of a candidate.
         epsilon: of the pick, in nats.
-        blocks: how many.
-        candidates: how many, fixed in advance.
-        relation: which datasets are neighbours.
+        blocks: their number.
+        candidates: their number, fixed in advance.
+        relation: the neighbouring relation.
     Outputs:
         The number of a candidate, from 0.
     Raises:
@@ -137,9 +137,9 @@ def aggregated(
     Args:
         vote: from the records of one block to the number of a candidate.
         epsilon: of the pick, in nats.
-        blocks: how many blocks the records are split into.
-        candidates: how many candidates there are.
-        relation: which datasets are neighbours.
+        blocks: the number of blocks that the records are split into.
+        candidates: the number of candidates.
+        relation: the neighbouring relation.
     Raises:
         ParameterError: as for ``Aggregated``.
     Example:

@@ -130,13 +130,13 @@ class BatchPerceptron(Perceptron[R]):
             private, and a rate computed from it would leak it.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
         average: whether the weights of a run that was not stopped are the mean of the last half of
             its states, or the last one; neither costs anything. A stopped run returns the state
             that its test approved.
-        features: how wide a row is; None takes it from the array.
+        features: the width of a row; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
         margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if

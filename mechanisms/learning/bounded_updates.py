@@ -146,7 +146,7 @@ class Contributions(ABC):
 
         Args:
             states: one per run, shape (runs, *shape).
-            chosen: which records each run has sampled, shape (runs, records); None for all.
+            chosen: mask of the records that each run has sampled, (runs, records); None for all.
         Laws: exact; what one record adds depends on the state and that record alone.
         """
 
@@ -163,14 +163,14 @@ class NoisySums(Generic[R]):
     """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
 
     Attributes:
-        scheme: how the records of a step are drawn; Poisson at rate 1 takes all.
+        scheme: the scheme by which the records of a step are drawn; Poisson at rate 1 takes all.
         steps: T.
         sigma: standard deviation of the noise, in data units.
         norm: largest norm of a record, in data units.
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
-        relation: which datasets are neighbours.
-        stop: when a run ends early, or which state it picks; None to make all steps.
-        iterates: whether the states after every step are returned, too.
+        relation: the neighbouring relation.
+        stop: the rule by which a run ends early or picks a state; None to make all steps.
+        iterates: true if the states after every step are returned, too.
         whole: whether an average is over all states, the zero state that a run starts from
             included, instead of over the last half.
     """
@@ -227,7 +227,7 @@ class NoisySums(Generic[R]):
         Args:
             contributions: of the records.
             batches: samples of the same records.
-            count: how many independent runs.
+            count: the number of independent runs.
             average: whether the weights are a mean of the states, or the last.
             rng: source of words.
         Returns:

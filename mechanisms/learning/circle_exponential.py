@@ -58,7 +58,7 @@ class CircleExponential(MistakeExponential[R]):
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
         directions: N, corners of the polygon, even, from 4; some corner is within pi / N of every
             direction, and so has at most ``norm`` pi / N less margin.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the corner of that index.
     Raises:

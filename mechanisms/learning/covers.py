@@ -384,7 +384,7 @@ class RandomDirections(Cover):
         costs one matrix product.
 
     Args:
-        size: how many, from 1 to 10^8.
+        size: the number of directions, from 1 to 10^8.
         dimension: coordinates of a direction.
         seed: public, chosen before looking at the data; trying several is a selection.
     Raises:

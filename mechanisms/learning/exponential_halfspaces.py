@@ -65,10 +65,10 @@ class ExponentialHalfspaces(Mechanism[R]):
         cover: ``FiniteCover``, ``RandomDirections``, ``CubeSurface``, ``Polygon``, or a
             ``CoverUnion`` of them with maps of its own, chosen without looking at the data.
         epsilon: of the pick, in nats; give this or ``factor``.
-        factor: what a mistake counts in the exponent.
+        factor: the weight of a mistake in the exponent.
         prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
             ``CoverUnion`` one for each cover, shared equally by its directions. None is equal.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         records: a public number of records, for ``excess_rate`` only.
         progress: called with the numbers of candidates looked at and of all, while counting.
     Outputs:

@@ -30,7 +30,7 @@ from dpproof.mechanisms.parameters import Arguments
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 _LAYERS: Final = 2
-# Where the rational function below leaves [-1, 1], and tanh is 1 up to 1e-4.
+# The rational function below leaves [-1, 1] here, and tanh is 1 up to 1e-4.
 _FLAT: Final = 4.97
 
 
@@ -63,13 +63,13 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     Args:
         architecture: widths, from that of the rows to that of the last hidden layer.
-        candidates: how many networks, from 1 to 10^8.
+        candidates: the number of networks, from 1 to 10^8.
         seed: public, chosen before looking at the data; trying several is a selection.
         epsilon: of the pick, in nats.
         eta: slope parameter of the activation, above 0.
         gain: length of every unit's weight vector, above 0.
         norm: rows are clipped to this Euclidean norm.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the parameters of the network of that
         index in one row, for ``outputs``.

@@ -98,7 +98,7 @@ def displacement(features: int) -> float:
 
 
 def _integers(rows: Vectors) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
-    """Return integers z with row = z 2^exponent up to truncation, their squares, and exponents."""
+    """Return integers z with row = z 2^exponent up to truncation, sums of squares, exponents."""
     kept = (_SQUARES_BITS - rows.shape[1].bit_length()) // 2
     largest = np.abs(rows).max(axis=1, initial=0.0)
     exponent = np.frexp(largest)[1].astype(np.int64) - kept

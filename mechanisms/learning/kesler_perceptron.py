@@ -158,7 +158,7 @@ class _Mistakes(Contributions):
     Attributes:
         vectors: the rows on the grid, shape (records, features).
         own: the class of each record.
-        classes: how many there are.
+        classes: the number of classes.
         limit: the margin in units of 2^-24.
         order: of the norm of differences of weights, 1 or 2.
     """

@@ -136,7 +136,7 @@ class Objective:
         Args:
             start: anything; nan starts at 0.
             tilt: exact, one number a feature.
-            unit: what the result is counted in.
+            unit: the unit of the result.
         Returns:
             Integers k, one a feature: the gradient at k unit is at most ``GRADIENT`` long.
         """

@@ -97,8 +97,8 @@ class LogisticObjective(Mechanism[R]):
         regulariser: weight of ||w||^2 / 2, in squared data units.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1.
-        relation: which datasets are neighbours.
-        features: how wide a row is; None takes it from the array.
+        relation: the neighbouring relation.
+        features: the width of a row; None takes it from the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
     Raises:

@@ -45,7 +45,7 @@ class Release:
         perturb: adds noise of a scale to values and rounds to a grid, exactly.
         share: the output noise's scale is the sensitivity over this share of the budget.
         blur: as ``perturb``, for the output noise.
-        by_coordinates: whether the output noise asks for an L1 sensitivity, not a Euclidean one.
+        by_coordinates: true if the output noise asks for an L1 sensitivity, not a Euclidean one.
     """
 
     decay: Fraction

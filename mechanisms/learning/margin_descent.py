@@ -68,14 +68,14 @@ class MarginDescent(SumLearner[R]):
         steps: T, fixed in advance.
         mu: of the whole run; sigma follows, rounded up.
         map: from rows to rows; None is the identity.
-        relation: which datasets are neighbours. Under add-remove and zero-out ``records`` is
+        relation: the neighbouring relation. Under add-remove and zero-out ``records`` is
             needed; under the others the number of records is public.
         records: a public number of records at or above the true one, for the step size only;
             None takes the number of records, malformed ones included.
         radius: of the reference halfspace, for the step size.
         average: whether the weights are the mean of all states, w = 0 included, which is what the
             utility speaks of, or the last state.
-        features: how wide a row is; None takes it from the map or the array.
+        features: the width of a row; None takes it from the map or the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
         mapping if the map is linear, else for mapped rows.

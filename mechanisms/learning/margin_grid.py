@@ -58,7 +58,7 @@ class MarginGrid(Mechanism[R]):
             is added to a count that chooses: half of the bound risk <= 2 err/n + 5 A/n. It needs a
             map for each margin, and ``records``: a penalty by the true number of records, where
             that is private, would move by up to 17 times as much as a count.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         records: as for ``MarginDescent``.
         radius: as for ``MarginDescent``.
     Outputs:

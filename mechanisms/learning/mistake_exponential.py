@@ -152,7 +152,7 @@ class CandidateExponential(MistakeExponential[R]):
         epsilon: of the pick, in nats. It has at most log(candidates / beta) / epsilon mistakes more
             than the best candidate, except with probability beta; twice that under replace-one.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the candidate of that index.
     Raises:

@@ -62,7 +62,7 @@ class NoisyMistakes(FollowUp[R]):
             an upper end of the sum of ramps that ``margin_risk`` takes. Of several classes two
             scores are as near as for ``KeslerPerceptron``.
         map: the public map whose features the weights are for; None takes the rows as they are.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A noisy number of mistakes for each output of a learner; with ``report_sigma`` two.
     Raises:

@@ -186,7 +186,7 @@ class PhasedHinge(Mechanism[R]):
     def _order(self, size: int, steps: int, count: int, rng: Rng) -> NDArray[np.int64]:
         """Draw the positions of every run's steps.
 
-        Privacy needs no law of them but that it is public.
+        Privacy needs only that their law is public.
         """
         if self.sampling == _REPLACEMENT:
             return np.asarray(uniform_below(size, count * steps, rng), dtype=np.int64).reshape(

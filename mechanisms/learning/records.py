@@ -84,8 +84,8 @@ class GridRecords:
     Attributes:
         vectors: integers as float64, shape (n, d); row norms are at most 2^24.
         classes: class numbers, shape (n,).
-        positions: where in the data each of them stands, increasing.
-        total: how many records the data has, with those left out.
+        positions: the position of each of them in the data, increasing.
+        total: the number of records of the data, with those left out.
     """
 
     vectors: Vectors
@@ -112,7 +112,7 @@ def on_grid(
             last column is the label, or a sequence of pairs (x, y).
         encode: from labels to class numbers, -1 if unknown; one label at a time.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: how wide a row is; None takes the width of the array, which is public.
+        features: the width of a row; None takes the width of the array, which is public.
     Raises:
         ParameterError: not records, another width than ``features``, more than 2^29 records, or
             more than 2^24 features.
@@ -158,7 +158,7 @@ def as_records(data: object, features: int | None) -> Records:
 
     Args:
         data: as for ``on_grid``.
-        features: how wide a row is; needed for a sequence of pairs.
+        features: the width of a row; needed for a sequence of pairs.
     Raises:
         ParameterError: not labelled rows.
     """

@@ -35,7 +35,7 @@ class RiskBound:
     Attributes:
         risk: the bound, from 0 to 1.
         confidence: with which it holds, over the draw of the records and the noise.
-        method: which bound it is.
+        method: the name of the bound.
     """
 
     risk: float
@@ -66,7 +66,7 @@ class NoisyCount:
         records: n, which is public.
         relation: replace-one or replace-label. Under zero-out blanks count as records and are no
             mistakes, and under add-remove n is private.
-        selected: how many noisy scores the released one was chosen from, at least 1.
+        selected: the number of noisy scores that the released one was chosen from, at least 1.
     Raises:
         ParameterError: an argument outside its domain, or another relation.
     Example:
@@ -110,7 +110,7 @@ def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0
 
     Args:
         count: of mistakes on the training records.
-        candidates: how many, such as a cover's size.
+        candidates: their number, such as a cover's size.
         failure: half for the noise, half for the sample.
     Raises:
         ParameterError: an argument outside its domain.

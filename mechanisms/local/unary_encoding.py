@@ -158,7 +158,7 @@ class Rappor(QueryMechanism[R]):
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
     probability ``one`` where the permanent bit is 1, and ``zero`` where it is 0. Every release
-    draws a permanent response anew: what is stated is of one report of one value.
+    draws a permanent response anew: the statement is of one report of one value.
 
     Statement: the report is unary encoding with keep = (1 - f/2) one + (f/2) zero and flip = (f/2)
         one + (1 - f/2) zero. All reports made of one permanent response together are

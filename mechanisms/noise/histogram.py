@@ -65,9 +65,9 @@ class Histogram(QueryMechanism[R]):
         scale: of the noise, in counts, in [2^-300, 2^300]: sigma of discrete Gaussian noise, which
             has P(z) proportional to e^(-z^2 / (2 scale^2)), or of discrete Laplace noise.
         noise: "gaussian" or "laplace", both on the whole numbers.
-        contributions: to how many cells one record adds at most (enforce it by sampling or
+        contributions: the most cells that one record adds to (enforce it by sampling or
             dropping contributions of a record inside the query).
-        largest: what it adds to one cell at most.
+        largest: the most that it adds to one cell.
         relation: the neighbouring relation.
         query: data -> an array of whole counts over cells fixed in advance; None when the data is
             already that table.

@@ -53,7 +53,7 @@ class _Arguments(QueryArguments, total=False):
 class Laplace(QueryMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
-    What is released is the ideal real-valued output, correctly rounded to the nearest multiple of
+    The output is the ideal real-valued one, correctly rounded to the nearest multiple of
     ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
     textbook statement holds exactly.
 

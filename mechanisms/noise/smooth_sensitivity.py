@@ -84,7 +84,7 @@ class SmoothMedian:
         smooth_sensitivity.md, Theorem 2.
 
     Attributes:
-        lower, upper: what values are clipped to, public.
+        lower, upper: the bounds to which values are clipped, public.
         beta: of the smooth bound.
     Example:
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.5)

@@ -75,7 +75,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
             [2^-300, 2^300].
         query_sigma: of every query's noise.
-        queries: how many queries there are at most, 1 to 10^12; public.
+        queries: the largest number of queries, 1 to 10^12; public.
         sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
             between neighbours.
         cutoff: after how many queries above the threshold to stop, at most ``queries``.

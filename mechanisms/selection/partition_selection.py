@@ -37,7 +37,7 @@ from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000
-# So that the rounding in floats of epsilon and of delta stays below what is asked.
+# Keeps the rounding in floats of epsilon and of delta below what is asked.
 _BELOW: Final = 1 - Fraction(1, 2**30)
 
 MECHANISM_PARTITION_SELECTION: Final = Theorem(
@@ -73,7 +73,7 @@ class PartitionSelection(QueryMechanism[R]):
     Args:
         epsilon: nats, above 0: of the whole.
         delta: in (0, 1), of the whole.
-        contributions: how many partitions one record has at most (``keys`` enforces it).
+        contributions: the most partitions that one record has (``keys`` enforces it).
         relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.

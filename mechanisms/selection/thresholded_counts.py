@@ -70,7 +70,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         delta: the largest probability to publish anything that a single record has, in
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
-        contributions: how many partitions one record has at most (``keys`` enforces it).
+        contributions: the most partitions that one record has (``keys`` enforces it).
         relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.

@@ -42,7 +42,7 @@ class TopK(Mechanism[R]):
     Args:
         pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
             that of one pick.
-        k: how many to pick, a whole number from 1.
+        k: the number of candidates to pick, a whole number from 1.
     Raises:
         ParameterError: another mechanism or number; on release, fewer than k candidates.
     Laws: the guarantee is that of ``pick.repeat(k)``.

@@ -167,7 +167,7 @@ def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> G
         data: an array of shape (records, features), ``Records``, whose labels do not matter, or a
             sequence of rows.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: how wide a row is; None takes the width of the array, which is public.
+        features: the width of a row; None takes the width of the array, which is public.
     Raises:
         ParameterError: not rows, another width than ``features``, more than 2^29 records, or more
             than 2^24 features.

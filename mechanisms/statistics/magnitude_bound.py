@@ -57,8 +57,8 @@ class MagnitudeBound(Mechanism[R]):
     Args:
         threshold_scale, query_scale: of the Laplace noise on ``outside`` and on every count, in
             records.
-        outside: how many values may be clipped. Below some ten query scales the search tends to
-            stop at a power that is too small, as noise alone gets a count there.
+        outside: the number of values that may be clipped. Below some ten query scales the
+            search tends to stop at a power that is too small, as noise alone gets a count there.
         smallest, largest: exponents of the first and the last bound, from -249 to 249.
         relation: the neighbouring relation.
     Raises:
@@ -175,7 +175,7 @@ class WithinBound(FollowUp[R]):
         noise: "gaussian" or "laplace".
         relation: the neighbouring relation.
     Outputs:
-        What ``BoundedSum`` or ``BoundedMean`` releases, for each bound of ``MagnitudeBound``.
+        The output of ``BoundedSum`` or ``BoundedMean`` for each bound of ``MagnitudeBound``.
     Raises:
         ParameterError: a parameter outside its domain.
     Example:

@@ -60,9 +60,9 @@ class NoisyLloyd(Mechanism[R]):
         3.3; the algorithm is Blum, Dwork, McSherry & Nissim's (PODS 2005, section 3).
 
     Args:
-        centres: where to start, shape (k, features): public, chosen without looking
+        centres: the first centres, shape (k, features): public, chosen without looking
             at the data. They are shortened to ``norm``.
-        steps: how often the centres move, fixed in advance.
+        steps: the number of moves of the centres, fixed in advance.
         sigma: standard deviation of the noise on the sums, in data units.
         count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
             norm.

@@ -48,7 +48,7 @@ class NumericAnswers(FollowUp[R]):
         query: data -> the values of all queries, as for the mechanism before.
         scale: of each answer's noise, in the queries' unit.
         sensitivity: LInf, of any one query.
-        cutoff: how many positions are released at most.
+        cutoff: the most positions that are released.
         relation: the neighbouring relation.
     Outputs:
         A noisy value for each position; 0 where the position is -1.

@@ -66,7 +66,7 @@ class SecondMoments(Mechanism[R]):
         norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
             norm 1.
         relation: the neighbouring relation.
-        features: how wide a row is; needed where the data may be a sequence of rows.
+        features: the width of a row; needed where the data may be a sequence of rows.
     Outputs:
         An array of shape (features, features), symmetric; not always positive definite.
     Raises:

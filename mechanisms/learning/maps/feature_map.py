@@ -47,7 +47,7 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def output_norm(self) -> Fraction | None:
-        """Return a bound of the norm of every mapped row, up to rounding; None if there is none.
+        """Return a bound of the Euclidean norm of mapped rows, up to rounding, or None.
 
         It is for choosing a learner's ``norm``. Privacy does not depend on it.
         """

@@ -21,7 +21,7 @@ _MOST: Final = 10**12
 
 
 def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
-    """Return the chance that a Gaussian projection leaves less than ``kept`` of a point's margin.
+    """Return the probability that a Gaussian projection leaves a point a margin below ``kept``.
 
     Statement: Phi has independent N(0, 1/k) entries, u and v are unit vectors with <u, v> = c, and
         u' = Phi u / ||Phi u||. Then <u', Phi v> has the law of (c X + sqrt(1 - c^2) Z) / sqrt(k),
@@ -35,7 +35,7 @@ def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
     Args:
         dimension: k.
         margin: c, in (0, 1]: the cosine of the reference and the point, y times.
-        kept: what is to be left, at least 0 and below ``margin``, in the same unit (not a share).
+        kept: the margin to be left, from 0 to below ``margin``, in the same unit (not a share).
     Raises:
         ParameterError: an argument outside its domain.
     Example:
@@ -152,7 +152,7 @@ def chi_rule(freedom: int, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.
 
     Args:
         freedom: degrees of freedom.
-        nodes: how many.
+        nodes: the number of nodes.
     Example:
         >>> round(float(chi_rule(3, 60)[1].sum()), 12)
         1.0

@@ -116,7 +116,7 @@ def plan_exponential(
 
 
 def log_good_share(height: float, features: int, gamma: float, ratio: float, share: float) -> float:
-    """Return a lower bound of the log share of directions with few mistakes.
+    """Return the log of a lower bound of the share of directions with few mistakes.
 
     It is -inf if none is proved.
 

@@ -114,7 +114,7 @@ def _mistakes(n: int, *, d: int, margin: float, each: float, t: int, sigma: floa
 def published_excess(
     *, records: int, features: int, gamma: Number, xi: Number, epsilon: Number, delta: Number
 ) -> float:
-    """Return the mean loss a record that one run of the published solver provably leaves.
+    """Return the mean loss per record that one run of the published solver provably leaves.
 
     Statement: Algorithm 3 of Nguyen, Ullman & Zakynthinou makes k = ceil(log(8 / xi)) runs, each of
         n^2 - 1 steps on one record with noise of variance
@@ -246,7 +246,7 @@ _MOST: Final = 10**7
 
 
 def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
-    """Return the chance that a Gaussian projection turns the cosine ``margin`` below ``kept``.
+    """Return the probability that a Gaussian projection takes ``margin`` below ``kept``.
 
     Statement: A has independent N(0, 1) entries, u and v are unit vectors with <u, v> = rho. The m
         pairs of coordinates of Au and Av are a sample of a binormal law of correlation rho, and

@@ -89,12 +89,12 @@ class AveragedPerturbation(Mechanism[R]):
         epsilon: nats, in [2^-100, 2^100].
         delta: in [2^-100, 1).
         space: the candidates, such as ``Grid(1, 50)``.
-        calls: how many minima are averaged, at most 2^20.
+        calls: the number of minima that are averaged, at most 2^20.
         rate: one over the mean of a coordinate's noise, in losses, in [2^-100, 2^100]. Less of it
             makes minima closer to each other, and farther from the best.
         loss: of a candidate at a record.
         oracle: an exact one; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the slope.
+        relation: the neighbouring relation; replace-one costs twice the slope.
     Outputs:
         A record with the field ``weights``: the noisy average, floats of shape (coordinates,).
     Raises:
@@ -184,7 +184,7 @@ class AveragedPerturbation(Mechanism[R]):
         return max(1, math.floor(self.calls * self._box * self._stability.share)) / self.epsilon
 
     def guarantee(self) -> ApproxDP[R]:
-        """Return (epsilon, delta)-DP."""
+        """Return the (epsilon, delta)-DP guarantee of a noisy average of minima."""
         found = self._stability
         node = applied(
             MECHANISM_AVERAGED_PERTURBATION,
@@ -239,9 +239,9 @@ class Stability:
 
     Attributes:
         coordinates: d.
-        slope: by what an objective's differences move, per unit of ||w - u||_1.
+        slope: the move of an objective's differences, per unit of ||w - u||_1.
         scale: of the geometric noise.
-        calls: how many minima are added up.
+        calls: the number of minima that are added up.
         delta: that probability.
     """
 

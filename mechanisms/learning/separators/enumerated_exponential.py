@@ -58,7 +58,7 @@ class EnumeratedExponential(Mechanism[R]):
         epsilon: of the pick, in nats.
         space: the candidates, at most 2^26 vectors of levels.
         loss: of a candidate at a record.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:

@@ -29,7 +29,7 @@ class Patterns:
 
     Attributes:
         rows: distinct integer rows, shape (patterns, features).
-        positive, negative: how many records of each row have label +1, -1.
+        positive, negative: the numbers of records of each row with label +1, -1.
     """
 
     rows: Integers
@@ -66,8 +66,8 @@ class Loss(Withholding, Readable, ABC):
 
         Args:
             margins: of a candidate at the row, any shape.
-            positive: how many records of label +1 have it, a shape that broadcasts with margins'.
-            negative: how many of label -1.
+            positive: the number of its records of label +1, of a shape that broadcasts to margins'.
+            negative: the number of label -1.
             space: of the candidates.
         Returns:
             Exact totals, of the margins' shape.

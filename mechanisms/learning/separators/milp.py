@@ -14,7 +14,7 @@ from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.spaces import Integers, Space
 
-# What a solution may miss the minimum by, in losses: above the solver's absolute gap of 10^-6.
+# The tolerated gap of a solution to the minimum, in losses: above the solver's own, 10^-6.
 # Soundness depends on its use in the guarantee, not on its value.
 TOLERANCE: Final = Fraction(1, 2**19)
 

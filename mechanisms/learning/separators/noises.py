@@ -22,8 +22,8 @@ class Shape:
     """The quantities that decide the noise besides its law.
 
     Attributes:
-        places: m, how many places a pattern has.
-        shift: by how many units of noise a place moves to make up for one record.
+        places: m, the number of places of a pattern.
+        shift: the units of noise by which a place moves to make up for one record.
         epsilon: the price.
     """
 

@@ -32,8 +32,8 @@ class Problem:
         space: of the candidates.
         loss: of a candidate at a record.
         data: the records, grouped.
-        unit: what one loss is worth, in units of the noise.
-        heights: what the last entry of a noise vector is multiplied by, by the sum of the squares
+        unit: the worth of one loss, in units of the noise.
+        heights: the factors of the last entry of a noise vector, by the sum of the squares
             of a candidate's coordinates; None if noise vectors have no such entry.
     """
 

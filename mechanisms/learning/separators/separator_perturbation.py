@@ -86,8 +86,8 @@ class SeparatorPerturbation(Mechanism[R]):
         space: the candidates, such as ``Cube(10)``.
         noise: "linf", "laplace" or "sphere".
         loss: of a candidate at a record.
-        oracle: what minimises; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the noise.
+        oracle: the minimiser; None is ``EnumerationOracle()``.
+        relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:

@@ -93,7 +93,7 @@ class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: how many weights.
+        dimension: the number of weights.
     Raises:
         ParameterError: dimension is not an integer from 1 to 4096.
     Example:
@@ -124,7 +124,7 @@ class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: how many weights.
+        dimension: the number of weights.
         bound: the largest weight.
     Raises:
         ParameterError: one of them is not an integer in its range.
@@ -158,7 +158,7 @@ class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
     Args:
-        literals: how many features; give negations as features of their own.
+        literals: the number of features; give negations as features of their own.
     Raises:
         ParameterError: literals is not an integer from 1 to 4096.
     Example:
@@ -198,7 +198,7 @@ class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
     Args:
-        bits: how many features.
+        bits: the number of features.
     Raises:
         ParameterError: bits is not an integer from 1 to 4096.
     Example:
@@ -242,7 +242,7 @@ class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 
     Args:
-        features: how many there are.
+        features: their number.
         chosen: k.
     Raises:
         ParameterError: features is not an integer from 1 to 4096, or chosen not from 1 to features.

@@ -80,7 +80,7 @@ class SphereLift(Mechanism[R]):
         space: the candidates, such as ``Grid(3, 2)``.
         loss: of a candidate at a record.
         oracle: an exact one; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the noise.
+        relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:
@@ -153,7 +153,7 @@ class SphereLift(Mechanism[R]):
         return self._shift * sqrt_up(Fraction(self._lift.length)) / self.epsilon
 
     def guarantee(self) -> PureDP[R]:
-        """Return epsilon-DP."""
+        """Return the epsilon-DP guarantee of the candidate chosen under spherical noise."""
         lift, shift = self._lift, self._shift
         node = applied(
             MECHANISM_SPHERE_LIFT,

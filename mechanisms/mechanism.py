@@ -1,4 +1,4 @@
-"""What a mechanism is: parameters, a statement about them, and a sampler that makes it true."""
+"""The base classes of mechanisms: parameters, a stated guarantee, and a sampler that meets it."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     @property
     @abstractmethod
     def relation(self) -> R:
-        """Which datasets count as neighbours."""
+        """Return the relation that decides which datasets are neighbours."""
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether the data is a sequence of records; False when it is one value of a query."""
+        """Return whether the data is a sequence of records; False for one value of a query."""
         return True
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:
-        """What the outputs satisfy, in the most informative notion, with its derivation."""
+        """Return the guarantee of the outputs, derived, in the most informative notion."""
 
     @abstractmethod
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -98,7 +98,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
         Args:
             data: as for ``release``.
-            size: how many outputs, a whole number from 1.
+            size: the number of outputs, a whole number from 1.
             rng: as for ``release``.
         Returns:
             First axis = outputs; a composition gives a structured array with one field a part.
@@ -107,12 +107,12 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     @final
     def sampler(self) -> MechanismSampler[R]:
-        """The callable ``(data, size, rng)`` that audits expect."""
+        """Return the callable ``(data, size, rng)`` that audits expect."""
         return MechanismSampler(self)
 
     @final
     def subsample(self, scheme: SamplingScheme) -> Subsampled[R]:
-        """This mechanism on a random sample of the records, drawn afresh for every output.
+        """Return this mechanism on a random sample of the records, drawn afresh for every output.
 
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme under this
         mechanism's relation (a fixed size under add-remove; Poisson under replace-one, but for a
@@ -125,7 +125,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     @final
     def repeat(self, count: int) -> Repeated[R]:
-        """This mechanism ``count`` times with fresh randomness, all outputs released.
+        """Return this mechanism ``count`` times with fresh randomness, all outputs released.
 
         Raises:
             ParameterError: count is not a whole number from 1 to 10^12.
@@ -134,7 +134,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     @final
     def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
-        """The best output of a random number of runs, and nothing else.
+        """Return a mechanism that releases only the best output of a random number of runs.
 
         Args:
             runs: the law of the number of runs, which looks neither at data nor at outputs.
@@ -149,11 +149,13 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     def select_above(
         self, runs: RunLaw, *, threshold: float, score: Score | None = None
     ) -> Thresholded[R]:
-        """The first output that scores at or above a threshold, of a random number of runs.
+        """Return a mechanism that releases the first output to score at or above a threshold.
+
+        The most runs it makes is a random number.
 
         Args:
             runs: the law of the most runs made, which looks neither at data nor at outputs.
-            threshold: what is good enough; it must not look at the data.
+            threshold: the least score that is good enough; it must not look at the data.
             score: from an output to a number, the larger the better; None where the output is
                 one number.
         Raises:
@@ -163,7 +165,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
 
 class QueryArguments(Arguments, total=False):
-    """What every constructor of a ``QueryMechanism`` takes."""
+    """Arguments of every constructor of a ``QueryMechanism``."""
 
     query: Query | None
 
@@ -179,7 +181,7 @@ class QueryMechanism(Mechanism[R], ABC):
     @property
     @final
     def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
+        """Return whether the mechanism carries its query."""
         return self.query is not None
 
     @final

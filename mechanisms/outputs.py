@@ -23,7 +23,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
     Args:
         parts: at least one array; the first ``axes`` axes of all agree and index outputs.
-        axes: how many leading axes index outputs; the others belong to one output.
+        axes: the number of leading axes that index outputs; the others belong to one output.
     Example:
         >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
         (5,)
@@ -37,7 +37,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
 
 def unpack(output: Output) -> Output:
-    """One output by itself: a number, an array, a tuple of outputs, or a record with its fields.
+    """Return one output by itself: a number, an array, a tuple, or a record with its fields.
 
     An element of an array of objects, such as an integer beyond 64 bits, is itself.
 
@@ -58,7 +58,7 @@ def unpack(output: Output) -> Output:
 
 
 def flatten(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs as floats: shape (size,) for scalars, (size, coordinates) for anything larger.
+    """Flatten outputs to floats: shape (size,) for scalars, else (size, coordinates).
 
     Whole numbers beyond 2^53 are rounded; that is post-processing.
 

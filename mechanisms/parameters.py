@@ -16,7 +16,7 @@ S = TypeVar("S", bound=Sensitivity)
 
 
 class Arguments(TypedDict, total=False):
-    """What a constructor takes besides the relation, for both of its overloads.
+    """Arguments of a constructor besides the relation, for both of its overloads.
 
     Without a relation it makes a mechanism under add-remove, or whatever its default is, and with
     one a mechanism under that. A default of a type variable would let type checkers take one for
@@ -51,7 +51,7 @@ def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
 
 
 def whole_part(sensitivity: Fraction) -> int:
-    """How far a whole-numbered quantity can move: the largest integer at most the sensitivity.
+    """Return the largest integer at most the sensitivity: how far a whole quantity can move.
 
     A value within a relative 2^-40 below the next integer is taken as that integer: it is a rounded
     square root or product, and counting one unit more is the safe side. An integer is itself.
@@ -74,7 +74,7 @@ def whole_part(sensitivity: Fraction) -> int:
 
 
 def units(sensitivity: Sensitivity) -> int:
-    """The whole part of k, or for L2 that of the square, of an integer query.
+    """Return the whole part of k, or for L2 that of the square, of an integer query.
 
     Raises:
         ParameterError: below 1; such a query never moves.
@@ -87,7 +87,7 @@ def units(sensitivity: Sensitivity) -> int:
 
 
 def assumptions(sensitivity: Sensitivity, relation: Relation) -> tuple[str, ...]:
-    """What a noise mechanism's guarantee takes for granted.
+    """Return the assumptions of a noise mechanism's guarantee.
 
     Example:
         >>> len(assumptions(L1(1), AddRemove()))

@@ -21,7 +21,7 @@ from dpproof.accountant.form import DataError, withholding
 
 
 def real_column(data: object) -> NDArray[np.float64]:
-    """The values of a dataset, one number a record, each rounded to binary64 by itself.
+    """Return the values of a dataset, one number a record, each rounded to binary64 by itself.
 
     Raises:
         ParameterError: not a sequence of real numbers; it shows no record. A number of any size is
@@ -63,7 +63,7 @@ def required_score(score: object) -> None:
 
 
 def scored(score: Score | None, output: object) -> float:
-    """The score of an output; without one the output itself.
+    """Return the score of an output; without one the output itself.
 
     Raises:
         ParameterError: it is not a number.
@@ -89,7 +89,7 @@ _EXACT = 2**53
 @final
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many records there are: sensitivity L1(1) under add-remove, 0 under replace-one.
+    """The number of records: sensitivity L1(1) under add-remove, 0 under replace-one.
 
     Example:
         >>> Count()([5.0, 7.5])
@@ -222,7 +222,7 @@ Record = TypeVar("Record")
 def bound_contributions(
     records: Iterable[tuple[Hashable, Record]], most: int, *, once: bool = False
 ) -> list[Record]:
-    """The first ``most`` records of every user, in the order in which they stand.
+    """Keep the first ``most`` records of every user, in the order in which they stand.
 
     Where all records of one user are protected together, the dataset is what the users have, and a
     neighbour has all records of one user more or less. What is kept of one user depends on that
@@ -233,7 +233,7 @@ def bound_contributions(
 
     Args:
         records: pairs (user, record); of data that are sorted, the first ones may be special.
-        most: how many to keep of every user.
+        most: the number of records to keep of every user.
         once: whether to keep every record of a user once only; records are then hashable.
     Raises:
         ParameterError: most is not a whole number from 1.
@@ -278,7 +278,7 @@ def require_query(query: object) -> Query | None:
 
 
 def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
-    """The query's value on each dataset: shape (len(datasets), ...), finite float64.
+    """Return the query's value on each dataset: shape (len(datasets), ...), finite float64.
 
     Raises:
         ParameterError: a value is not finite, not a number, or not exactly a binary64 number; or
@@ -290,7 +290,7 @@ def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
 
 
 def whole_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
-    """The query's value on each dataset: shape (len(datasets), ...), int64.
+    """Return the query's value on each dataset: shape (len(datasets), ...), int64.
 
     A float that is a whole number is refused as well: whether it always is cannot be seen from
     one value.
@@ -343,7 +343,7 @@ def _is_number(x: object) -> bool:
 
 
 def one_integer(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
-    """The query's value on each dataset, one integer each: shape (len(datasets),).
+    """Return the query's value on each dataset, one integer each: shape (len(datasets),).
 
     Raises:
         ParameterError: as for ``whole_values``, or arrays.

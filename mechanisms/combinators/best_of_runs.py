@@ -39,7 +39,7 @@ class Selected(Rerun[R]):
     Built by ``.select``.
 
     Attributes:
-        base: what is run.
+        base: the mechanism that is run.
         runs: the law of the number of runs.
         score: from an output to a number, the larger the better; None where the output is one
             number and the largest is wanted.
@@ -65,7 +65,7 @@ class Selected(Rerun[R]):
         required_score(self.score)
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee, for the best of the runs, whatever the score."""
+        """Return the base's guarantee for the best of the runs, whatever the score."""
         return select(self.base.guarantee(), self.runs)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -121,9 +121,9 @@ class Thresholded(Rerun[R]):
     Built by ``.select_above``.
 
     Attributes:
-        base: what is run.
+        base: the mechanism that is run.
         runs: the law of the most runs made.
-        threshold: what is good enough.
+        threshold: the least score that is good enough.
         score: from an output to a number; None where the output is one number.
     Laws: with a threshold below every score this is the base, where one run is certain.
     Example:
@@ -150,11 +150,11 @@ class Thresholded(Rerun[R]):
         required_score(self.score)
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee, for the first good run, whatever the score and the threshold."""
+        """Return the base's guarantee for the first good run, whatever score and threshold are."""
         return select_above(self.base.guarantee(), self.runs)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Fresh runs for every output, none after the one that is released.
+        """Draw fresh runs for every output, none after the one that is released.
 
         Raises:
             ParameterError: a score is not a number, or there is none and the output is not one.

@@ -38,7 +38,7 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:
-        """What every mechanism of the family satisfies."""
+        """Return the guarantee that every mechanism of the family satisfies."""
 
     @abstractmethod
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
@@ -102,11 +102,11 @@ class Chained(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation that both parts share."""
+        """Return the relation that both parts share."""
         return self.first.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """The composition of both parts' guarantees.
+        """Return the composition of both parts' guarantees.
 
         Raises:
             NotImplied: as for the parts.
@@ -114,7 +114,7 @@ class Chained(Mechanism[R]):
         return compose_guarantees(self.first.guarantee(), self.then.guarantee())
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """The first part on every dataset, then the second one on the same and its output."""
+        """Draw the first part on every dataset, then the second on the dataset and that output."""
         first = self.first.draw(datasets, count, rng)
         pairs = zip(datasets, first, strict=True)
         then = np.stack([self.then.draw(data, outputs, rng) for data, outputs in pairs])
@@ -161,21 +161,21 @@ class Clamped(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation of the noise."""
+        """Return the relation of the noise."""
         return self.noise.relation
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether the noise carries its query."""
+        """Return whether the noise carries its query."""
         return self.noise.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """What the noise guarantees, after post-processing."""
+        """Return the guarantee of the noise, after post-processing."""
         ends = f"[{show(self.lower)}, {show(self.upper)}]"
         return post_process(self.noise.guarantee(), description=f"clamping to {ends}")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """What the noise draws, clamped: float64."""
+        """Draw from the noise and clamp the outputs: float64."""
         drawn = self.noise.draw(datasets, count, rng)
         if drawn.dtype.names is not None:
             raise ParameterError(

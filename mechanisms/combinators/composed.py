@@ -43,20 +43,20 @@ class Composed(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation that all parts share."""
+        """Return the relation that all parts share."""
         return self.parts[0].relation
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether every part acts on records."""
+        """Return whether every part acts on records."""
         return all(part.acts_on_records for part in self.parts)
 
     def guarantee(self) -> Guarantee[R]:
-        """The composition of the parts' guarantees."""
+        """Return the composition of the parts' guarantees."""
         return compose_guarantees(*[part.guarantee() for part in self.parts])
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Every part on every dataset, with independent randomness: one field a part.
+        """Draw every part on every dataset, with independent randomness: one field a part.
 
         Raises:
             ParameterError: some parts carry a query and others do not, so that the same data
@@ -109,13 +109,13 @@ class Rerun(Mechanism[R], ABC):
     @property
     @final
     def relation(self) -> R:
-        """The neighbouring relation of the base mechanism."""
+        """Return the neighbouring relation of the base mechanism."""
         return self.base.relation
 
     @property
     @final
     def acts_on_records(self) -> bool:
-        """Whether the base mechanism acts on records."""
+        """Return whether the base mechanism acts on records."""
         return self.base.acts_on_records
 
 
@@ -128,7 +128,7 @@ class Repeated(Rerun[R]):
 
     Attributes:
         base: the mechanism that is repeated.
-        count: how often, from 1 to 10^12.
+        count: the number of outputs, from 1 to 10^12.
     Laws: ``m.repeat(n)`` satisfies what ``compose(m, ..., m)`` with n parts satisfies.
     Example:
         >>> from dpproof.accountant.sensitivity import L2
@@ -147,10 +147,10 @@ class Repeated(Rerun[R]):
         object.__setattr__(self, "count", arguments.count(count=self.count))
 
     def guarantee(self) -> Guarantee[R]:
-        """The ``count``-fold composition of the base's guarantee with itself."""
+        """Return the ``count``-fold composition of the base's guarantee with itself."""
         return self_compose(self.base.guarantee(), self.count)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Outputs of shape (self.count, ...): fresh randomness, and fresh samples, for each."""
+        """Draw outputs of shape (self.count, ...), each with fresh randomness and fresh samples."""
         outputs = self.base.draw(datasets, count * self.count, rng)
         return outputs.reshape(len(datasets), count, self.count, *outputs.shape[2:])

@@ -31,11 +31,11 @@ class Cuttable(Protocol):
     """Records that are kept in a form of their own, such as columns, and can be cut."""
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         ...
 
     def cut(self, indices: NDArray[np.int64]) -> object:
-        """The records at these indices, in the same form."""
+        """Return the records at these indices, in the same form."""
         ...
 
 
@@ -53,7 +53,7 @@ def draw_samples(
             columns is not that: zip it into records first.
         scheme: Poisson (every record independently with exactly the stated rational rate) or
             WithoutReplacement (every subset of the stated size equally likely).
-        count: how many samples.
+        count: the number of samples.
         rng: source of words.
     Yields:
         Lists of samples; records keep their order. An array gives arrays, a sequence gives lists.
@@ -138,7 +138,7 @@ class Subsampled(Mechanism[R]):
     Attributes:
         base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
             (a Poisson sample can be empty).
-        scheme: how the records are drawn.
+        scheme: the scheme by which the records are drawn.
     Laws: at rate 1, or at full sample size, this is the base.
     Example:
         >>> from dpproof.accountant.sensitivity import L1
@@ -166,11 +166,11 @@ class Subsampled(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The neighbouring relation of the base mechanism."""
+        """Return the neighbouring relation of the base mechanism."""
         return self.base.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee, amplified by the theorem for this scheme and relation.
+        """Return the base's guarantee, amplified by the theorem for this scheme and relation.
 
         Raises:
             NotImplied: no theorem covers the scheme under this relation.
@@ -184,7 +184,7 @@ class Subsampled(Mechanism[R]):
                 return subsample_without_replacement(self.base.guarantee(), self.scheme)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """One sample for every output, and the base once on each sample.
+        """Draw one sample for every output, and the base once on each sample.
 
         Raises:
             ParameterError: the base acts on a value, or the data is not records.

@@ -69,16 +69,16 @@ class UniformChoice(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation that all parts share."""
+        """Return the relation that all parts share."""
         return self.parts[0].relation
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether the parts act on records."""
+        """Return whether the parts act on records."""
         return self.parts[0].acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """What the worst part satisfies, or else the mixture of all.
+        """Return the guarantee of the worst part, or else the mixture of all.
 
         Raises:
             NotImplied: the parts have neither a common worst guarantee nor dominating pairs.
@@ -93,7 +93,7 @@ class UniformChoice(Mechanism[R]):
         return np.stack([self._drawn(data, count, rng) for data in datasets])
 
     def _drawn(self, data: object, count: int, rng: Rng) -> Outputs:
-        """Outputs on one dataset, with the positions of the parts that made them."""
+        """Draw outputs on one dataset, with the positions of the parts that made them."""
         drawn = uniform_below(len(self.parts), count, rng)
         places = [np.flatnonzero(drawn == index) for index in range(len(self.parts))]
         made = [

@@ -51,9 +51,9 @@ class Aggregated(Mechanism[R]):
     Args:
         vote: from the records of one block to the number of a candidate.
         epsilon: of the pick, in nats.
-        blocks: how many.
-        candidates: how many, fixed in advance.
-        relation: which datasets are neighbours.
+        blocks: their number.
+        candidates: their number, fixed in advance.
+        relation: the neighbouring relation.
     Outputs:
         The number of a candidate, from 0.
     Raises:
@@ -88,7 +88,7 @@ class Aggregated(Mechanism[R]):
         return post_process(self._mechanism().guarantee(), description="naming the candidate")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Numbers of candidates, int64 of shape (datasets, count)."""
+        """Draw numbers of candidates: int64 of shape (datasets, count)."""
         found = np.empty((len(datasets), count), dtype=np.int64)
         for row, data in enumerate(datasets):
             records = records_of(data)
@@ -98,7 +98,7 @@ class Aggregated(Mechanism[R]):
         return found
 
     def _counts(self, records: Any, place: NDArray[Any]) -> NDArray[np.int64]:  # noqa: ANN401
-        """How many blocks vote for each candidate."""
+        """Count the blocks that vote for each candidate."""
         counts = np.zeros(self.candidates, dtype=np.int64)
         for block in range(self.blocks):
             chosen = self._vote(cut(records, np.flatnonzero(place == block)))
@@ -107,7 +107,7 @@ class Aggregated(Mechanism[R]):
         return counts
 
     def _vote(self, records: object) -> int | None:
-        """The number voted for, None if there is none."""
+        """Return the number voted for, None if there is none."""
         try:
             found = self.vote(records)
             number = int(found) if isinstance(found, numbers.Integral) else -1
@@ -118,7 +118,7 @@ class Aggregated(Mechanism[R]):
         return number if 0 <= number < self.candidates else None
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the numbers of votes."""
+        """Return the exponential mechanism on the numbers of votes."""
         return ExponentialMechanism(
             epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
         )
@@ -137,9 +137,9 @@ def aggregated(
     Args:
         vote: from the records of one block to the number of a candidate.
         epsilon: of the pick, in nats.
-        blocks: how many blocks the records are split into.
-        candidates: how many candidates there are.
-        relation: which datasets are neighbours.
+        blocks: the number of blocks that the records are split into.
+        candidates: the number of candidates.
+        relation: the neighbouring relation.
     Raises:
         ParameterError: as for ``Aggregated``.
     Example:

@@ -29,7 +29,7 @@ _UNREACHABLE = 2
 
 
 class PerceptronArguments(SumArguments, total=False):
-    """What the constructors of perceptrons take."""
+    """Arguments of the constructors of perceptrons."""
 
     margin: Required[Number]
     stop: Stop | None
@@ -53,11 +53,11 @@ class Perceptron(SumLearner[R], ABC):
 
     @abstractmethod
     def _squared_bound(self) -> int:
-        """Bound of the squared norm of one record's contribution, in units of norm^2."""
+        """Return a bound of the squared norm of one record's contribution, in units of norm^2."""
 
     @final
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with what one record contributes at most."""
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return NoisySums(
             scheme=scheme_of(self.rate, self.batch),
             steps=self.steps,
@@ -71,7 +71,7 @@ class Perceptron(SumLearner[R], ABC):
 
     @final
     def _relative_margin(self) -> Fraction:
-        """The margin in units of the norm bound, at most a value that no record reaches."""
+        """Return the margin in units of the norm bound, at most a value that no record reaches."""
         return min(self.margin / self._unit, Fraction(_UNREACHABLE))
 
 
@@ -83,7 +83,7 @@ def checked(
     margin_norm: object,
     **others: object,
 ) -> dict[str, object]:
-    """The parameters of a perceptron by their field names, each in its domain.
+    """Return the parameters of a perceptron by their field names, each in its domain.
 
     Raises:
         ParameterError: one of them is not.
@@ -130,13 +130,13 @@ class BatchPerceptron(Perceptron[R]):
             private, and a rate computed from it would leak it.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
         average: whether the weights of a run that was not stopped are the mean of the last half of
             its states, or the last one; neither costs anything. A stopped run returns the state
             that its test approved.
-        features: how wide a row is; None takes it from the array.
+        features: the width of a row; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
         margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if
@@ -222,7 +222,7 @@ class BatchPerceptron(Perceptron[R]):
         self._set(**fields)
 
     def _squared_bound(self) -> int:
-        """A mistake contributes y x, of norm at most ``norm``."""
+        """Return 1: a mistake contributes y x, of norm at most ``norm``."""
         return 1
 
     def _contributions(self, records: GridRecords) -> Contributions:

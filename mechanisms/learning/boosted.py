@@ -83,11 +83,11 @@ class Boosted(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The neighbouring relation of the base learner."""
+        """Return the neighbouring relation of the base learner."""
         return self.base.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee once per fit, composed with that of the pick.
+        """Return the composition of the base's guarantee, once per fit, with that of the pick.
 
         Raises:
             NotImplied: as for the base.
@@ -103,7 +103,7 @@ class Boosted(Mechanism[R]):
         return np.stack([self._picked(data, count, rng) for data in datasets])
 
     def _picked(self, data: object, count: int, rng: Rng) -> Outputs:
-        """The picked fits on one dataset."""
+        """Draw the picked fits on one dataset."""
         fits = self.base.draw([data], count * self.runs, rng)[0]
         plan: FeatureMap | None = getattr(self.base, "map", None)
         scored = data if isinstance(plan, LinearMap | None) else plan.records(data)

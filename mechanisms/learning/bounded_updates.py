@@ -66,7 +66,7 @@ class Batches:
                 raise ParameterError("data", self.records.total, f"{population} records")
 
     def chosen(self, runs: int, rng: Rng) -> NDArray[np.bool_] | None:
-        """Which of the contributing records each run takes: (runs, records); None for all."""
+        """Draw which contributing records each run takes: (runs, records); None for all."""
         if self.scheme.sampling_rate == 1:
             return None
         if isinstance(self.scheme, Poisson):
@@ -80,12 +80,12 @@ class Batches:
 
 
 def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> SamplingScheme:
-    """The scheme that a learner's two parameters stand for."""
+    """Return the scheme that a learner's two parameters stand for."""
     return Poisson(sampling_rate=rate) if batch is None else batch
 
 
 def fixed_size(batch: object, *, rate: object, relation: Relation) -> WithoutReplacement | None:
-    """The scheme of fixed-size batches, or None for Poisson samples of the rate.
+    """Return the scheme of fixed-size batches, or None for Poisson samples of the rate.
 
     Raises:
         ParameterError: not a scheme, a rate beside it, or another relation than replace-one, under
@@ -114,7 +114,7 @@ _ENTRIES = 2**22
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """What the sampled records contribute in some states.
+    """The contributions of the sampled records in some states.
 
     Attributes:
         sums: of the contributions, integers as float64 in units of 2^-24: shape (runs, ...).
@@ -133,12 +133,12 @@ class Contributions(ABC):
     @property
     @abstractmethod
     def records(self) -> int:
-        """How many records contribute."""
+        """Return the number of records that contribute."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """The shape of one state."""
+        """Return the shape of one state."""
 
     @abstractmethod
     def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
@@ -146,14 +146,14 @@ class Contributions(ABC):
 
         Args:
             states: one per run, shape (runs, *shape).
-            chosen: which records each run has sampled, shape (runs, records); None for all.
+            chosen: mask of the records that each run has sampled, (runs, records); None for all.
         Laws: exact; what one record adds depends on the state and that record alone.
         """
 
     def advance(
         self, states: NDArray[np.float64], noisy: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The next states, from the states and the noisy sums: by default their sum."""
+        """Return the next states, from the states and the noisy sums: by default their sum."""
         return states + noisy
 
 
@@ -163,14 +163,14 @@ class NoisySums(Generic[R]):
     """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
 
     Attributes:
-        scheme: how the records of a step are drawn; Poisson at rate 1 takes all.
+        scheme: the scheme by which the records of a step are drawn; Poisson at rate 1 takes all.
         steps: T.
         sigma: standard deviation of the noise, in data units.
         norm: largest norm of a record, in data units.
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
-        relation: which datasets are neighbours.
-        stop: when a run ends early, or which state it picks; None to make all steps.
-        iterates: whether the states after every step are returned, too.
+        relation: the neighbouring relation.
+        stop: the rule by which a run ends early or picks a state; None to make all steps.
+        iterates: true if the states after every step are returned, too.
         whole: whether an average is over all states, the zero state that a run starts from
             included, instead of over the last half.
     """
@@ -187,11 +187,11 @@ class NoisySums(Generic[R]):
 
     @property
     def contribution(self) -> L2Contribution:
-        """What one record adds to a sum at most, in data units: C."""
+        """Return the most that one record adds to a sum, in data units: C."""
         return L2Contribution(sqrt_up(self.squared_bound * self.norm**2))
 
     def step(self) -> Mechanism[R]:
-        """One noisy sum, with what a test releases beside it, as a mechanism for accounting."""
+        """Return the mechanism of one noisy sum, with what a test releases beside it."""
         sampled = self.scheme.sampling_rate < 1
         noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution, relation=self.relation)
         step = noise if self.stop is None else self.stop.step(noise, whole=self._whole)
@@ -199,11 +199,11 @@ class NoisySums(Generic[R]):
 
     @property
     def _whole(self) -> bool:
-        """Whether a step sees all records, or a sample whose size is fixed."""
+        """Return whether a step sees all records, or a sample whose size is fixed."""
         return not isinstance(self.scheme, Poisson) or self.scheme.sampling_rate == 1
 
     def guarantee(self, description: str) -> Guarantee[R]:
-        """What all noisy sums together satisfy, and so every function of them.
+        """Return the guarantee of all noisy sums together, and so of every function of them.
 
         Raises:
             NotImplied: no theorem covers a sample of the sum and the test under the relation.
@@ -227,7 +227,7 @@ class NoisySums(Generic[R]):
         Args:
             contributions: of the records.
             batches: samples of the same records.
-            count: how many independent runs.
+            count: the number of independent runs.
             average: whether the weights are a mean of the states, or the last.
             rng: source of words.
         Returns:
@@ -316,7 +316,7 @@ class NoisySums(Generic[R]):
         return learned(stopped, steps, weights * unit, trail * unit if self.iterates else None)
 
     def _noisy(self, sums: NDArray[np.float64], rng: Rng) -> NDArray[np.float64]:
-        """Sums in units of the norm bound, with noise, rounded to a grid that sigma decides."""
+        """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
         scale = self.sigma / self.norm
         grain = default_granularity(scale)
         return on_grid(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
@@ -328,7 +328,7 @@ def learned(
     weights: NDArray[np.float64],
     iterates: NDArray[np.float64] | None = None,
 ) -> Outputs:
-    """The outputs of runs as numpy records, so that ``release`` gives ``.weights`` by name.
+    """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``.
 
     Example:
         >>> learned(np.array([False]), np.array([3]), np.array([[0.5]]))[0].weights

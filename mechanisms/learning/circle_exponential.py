@@ -58,7 +58,7 @@ class CircleExponential(MistakeExponential[R]):
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
         directions: N, corners of the polygon, even, from 4; some corner is within pi / N of every
             direction, and so has at most ``norm`` pi / N less margin.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the corner of that index.
     Raises:
@@ -102,7 +102,7 @@ class CircleExponential(MistakeExponential[R]):
 
     @property
     def features(self) -> int:
-        """A plane has two."""
+        """Return 2, the number of features in a plane."""
         return 2
 
     def _directions(self) -> NDArray[np.float64]:
@@ -119,7 +119,7 @@ class CircleExponential(MistakeExponential[R]):
 def _ranges(
     corners: Vectors, vectors: Vectors, limit: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every vector the range of corners whose product with it exceeds the limit.
+    """Return for every vector the range of corners whose product with it exceeds the limit.
 
     Corners turn from just above -1/2 turn to just below 1/2 turn. Seen from the vector, products
     fall on both sides over half a turn, so bisections find where they pass the limit; where
@@ -151,7 +151,7 @@ def _ranges(
 def _bisected(
     holds: Callable[[NDArray[np.int64]], NDArray[np.bool_]], count: int, most: int
 ) -> NDArray[np.int64]:
-    """For every vector, how many of the steps 0 to most - 1 hold, if they stop to hold once."""
+    """Return for every vector how many of the steps below ``most`` hold before the first fails."""
     low, high = np.zeros(count, dtype=np.int64), np.full(count, most)
     while (low < high).any():
         middle = np.minimum((low + high) // 2, most - 1)
@@ -164,7 +164,7 @@ def _bisected(
 def _covered(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], number: int
 ) -> NDArray[np.int64]:
-    """How many of the ranges each corner of the circle is in."""
+    """Count the ranges that each corner of the circle is in."""
     ends = starts + lengths
     around = ends > number
     ends = np.where(around, ends - number, ends)

@@ -112,14 +112,14 @@ class ClassMeans(Mechanism[R]):
 
     @property
     def sensitivity(self) -> L2:
-        """How far the sums and the scaled counts move together, in data units."""
+        """Return how far the sums and the scaled counts move together, in data units."""
         squared = self._unit**2 + (self.sigma / self.count_sigma) ** 2
         if self.relation.symmetric:
             return L2(sqrt_up(max(4 * self._unit**2, 2 * squared)))
         return L2(sqrt_up(squared))
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP with mu = sensitivity / sigma."""
+        """Return mu-GDP with mu = sensitivity / sigma."""
         noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
         return post_process(noise.guarantee(), description="dividing noisy sums by noisy counts")
 
@@ -153,7 +153,7 @@ class ClassMeans(Mechanism[R]):
         return noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis], numbers
 
     def totals(self, data: object) -> tuple[Vectors, Vectors]:
-        """The exact sums on the grid, in units of norm 2^-24, and the exact counts.
+        """Return the exact sums on the grid, in units of norm 2^-24, and the exact counts.
 
         Raises:
             ParameterError: the data is not labelled rows of the right width.
@@ -182,11 +182,11 @@ class ClassMeans(Mechanism[R]):
 
     @property
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
 
 
 def _noisy(values: Vectors, sigma: Fraction, rng: Rng) -> Vectors:
-    """Values with Gaussian noise, rounded to a grid that sigma decides."""
+    """Add Gaussian noise to values, rounded to a grid that sigma decides."""
     grain = default_granularity(sigma)
     return in_data_units(gaussian_rounded(values, sigma, grain, rng), grain)

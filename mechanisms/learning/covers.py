@@ -39,26 +39,31 @@ class Cover(Readable, ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many directions there are, from 1 to 10^8."""
+        """Return the number of directions, from 1 to 10^8."""
 
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """How many coordinates a direction has."""
+        """Return the number of coordinates of a direction."""
 
     @property
     @abstractmethod
     def paired(self) -> bool:
-        """Whether every direction of odd number is the opposite of the one before it."""
+        """Return whether every direction of odd number is the opposite of the one before it."""
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """The cover in words, with everything that decides it, for derivations and certificates."""
+        """Return the cover in words, for derivations and certificates.
+
+        The words hold everything that decides the cover.
+        """
 
     @abstractmethod
     def _rows(self, start: int, stop: int) -> Vectors:
-        """Vectors of the directions, none of them zero, of any length; if paired every other one.
+        """Return vectors of the directions, none of them zero, of any length.
+
+        If the directions are paired, only every other one is returned.
 
         Args:
             start: number of a direction; if paired, of a pair.
@@ -67,7 +72,7 @@ class Cover(Readable, ABC):
 
     @final
     def on_grid(self, start: int, stop: int) -> Vectors:
-        """Directions, if paired one of each pair, as integers in units of 2^-28 of length 1."""
+        """Return the directions, one a pair if paired, of length 1 in units of 2^-28: integers."""
         return unit_rows(self._rows(start, stop), STATE_BITS)
 
     @final
@@ -87,7 +92,7 @@ class Cover(Readable, ABC):
 
 
 def checked_dimension(dimension: object) -> int:
-    """The number of coordinates of a direction.
+    """Return the number of coordinates of a direction, checked.
 
     Raises:
         ParameterError: not a count, or more than learners take.
@@ -99,7 +104,7 @@ def checked_dimension(dimension: object) -> int:
 
 
 def checked_size(size: object) -> int:
-    """The number of directions.
+    """Return the number of directions, checked.
 
     Raises:
         ParameterError: not a count, or more than can be looked at.
@@ -153,12 +158,12 @@ class CoverUnion:
 
     @property
     def size(self) -> int:
-        """All candidates."""
+        """Return the number of all candidates."""
         return sum(cover.size for cover in self.covers)
 
     @property
     def description(self) -> str:
-        """Name the covers and their maps."""
+        """Return a description that names the covers and their maps."""
         said = [
             f"{cover.description}, on {'rows as they are' if plan is None else plan.description}"
             for cover, plan in zip(self.covers, self.maps or [None] * len(self.covers), strict=True)
@@ -191,22 +196,22 @@ class FiniteCover(Cover):
 
     @property
     def size(self) -> int:
-        """As many as were given."""
+        """Return the number of directions given."""
         return len(self.candidates)
 
     @property
     def dimension(self) -> int:
-        """How long each of them is."""
+        """Return the number of coordinates of each direction given."""
         return len(self.candidates[0])
 
     @property
     def paired(self) -> bool:
-        """They come in any order."""
+        """Return False: the directions come in any order."""
         return False
 
     @property
     def description(self) -> str:
-        """Say how many there are."""
+        """Return a description that says how many directions there are."""
         return f"FiniteCover of {self.size} public directions in {self.dimension} dimensions"
 
     def _rows(self, start: int, stop: int) -> Vectors:
@@ -246,22 +251,22 @@ class Polygon(Cover):
 
     @property
     def size(self) -> int:
-        """As many as there are corners."""
+        """Return the number of corners."""
         return self.corners
 
     @property
     def dimension(self) -> int:
-        """A plane has two."""
+        """Return 2, the dimension of a plane."""
         return 2
 
     @property
     def paired(self) -> bool:
-        """A corner is followed by the opposite one."""
+        """Return True: a corner is followed by the opposite one."""
         return True
 
     @property
     def description(self) -> str:
-        """Name the number."""
+        """Return a description that names the number."""
         return f"Polygon of {self.corners} corners"
 
     def _rows(self, start: int, stop: int) -> Vectors:
@@ -305,17 +310,17 @@ class CubeSurface(Cover):
 
     @property
     def size(self) -> int:
-        """Twice the dimension, times the cells of a face."""
+        """Return twice the dimension, times the cells of a face."""
         return int(2 * self.dimension * self.cells ** (self.dimension - 1))
 
     @property
     def radius(self) -> float:
-        """The chord within which every direction has one of the cover."""
+        """Return the chord within which every direction has one of the cover."""
         return _radius(self.dimension, self.cells)
 
     @staticmethod
     def needed(*, dimension: int, radius: Number) -> int:
-        """How many cells along an edge are enough: the least for which ``radius`` is as stated.
+        """Return how many cells along an edge suffice: the least for which ``radius`` is as stated.
 
         Args:
             dimension: k.
@@ -335,12 +340,12 @@ class CubeSurface(Cover):
 
     @property
     def paired(self) -> bool:
-        """A cell is followed by the opposite one."""
+        """Return True: a cell is followed by the opposite one."""
         return True
 
     @property
     def description(self) -> str:
-        """Name the numbers."""
+        """Return a description that names the numbers."""
         return f"CubeSurface in {self.dimension} dimensions, {self.cells} cells along an edge"
 
     def _rows(self, start: int, stop: int) -> Vectors:
@@ -379,7 +384,7 @@ class RandomDirections(Cover):
         costs one matrix product.
 
     Args:
-        size: how many, from 1 to 10^8.
+        size: the number of directions, from 1 to 10^8.
         dimension: coordinates of a direction.
         seed: public, chosen before looking at the data; trying several is a selection.
     Raises:
@@ -403,7 +408,7 @@ class RandomDirections(Cover):
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
     def missed(self, *, angle: Number) -> float:
-        """The probability that none of them is within ``angle`` of any one stated direction.
+        """Return the probability that none is within ``angle`` of any one stated direction.
 
         Statement: (1 - 2 p)^(pairs), times 1 - p for one without its opposite, p the share of the
             sphere within the angle.
@@ -420,7 +425,7 @@ class RandomDirections(Cover):
 
     @staticmethod
     def needed(*, dimension: int, angle: Number, failure: Number) -> int:
-        """How many are enough: the least number for which ``missed`` is at most ``failure``.
+        """Return how many suffice: the least number for which ``missed`` is at most ``failure``.
 
         Args:
             dimension: coordinates, at least 2.
@@ -438,12 +443,12 @@ class RandomDirections(Cover):
 
     @property
     def paired(self) -> bool:
-        """Each is followed by its opposite."""
+        """Return whether each direction is followed by its opposite."""
         return True
 
     @property
     def description(self) -> str:
-        """Name the numbers and the seed."""
+        """Return a description that names the numbers and the seed."""
         return f"RandomDirections, {self.size} in {self.dimension} dimensions, seed {self.seed}"
 
     def _rows(self, start: int, stop: int) -> Vectors:
@@ -452,7 +457,7 @@ class RandomDirections(Cover):
         return np.concatenate(blocks)[start - first * _BLOCK : stop - first * _BLOCK]
 
     def _block(self, number: int) -> Vectors:
-        """Normal vectors: no quantile of a uniform number above 0 and below 1 is 0 or infinite."""
+        """Return normal vectors: no quantile of a uniform number in (0, 1) is 0 or infinite."""
         from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
         words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
@@ -501,7 +506,7 @@ class PublishedCover:
 
     @property
     def feasible(self) -> bool:
-        """Whether its candidates can be listed at all."""
+        """Return whether its candidates can be listed at all."""
         return self.log10_size <= math.log10(MOST_CANDIDATES)
 
     def __str__(self) -> str:

@@ -65,10 +65,10 @@ class ExponentialHalfspaces(Mechanism[R]):
         cover: ``FiniteCover``, ``RandomDirections``, ``CubeSurface``, ``Polygon``, or a
             ``CoverUnion`` of them with maps of its own, chosen without looking at the data.
         epsilon: of the pick, in nats; give this or ``factor``.
-        factor: what a mistake counts in the exponent.
+        factor: the weight of a mistake in the exponent.
         prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
             ``CoverUnion`` one for each cover, shared equally by its directions. None is equal.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         records: a public number of records, for ``excess_rate`` only.
         progress: called with the numbers of candidates looked at and of all, while counting.
     Outputs:
@@ -135,7 +135,7 @@ class ExponentialHalfspaces(Mechanism[R]):
 
     @property
     def factor(self) -> Fraction:
-        """What a mistake counts in the exponent: epsilon, half of it if records are replaced."""
+        """Return the weight of a mistake in the exponent: epsilon, half if records are replaced."""
         return fewest_mistakes(self.epsilon, self.relation).factor
 
     def guarantee(self) -> BoundedRange[R]:
@@ -179,7 +179,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return lost / float(self.factor)
 
     def excess_rate(self, *, failure: Number) -> float:
-        """The same as a share of the public number of records; at 1 or above there is no utility.
+        """Return ``excess`` as a share of the public number of records; from 1 on it says nothing.
 
         Raises:
             ParameterError: the learner was given no public ``records``.
@@ -195,7 +195,7 @@ class ExponentialHalfspaces(Mechanism[R]):
     def mistakes(
         self, data: object, *, start: int = 0, stop: int | None = None
     ) -> NDArray[np.int64]:
-        """How many records some of the candidates are mistaken about, exactly; it is private.
+        """Count the records that some candidates are mistaken about, exactly; it is private.
 
         Args:
             data: labelled rows, in any form that learners take.
@@ -215,7 +215,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return np.concatenate(found)
 
     def coefficients(self, index: int) -> NDArray[np.float64]:
-        """The direction of one number: for rows before mapping if its map is linear.
+        """Return the direction of one number: for rows before mapping if its map is linear.
 
         Raises:
             ParameterError: not the number of a candidate.
@@ -227,7 +227,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return plan.back(direction) if isinstance(plan, LinearMap) else direction
 
     def _covers(self) -> list[tuple[Cover, FeatureMap | None, int]]:
-        """Every cover, its map, and the number of its first direction."""
+        """Return every cover, its map, and the number of its first direction."""
         if isinstance(self.cover, Cover):
             return [(self.cover, self.map, 0)]
         maps = self.cover.maps or (self.map,) * len(self.cover.covers)
@@ -236,7 +236,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return list(zip(self.cover.covers, maps, offsets, strict=True))
 
     def _weights(self) -> list[tuple[int, Fraction]]:
-        """Runs of candidates of equal prior weight: how many, and the weight of each."""
+        """Return runs of candidates of equal prior weight: their number, and the weight of each."""
         if isinstance(self.cover, CoverUnion):
             prior = self.prior or (Fraction(1),) * len(self.cover.covers)
             pairs = zip(self.cover.covers, prior, strict=True)
@@ -262,12 +262,12 @@ class ExponentialHalfspaces(Mechanism[R]):
         )
 
     def _signed(self, data: object, cover: Cover, plan: FeatureMap | None) -> NDArray[np.float64]:
-        """The products y x of the mapped records, scaled to norm 1, on the grid."""
+        """Return the products y x of the mapped records, scaled to norm 1, on the grid."""
         read = data if plan is None else plan.records(data)
         return signed(on_grid(read, signs, norm=None, features=cover.dimension))
 
     def _outputs(self, picked: NDArray[np.int64]) -> Outputs:
-        """Numpy records with the numbers and the directions."""
+        """Return numpy records with the numbers and the directions."""
         unique, places = np.unique(picked, return_inverse=True)
         rows = [self.coefficients(int(index)) for index in unique]
         widths = [
@@ -303,7 +303,7 @@ def _check_widths(cover: object, plan: FeatureMap | None) -> None:
 
 
 def _checked_prior(prior: object, cover: Cover | CoverUnion) -> Priors | None:
-    """The prior weights as exact numbers.
+    """Return the prior weights as exact numbers.
 
     Raises:
         ParameterError: not as many as there are candidates or covers, or not above 0.

@@ -30,7 +30,7 @@ from dpproof.mechanisms.parameters import Arguments
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 _LAYERS: Final = 2
-# Where the rational function below leaves [-1, 1], and tanh is 1 up to 1e-4.
+# The rational function below leaves [-1, 1] here, and tanh is 1 up to 1e-4.
 _FLAT: Final = 4.97
 
 
@@ -63,13 +63,13 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     Args:
         architecture: widths, from that of the rows to that of the last hidden layer.
-        candidates: how many networks, from 1 to 10^8.
+        candidates: the number of networks, from 1 to 10^8.
         seed: public, chosen before looking at the data; trying several is a selection.
         epsilon: of the pick, in nats.
         eta: slope parameter of the activation, above 0.
         gain: length of every unit's weight vector, above 0.
         norm: rows are clipped to this Euclidean norm.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the parameters of the network of that
         index in one row, for ``outputs``.
@@ -127,16 +127,16 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     @property
     def features(self) -> int:
-        """How wide a row is."""
+        """Return the width of a row."""
         return self.architecture[0]
 
     @property
     def lipschitz(self) -> float:
-        """The activation's Lipschitz constant, eta/4."""
+        """Return the activation's Lipschitz constant, eta/4."""
         return float(self.eta) / 4
 
     def outputs(self, weights: ArrayLike, rows: ArrayLike) -> NDArray[np.float64]:
-        """What one released network says of some rows; its sign is the label.
+        """Return the outputs of one released network on some rows; the sign is the label.
 
         Args:
             weights: of a release.
@@ -148,7 +148,7 @@ class ExponentialNetworks(MistakeExponential[R]):
         return np.asarray(self._forward(states[np.newaxis], layers, last)[0])
 
     def _directions(self) -> NDArray[np.float64]:
-        """Every network's unit vectors on the grid, one network a row."""
+        """Return every network's unit vectors on the grid, one network a row."""
         from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
         shapes = [*zip(self.architecture[1:], self.architecture, strict=False)]
@@ -195,7 +195,7 @@ class ExponentialNetworks(MistakeExponential[R]):
 
     @property
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units."""
+        """Return the bound of the rows' norms, in data units."""
         return Fraction(1) if self.norm is None else self.norm
 
 

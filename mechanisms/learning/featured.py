@@ -68,11 +68,11 @@ class Featured(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The neighbouring relation of the base learner."""
+        """Return the neighbouring relation of the base learner."""
         return self.base.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee.
+        """Return the base's guarantee.
 
         Raises:
             NotImplied: as for the base.
@@ -128,11 +128,11 @@ class Projected(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The neighbouring relation of the base learner."""
+        """Return the neighbouring relation of the base learner."""
         return self.base.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee.
+        """Return the base's guarantee.
 
         Raises:
             NotImplied: as for the base.

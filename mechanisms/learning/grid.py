@@ -84,7 +84,7 @@ def clipped_rows(rows: Vectors, norm: float, bits: int) -> Vectors:
 
 
 def displacement(features: int) -> float:
-    """Bound of the distance of a row of the grid, times 2^-24, from the exactly scaled row.
+    """Return a bound of the distance of a grid row, times 2^-24, from the exactly scaled row.
 
     Proof: of d features a coordinate is moved by at most 2 units of 2^-24 by truncation and
         shortening. The row that is scaled keeps K = (62 - bits of d) // 2 bits of its largest
@@ -98,7 +98,7 @@ def displacement(features: int) -> float:
 
 
 def _integers(rows: Vectors) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
-    """Integers z with row = z 2^exponent up to truncation, their sums of squares, and exponents."""
+    """Return integers z with row = z 2^exponent up to truncation, sums of squares, exponents."""
     kept = (_SQUARES_BITS - rows.shape[1].bit_length()) // 2
     largest = np.abs(rows).max(axis=1, initial=0.0)
     exponent = np.frexp(largest)[1].astype(np.int64) - kept
@@ -107,5 +107,5 @@ def _integers(rows: Vectors) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int
 
 
 def _squares(steps: Vectors) -> NDArray[np.int64]:
-    """The sum of the squares of every row, in integers."""
+    """Return the sum of the squares of every row, in integers."""
     return np.asarray(np.square(steps.astype(np.int64)).sum(axis=1))

@@ -21,7 +21,7 @@ Update = Callable[[Vectors, Vectors], Vectors]
 
 
 def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Class 1 for the label 1, class 0 for the label -1, and -1 for every other label.
+    """Return class 1 for the label 1, class 0 for the label -1, and -1 for every other label.
 
     Example:
         >>> signs(np.array([1.0, -1.0, 0.5])).tolist()
@@ -31,12 +31,14 @@ def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def signed(records: GridRecords) -> Vectors:
-    """The products y x of labels and rows."""
+    """Return the products y x of labels and rows."""
     return records.vectors * (2.0 * records.classes[:, np.newaxis] - 1.0)
 
 
 def hinge_limits(threshold: float) -> Limits:
-    """Limits such that a record is a mistake if and only if y <w, x> < threshold, up to rounding.
+    """Return limits such that a record is a mistake if and only if y <w, x> < threshold.
+
+    This holds up to rounding.
 
     Args:
         threshold: above 0, where states and rows are in units whose product is 1.
@@ -53,7 +55,7 @@ def hinge_limits(threshold: float) -> Limits:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HalfspaceMistakes(Contributions):
-    """Every record contributes y x if y <w / ||w||, x> is at most a limit that the state decides.
+    """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
 
     Attributes:
         signed: y x on the grid, shape (records, features).
@@ -67,12 +69,12 @@ class HalfspaceMistakes(Contributions):
 
     @property
     def records(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return len(self.signed)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One weight per feature."""
+        """Return the shape of one weight per feature."""
         return (self.signed.shape[1],)
 
     def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
@@ -89,7 +91,7 @@ class HalfspaceMistakes(Contributions):
 
 
 def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
-    """The mistakes if every coordinate may move by a margin: y <w, x> at most margin ||w||_1.
+    """Return the mistakes if every coordinate may move by a margin: y <w, x> <= margin ||w||_1.
 
     Args:
         records: on the grid, classes 1 and 0 for the labels 1 and -1.
@@ -105,7 +107,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
 
 
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
-    """The mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
+    """Return the mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
 
     Args:
         records: on the grid, classes 1 and 0 for the labels 1 and -1.

@@ -137,11 +137,11 @@ class KeslerPerceptron(Perceptron[R]):
         self._set(**fields)
 
     def _squared_bound(self) -> int:
-        """A mistake contributes x to one class and -x to another."""
+        """Return 2: a mistake contributes x to one class and -x to another."""
         return 2
 
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The labels are class numbers."""
+        """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
     def _contributions(self, records: GridRecords) -> Contributions:
@@ -158,7 +158,7 @@ class _Mistakes(Contributions):
     Attributes:
         vectors: the rows on the grid, shape (records, features).
         own: the class of each record.
-        classes: how many there are.
+        classes: the number of classes.
         limit: the margin in units of 2^-24.
         order: of the norm of differences of weights, 1 or 2.
     """
@@ -178,7 +178,7 @@ class _Mistakes(Contributions):
         return (self.classes, self.vectors.shape[1])
 
     def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
-        """As one matrix product for the scores of all runs, and one for their sums.
+        """Add up the mistakes: one matrix product for all scores, and one for the sums.
 
         Scores are exact integers. From there to the rival every operation acts on one record's
         numbers alone and rounds correctly.
@@ -206,7 +206,7 @@ class _Mistakes(Contributions):
 
 
 def _distances(directions: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-    """Distances between the classes' weight vectors: shape (runs, classes, classes)."""
+    """Return distances between the classes' weight vectors: shape (runs, classes, classes)."""
     return np.stack(
         [
             np.linalg.norm(directions - directions[:, [c]], ord=order, axis=2)

@@ -74,7 +74,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
 
     @property
     def relation(self) -> ReplaceLabel:
-        """Labels alone are protected."""
+        """Return the relation that protects labels alone."""
         return ReplaceLabel()
 
     def guarantee(self) -> Guarantee[ReplaceLabel]:
@@ -159,11 +159,11 @@ class LabelPrivateDescent(Mechanism[ReplaceLabel]):
 
     @property
     def relation(self) -> ReplaceLabel:
-        """Labels alone are protected."""
+        """Return the relation that protects labels alone."""
         return ReplaceLabel()
 
     def guarantee(self) -> Guarantee[ReplaceLabel]:
-        """mu-GDP of the noisy sums of rows in units of the largest norm."""
+        """Return mu-GDP of the noisy sums of rows in units of the largest norm."""
         return post_process(
             self._descent(Fraction(1)).guarantee(),
             description=f"dividing rows by their largest norm before, and weights after; {_PUBLIC}",
@@ -229,11 +229,11 @@ class RandomizedLabels(Mechanism[ReplaceLabel]):
 
     @property
     def relation(self) -> ReplaceLabel:
-        """Labels alone are protected."""
+        """Return the relation that protects labels alone."""
         return ReplaceLabel()
 
     def guarantee(self) -> Guarantee[ReplaceLabel]:
-        """What one answer satisfies."""
+        """Return the guarantee of one answer."""
         one = self._answer().guarantee()
         return parallel_positions(one, one)
 
@@ -242,7 +242,7 @@ class RandomizedLabels(Mechanism[ReplaceLabel]):
         return np.stack([self._answers(data, count, rng) for data in datasets])
 
     def debiased(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The answers over 1 - 2 P(another label): unbiased for the labels."""
+        """Return the answers over 1 - 2 P(another label): unbiased for the labels."""
         return np.asarray(labels / math.tanh(float(self.epsilon) / 2))
 
     def _answers(self, data: object, count: int, rng: Rng) -> Outputs:

@@ -77,12 +77,12 @@ class LeastHinges:
 
     @property
     def sensitivities(self) -> tuple[Fraction, ...]:
-        """How far one record moves each loss: 1 + 1/margin."""
+        """Return how far one record moves each loss: 1 + 1/margin."""
         return tuple(1 + 1 / margin for margin in self.margins)
 
     @withholding
     def __call__(self, data: object) -> list[Fraction]:
-        """The least sums, exactly; they are private.
+        """Return the least sums, exactly; they are private.
 
         Proof: products are integers of at most 2^52 units, which rounded down to 2^-20 are at most
             2^20; a hinge is an integer of at most 2^21, and a sum of 2^29 of them below 2^53.
@@ -135,12 +135,12 @@ class ChosenDescent(FollowUp[R]):
         object.__setattr__(self, "relation", learners[0].relation)
 
     def guarantee(self) -> Guarantee[R]:
-        """That of the descent with the largest mu."""
+        """Return the guarantee of the descent with the largest mu."""
         stated = [one.guarantee() for one in self.learners]
         gdps = [one for one in stated if isinstance(one, GDP)]
         return max(gdps, key=lambda one: one.mu_squared)
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """One run for each index: records of shape (count,)."""
+        """Draw one run for each index: records of shape (count,)."""
         runs = [self.learners[int(index)].draw([data], 1, rng)[0] for index in outputs]
         return np.concatenate(runs)

@@ -70,7 +70,7 @@ class Mistakes:
 
     @property
     def rows(self) -> int:
-        """How many vectors are looked at together."""
+        """Return the number of vectors that are looked at together."""
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> NDArray[np.int64]:
@@ -101,11 +101,11 @@ class _Part:
     """Some directions of a block, and how many of them make how many mistakes.
 
     Attributes:
-        block: whose they are.
-        mistakes: what counts them.
+        block: the block of the directions.
+        mistakes: the counter of mistakes.
         start: the first, by its number in the cover; even if paired.
         stop: one beyond the last.
-        levels: how many make 0, 1, ..., n mistakes.
+        levels: the numbers of directions that make 0, 1, ..., n mistakes.
     """
 
     block: Block
@@ -128,7 +128,7 @@ def draw_candidates(
     Args:
         blocks: at least one, all on the records of one dataset.
         factor: above 0.
-        count: how many independent draws.
+        count: the number of independent draws.
         rng: source of words.
         progress: called with the candidates counted so far and all of them.
     Law: P(c) = w_c e^(-factor m_c) / sum of the same over all candidates.

@@ -64,7 +64,7 @@ class Objective:
     def _certified(
         self, point: NDArray[np.float64], tilt: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """A point with a gradient that is proved short, near one that seems to have one, or nan.
+        """Return a point with a gradient that is proved short, near one that seems so, or nan.
 
         Sums of millions of terms in binary64 mislead Newton's steps; the exact sums of the proof
         correct them.
@@ -105,7 +105,7 @@ class Objective:
     def _slope(
         self, high: NDArray[np.float64], low: NDArray[np.float64], tilt: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float]:
-        """The gradient at high + low, and how far it may be from the true one.
+        """Return the gradient at high + low, and how far it may be from the true one.
 
         Proof: high and low are integers on grids on which products with records are exact
             (``grid``), so m = <a, w> is one sum of two exact numbers: relative error u = 2^-53.
@@ -136,7 +136,7 @@ class Objective:
         Args:
             start: anything; nan starts at 0.
             tilt: exact, one number a feature.
-            unit: what the result is counted in.
+            unit: the unit of the result.
         Returns:
             Integers k, one a feature: the gradient at k unit is at most ``GRADIENT`` long.
         """
@@ -163,7 +163,7 @@ class Objective:
     def _moves(
         self, point: list[int], slope: list[Fraction], unit: Fraction
     ) -> list[list[Fraction]]:
-        """Newton's step by a binary64 Hessian if it is finite, and the gradient step."""
+        """Return Newton's step by a binary64 Hessian if it is finite, and the gradient step."""
         rows, decay = self.signed * 2.0**-RECORD_BITS, float(self.decay)
         bound = self.decay + Fraction(len(rows), 4)
         plain = [value / bound for value in slope]

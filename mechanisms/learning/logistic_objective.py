@@ -63,7 +63,7 @@ _ENTRIES: Final = 2**22
 
 
 def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
-    """The least regulariser for which nothing is paid for the curvature: Theorem 1's condition."""
+    """Return the least regulariser at which the curvature costs nothing: Theorem 1's condition."""
     return min(2 * sigma**2, norm * sigma)
 
 
@@ -97,8 +97,8 @@ class LogisticObjective(Mechanism[R]):
         regulariser: weight of ||w||^2 / 2, in squared data units.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1.
-        relation: which datasets are neighbours.
-        features: how wide a row is; None takes it from the array.
+        relation: the neighbouring relation.
+        features: the width of a row; None takes it from the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
     Raises:
@@ -152,7 +152,7 @@ class LogisticObjective(Mechanism[R]):
         relation: Any = parameters.DEFAULT_RELATION,  # noqa: ANN401  # of any type of relation
         features: int | None = None,
     ) -> PureLogisticObjective[Any]:
-        """The same with spherical noise, which is epsilon-DP.
+        """Return the learner of the same objective with spherical noise, which is epsilon-DP.
 
         Raises:
             ParameterError: as for ``PureLogisticObjective``.
@@ -162,17 +162,17 @@ class LogisticObjective(Mechanism[R]):
 
     @property
     def _bound(self) -> Fraction:
-        """The norm of the rows that the objective sees."""
+        """Return the norm of the rows that the objective sees."""
         return (Fraction(1) if self.norm is None else self.norm) * _SHORTER
 
     @property
     def _output_share(self) -> Fraction:
-        """The mu of the output noise."""
+        """Return the mu of the output noise."""
         doubled = 2 if isinstance(self.relation, ReplaceOne) else 1
         return doubled * self._bound / _SHORTER * _OUTPUT_SHARE / self.sigma
 
     def guarantee(self) -> Guarantee[R]:
-        """(norm / sigma)-GDP, as the exact minimum and the hidden difference from it compose.
+        """Return (norm / sigma)-GDP: the exact minimum composes with the hidden difference from it.
 
         It is a dominating pair if the regulariser is below ``free_regulariser``.
 
@@ -186,7 +186,7 @@ class LogisticObjective(Mechanism[R]):
         return post_process(joint, description="adding the noisy difference to the minimum")
 
     def _minimum(self) -> Guarantee[R]:
-        """What the exact minimum of the ideal objective satisfies."""
+        """Return the guarantee of the exact minimum of the ideal objective."""
         bound, sigma = self._bound, self.sigma
         assumptions = (
             PERTURBED_MINIMUM(bound=show(bound), regulariser=show(self.regulariser)),

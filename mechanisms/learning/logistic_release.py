@@ -37,7 +37,7 @@ Noise = Callable[[NDArray[np.float64], Fraction, Fraction, Rng], NDArray[Any]]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """How a perturbed minimum is released, in units in which records have norm at most 1.
+    """The release of a perturbed minimum, in units in which records have norm at most 1.
 
     Attributes:
         decay: weight of ||w||^2 / 2.
@@ -45,7 +45,7 @@ class Release:
         perturb: adds noise of a scale to values and rounds to a grid, exactly.
         share: the output noise's scale is the sensitivity over this share of the budget.
         blur: as ``perturb``, for the output noise.
-        by_coordinates: whether the output noise asks for an L1 sensitivity, not a Euclidean one.
+        by_coordinates: true if the output noise asks for an L1 sensitivity, not a Euclidean one.
     """
 
     decay: Fraction
@@ -74,7 +74,7 @@ class Release:
         return on_grid(whole + self.blur(found, scale, out, rng), out)
 
     def output_scale(self, width: int) -> Fraction:
-        """The scale of the output noise: it hides twice the radius r."""
+        """Return the scale of the output noise: it hides twice the radius r."""
         grain = default_granularity(self.scale) / _FINER
         radius = (GRADIENT + grain / 2 * _root_up(width)) / self.decay
         return 2 * radius * (_root_up(width) if self.by_coordinates else 1) / self.share

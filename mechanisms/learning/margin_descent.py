@@ -29,7 +29,7 @@ from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 
 class MappedArguments(TypedDict, total=False):
-    """What the constructors of descents on mapped rows take."""
+    """Arguments of the constructors of descents on mapped rows."""
 
     margin: Required[Number]
     norm_bound: Required[Number]
@@ -68,14 +68,14 @@ class MarginDescent(SumLearner[R]):
         steps: T, fixed in advance.
         mu: of the whole run; sigma follows, rounded up.
         map: from rows to rows; None is the identity.
-        relation: which datasets are neighbours. Under add-remove and zero-out ``records`` is
+        relation: the neighbouring relation. Under add-remove and zero-out ``records`` is
             needed; under the others the number of records is public.
         records: a public number of records at or above the true one, for the step size only;
             None takes the number of records, malformed ones included.
         radius: of the reference halfspace, for the step size.
         average: whether the weights are the mean of all states, w = 0 included, which is what the
             utility speaks of, or the last state.
-        features: how wide a row is; None takes it from the map or the array.
+        features: the width of a row; None takes it from the map or the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
         mapping if the map is linear, else for mapped rows.
@@ -142,21 +142,24 @@ class MarginDescent(SumLearner[R]):
 
     @property
     def norm(self) -> Fraction:  # type: ignore[override]  # the issue's name is another
-        """The bound of the norms of mapped rows."""
+        """Return the bound of the norms of mapped rows."""
         return self.norm_bound
 
     @property
     def sensitivity(self) -> Fraction:
-        """How far one record moves a sum between neighbours, in units of mapped rows."""
+        """Return how far one record moves a sum between neighbours, in units of mapped rows."""
         return L2Contribution(self.norm_bound).under(self.relation).value
 
     @property
     def sigma(self) -> Fraction:
-        """Standard deviation of the noise on a sum: sensitivity sqrt(steps) / mu, rounded up."""
+        """Return the standard deviation of the noise on a sum.
+
+        It is sensitivity sqrt(steps) / mu, rounded up.
+        """
         return sqrt_up(self.sensitivity**2 * self.steps / self.mu**2)
 
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with what one record contributes at most."""
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return NoisySums(
             steps=self.steps,
             sigma=self.sigma,
@@ -193,7 +196,7 @@ class MarginDescent(SumLearner[R]):
         return outliers * worst + self.excess(records=records, width=width)
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP of the noisy sums, with the map in the derivation."""
+        """Return mu-GDP of the noisy sums, with the map in the derivation."""
         found = SumLearner.guarantee(self)
         return found if self.map is None else self.map.applied(found)
 
@@ -227,7 +230,7 @@ class MarginDescent(SumLearner[R]):
 def mapped_records(
     data: object, plan: FeatureMap | None, norm: Fraction, features: int | None
 ) -> GridRecords:
-    """Records with labels 1 and -1, their rows mapped, clipped to ``norm`` and on the grid.
+    """Return records of labels 1 and -1, their rows mapped, clipped to ``norm``, on the grid.
 
     Raises:
         ParameterError: the data is not labelled rows of the right width.
@@ -238,7 +241,7 @@ def mapped_records(
 
 
 def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
-    """The outputs of runs with weights for rows before mapping."""
+    """Return the outputs of runs with weights for rows before mapping."""
     weights = plan.back(runs["weights"])
     fields = [
         (name, weights.dtype, weights.shape[1:]) if name == "weights" else (name, runs[name].dtype)
@@ -251,7 +254,7 @@ def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
 
 
 def checked_map(plan: object, features: object) -> FeatureMap | None:
-    """The map, or None for the identity.
+    """Return the map, or None for the identity.
 
     Raises:
         ParameterError: not a map, or one of rows of another width.
@@ -267,7 +270,7 @@ def checked_map(plan: object, features: object) -> FeatureMap | None:
 
 
 def public_size(relation: object, **given: object) -> int | None:
-    """The one argument, a stated number of records; None if the relation makes the true one public.
+    """Return the one argument, a number of records; None if the relation makes the true one public.
 
     Raises:
         ParameterError: not a count, or None where the number of records is private.

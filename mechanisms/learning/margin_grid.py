@@ -58,7 +58,7 @@ class MarginGrid(Mechanism[R]):
             is added to a count that chooses: half of the bound risk <= 2 err/n + 5 A/n. It needs a
             map for each margin, and ``records``: a penalty by the true number of records, where
             that is private, would move by up to 17 times as much as a count.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         records: as for ``MarginDescent``.
         radius: as for ``MarginDescent``.
     Outputs:
@@ -163,11 +163,11 @@ class MarginGrid(Mechanism[R]):
 
     @property
     def acts_on_records(self) -> bool:
-        """A learner learns from records."""
+        """Return True: a learner learns from records."""
         return True
 
     def learners(self) -> tuple[MarginDescent[R], ...]:
-        """The training at every margin."""
+        """Return the training at every margin."""
         share = 1 - self.score_share - self.report_share
         return tuple(
             MarginDescent(
@@ -185,17 +185,17 @@ class MarginGrid(Mechanism[R]):
 
     @property
     def score_sigma(self) -> Fraction:
-        """Standard deviation of the noise on a count that chooses, in records."""
+        """Return the standard deviation of the noise on a count that chooses, in records."""
         return self._noise(self.score_share)
 
     @property
     def report_sigma(self) -> Fraction:
-        """Standard deviation of the noise on a count that is reported, in records."""
+        """Return the standard deviation of the noise on a count that is reported, in records."""
         return self._noise(self.report_share)
 
     @property
     def penalties(self) -> tuple[float, ...]:
-        """What is added to each count that chooses; zeros unless ``penalised``."""
+        """Return the penalty of each count that chooses; zeros unless ``penalised``."""
         points = 2 * (self.records or 1)
         return tuple(
             2.5 * cover_count(dimension=plan.output_features, points=points)
@@ -205,7 +205,7 @@ class MarginGrid(Mechanism[R]):
         )
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP of all trainings and all counts, or a little less."""
+        """Return mu-GDP of all trainings and all counts, or a little less."""
         counted = self._counts().guarantee()
         parts = [part for one in self.learners() for part in (one.guarantee(), counted)]
         return post_process(
@@ -231,7 +231,7 @@ class MarginGrid(Mechanism[R]):
         return 2 * float(self.score_sigma) * quantile
 
     def reported(self, mistakes: float, *, records: int) -> NoisyCount:
-        """The reported count as what risk bounds take, without a price for the choice.
+        """Return the reported count for use in risk bounds, without a price for the choice.
 
         Its noise is independent of everything that chose, so that ``selected`` is 1.
 
@@ -261,7 +261,7 @@ class MarginGrid(Mechanism[R]):
         return _looked_up(picked, np.stack(weights, axis=1), table, reports)
 
     def _counts(self) -> NoisyMistakes[R]:
-        """The noisy counts of mistakes of the weights of one training."""
+        """Return the noisy counts of mistakes of the weights of one training."""
         (plan, *_) = self.maps
         return NoisyMistakes(
             sigma=self.score_sigma,
@@ -281,7 +281,7 @@ def _looked_up(
     scores: NDArray[np.float64],
     reports: NDArray[np.float64],
 ) -> Outputs:
-    """Numpy records of the chosen margins, one for each run."""
+    """Return numpy records of the chosen margins, one for each run."""
     rows = np.arange(len(picked))
     fields = [
         ("index", np.int64),
@@ -298,7 +298,9 @@ def _looked_up(
 
 
 def dyadic_margins(*, records: int, smallest: Number = 0) -> tuple[float, ...]:
-    """The grid 2^j / n up to 1, and 1: any margin has one of them above its half and not above it.
+    """Return the grid 2^j / n up to 1, and 1.
+
+    Any margin has one of them above its half and not above it.
 
     Args:
         records: n, public.
@@ -321,7 +323,7 @@ def dyadic_margins(*, records: int, smallest: Number = 0) -> tuple[float, ...]:
 
 
 def _checked_margins(margins: object) -> tuple[Fraction, ...]:
-    """The margins as exact numbers.
+    """Return the margins as exact numbers.
 
     Raises:
         ParameterError: not a sequence of at least two positive numbers.
@@ -332,7 +334,7 @@ def _checked_margins(margins: object) -> tuple[Fraction, ...]:
 
 
 def _checked_maps(given: object, number: int) -> tuple[FeatureMap | None, ...]:
-    """One map for each margin.
+    """Return one map for each margin.
 
     Raises:
         ParameterError: not a map, not one for each margin, or several that are not all linear.
@@ -346,7 +348,7 @@ def _checked_maps(given: object, number: int) -> tuple[FeatureMap | None, ...]:
 
 
 def _checked_penalty(penalised: object, given: object, records: object) -> bool:
-    """Whether counts are penalised.
+    """Return whether counts are penalised.
 
     Raises:
         ParameterError: not True or False, or True where the penalty is not known.

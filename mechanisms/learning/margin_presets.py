@@ -44,7 +44,7 @@ def projected_descent(
         noise's, at most 300.
 
     Args:
-        features: how wide a row is.
+        features: the width of a row.
         margin: a candidate geometric margin, in (0, norm), in data units; public.
         mu: of the whole run.
         records: a public number of records; it decides k and the steps.
@@ -97,7 +97,7 @@ def adaptive_margins(
         g has k = 8 ln(n K/failure) / g^2 dimensions, and the hinge is at g/2.
 
     Args:
-        features: how wide a row is.
+        features: the width of a row.
         mu: of everything.
         records: n, public.
         smallest: of the margins, in units of ``norm``; None is 1/sqrt(n).
@@ -164,7 +164,7 @@ def efficient_margin(
         records.
 
     Args:
-        features: how wide a row is.
+        features: the width of a row.
         margin: the confidence margin rho, in data units.
         epsilon: of the whole run, above 0.
         delta: of the whole run, in (0, 1).

@@ -80,7 +80,7 @@ class MeanHalfspace(SumLearner[R]):
             object.__setattr__(self, name, fields[name])
 
     def sums(self) -> NoisySums[R]:
-        """The one noisy sum that a run releases."""
+        """Return the one noisy sum that a run releases."""
         return NoisySums(
             steps=1,
             sigma=self.sigma,
@@ -89,5 +89,5 @@ class MeanHalfspace(SumLearner[R]):
         )
 
     def _contributions(self, records: GridRecords) -> Contributions:
-        """Every record counts, whatever the state."""
+        """Return the contributions of all records, whatever the state."""
         return mistakes_within(records, np.inf)

@@ -48,11 +48,11 @@ class MistakeExponential(Mechanism[R], ABC):
     @property
     @abstractmethod
     def features(self) -> int | None:
-        """How wide a row is."""
+        """Return the width of a row."""
 
     @abstractmethod
     def _directions(self) -> NDArray[np.float64]:
-        """The public directions, shape (directions, features)."""
+        """Return the public directions, shape (directions, features)."""
 
     @abstractmethod
     def _mistakes(self, records: GridRecords, limit: float) -> NDArray[np.int64]:
@@ -85,7 +85,7 @@ class MistakeExponential(Mechanism[R], ABC):
 
     @final
     def mistakes(self, data: object) -> NDArray[np.int64]:
-        """How many records each direction is mistaken about, exactly.
+        """Count the records that each direction is mistaken about, exactly.
 
         Raises:
             ParameterError: the data is not labelled rows of the right width.
@@ -98,7 +98,7 @@ class MistakeExponential(Mechanism[R], ABC):
 
 
 def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
-    """The exponential mechanism on the negative numbers of mistakes."""
+    """Return the exponential mechanism on the negative numbers of mistakes."""
     return ExponentialMechanism(
         epsilon=epsilon,
         sensitivity=LInf(1),
@@ -110,7 +110,7 @@ def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
 def checked(
     *, margin: object, epsilon: object, norm: object, relation: object
 ) -> dict[str, object]:
-    """The parameters that these learners share, by their field names, each in its domain.
+    """Return the parameters that these learners share, by field name, each in its domain.
 
     Raises:
         ParameterError: one of them is not.
@@ -152,7 +152,7 @@ class CandidateExponential(MistakeExponential[R]):
         epsilon: of the pick, in nats. It has at most log(candidates / beta) / epsilon mistakes more
             than the best candidate, except with probability beta; twice that under replace-one.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with fields ``index`` and ``weights``, the candidate of that index.
     Raises:
@@ -191,7 +191,7 @@ class CandidateExponential(MistakeExponential[R]):
 
     @property
     def features(self) -> int:
-        """How wide the candidates are, and so the rows."""
+        """Return the width of the candidates, and so of the rows."""
         return len(self.candidates[0])
 
     def _directions(self) -> NDArray[np.float64]:
@@ -202,7 +202,7 @@ class CandidateExponential(MistakeExponential[R]):
 
 
 def finite_directions(candidates: ArrayLike) -> NDArray[np.float64]:
-    """The candidates as a matrix.
+    """Return the candidates as a matrix.
 
     Raises:
         ParameterError: they are not finite rows of the same length, none of them zero.

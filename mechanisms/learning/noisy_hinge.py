@@ -104,7 +104,7 @@ class NoisyHinge(SumLearner[R]):
         self._set(**fields)
 
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with what one record contributes at most."""
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return NoisySums(
             steps=self.steps,
             sigma=self.sigma,
@@ -233,7 +233,7 @@ class SubsampledHinge(SumLearner[R]):
         self._set(**fields)
 
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with what one record contributes at most."""
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return NoisySums(
             scheme=scheme_of(self.rate, self.batch),
             steps=self.steps,

@@ -1,4 +1,4 @@
-"""How many records a released model gets wrong, with noise: the score of a learner."""
+"""The noisy number of records that a released model gets wrong: the score of a learner."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class NoisyMistakes(FollowUp[R]):
             an upper end of the sum of ramps that ``margin_risk`` takes. Of several classes two
             scores are as near as for ``KeslerPerceptron``.
         map: the public map whose features the weights are for; None takes the rows as they are.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A noisy number of mistakes for each output of a learner; with ``report_sigma`` two.
     Raises:
@@ -107,12 +107,12 @@ class NoisyMistakes(FollowUp[R]):
         object.__setattr__(self, "relation", require_relation(relation))
 
     def guarantee(self) -> GDP[R]:
-        """mu-GDP of the count or of both counts, whatever the weights are."""
+        """Return mu-GDP of the count or of both counts, whatever the weights are."""
         noises = [noise.guarantee() for noise in self._noises()]
         return noises[0] if len(noises) == 1 else compose_gdp(noises)
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """Noisy counts for each of the released weights: float64, (count,) or (count, 2)."""
+        """Draw noisy counts for each of the released weights: float64, (count,) or (count, 2)."""
         names = outputs.dtype.names or ()
         if "weights" not in names:
             raise ParameterError("outputs", names, "a learner's, with a field weights")
@@ -130,7 +130,7 @@ class NoisyMistakes(FollowUp[R]):
 def mistakes(
     weights: NDArray[np.float64], data: object, *, margin: Number = 0
 ) -> NDArray[np.int64]:
-    """How many records each of some models gets wrong, exactly; it is private.
+    """Count the records that each of some models gets wrong, exactly; it is private.
 
     Args:
         weights: shape (models, features) for labels +1 and -1, or (models, classes, features).

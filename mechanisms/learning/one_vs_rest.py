@@ -84,16 +84,16 @@ class OneVsRest(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The neighbouring relation of the base learner."""
+        """Return the neighbouring relation of the base learner."""
         return self.base.relation
 
     @property
     def features(self) -> int | None:
-        """How wide a row is; None takes it from the array."""
+        """Return the width of a row; None takes it from the array."""
         return self.base.features
 
     def guarantee(self) -> Guarantee[R]:
-        """The base's guarantee, composed with itself once per class.
+        """Return the base's guarantee, composed with itself once per class.
 
         Raises:
             NotImplied: as for the base.
@@ -117,7 +117,7 @@ class OneVsRest(Mechanism[R]):
         return np.stack([learned(*one) for one in zip(*fields, strict=True)])
 
     def _relabelled(self, data: Records, chosen: int) -> Records:
-        """Label 1 for the chosen class, -1 for the others, 0 for an unknown class."""
+        """Relabel records: 1 for the chosen class, -1 for the others, 0 for an unknown class."""
         labels = data.labels
         known = np.isin(labels, np.arange(self.classes))
         return Records(data.rows, np.where(known, np.where(labels == chosen, 1.0, -1.0), 0.0))

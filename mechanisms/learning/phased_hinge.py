@@ -142,7 +142,7 @@ class PhasedHinge(Mechanism[R]):
         self._set(**given)
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP of the phases on a permutation, or the profile of sampling with replacement."""
+        """Return mu-GDP of phases on a permutation, or the profile of draws with replacement."""
         phase = Gaussian(sigma=1 / self.mu, sensitivity=L2(1), relation=self.relation).guarantee()
         if self.sampling == _PERMUTATION:
             count = 2 if self.records is None else len(phase_sizes(self.records))
@@ -184,7 +184,10 @@ class PhasedHinge(Mechanism[R]):
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
     def _order(self, size: int, steps: int, count: int, rng: Rng) -> NDArray[np.int64]:
-        """The positions of every run's steps: no law but a public one is needed for privacy."""
+        """Draw the positions of every run's steps.
+
+        Privacy needs only that their law is public.
+        """
         if self.sampling == _REPLACEMENT:
             return np.asarray(uniform_below(size, count * steps, rng), dtype=np.int64).reshape(
                 count, steps
@@ -193,7 +196,9 @@ class PhasedHinge(Mechanism[R]):
         return np.asarray(keys.argsort(axis=1, kind="stable")[:, :steps])
 
     def _pass(self, size: int, phase: int) -> SmoothedPass:
-        """One phase, for w norm_bound and rows / norm_bound, whose product is that of w and rows.
+        """Run one phase for w norm_bound and rows / norm_bound.
+
+        Their product is that of w and rows.
 
         The ball has twice the radius of the reference; smoothness and rate are those of the paper:
         rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.

@@ -97,22 +97,22 @@ class PureLogisticObjective(Mechanism[R]):
 
     @property
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms: 1 if every row is scaled to norm 1."""
+        """Return the bound of the rows' norms: 1 if every row is scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
 
     @property
     def _one_record(self) -> Fraction:
-        """What adding or removing one record may cost: half if a replacement does both."""
+        """Return the price of adding or removing a record: half if a replacement does both."""
         doubled = isinstance(self.relation, ReplaceOne | ReplaceLabel)
         return self.epsilon / (2 if doubled else 1)
 
     @property
     def _noise(self) -> Fraction:
-        """The price of one record in the exact minimum."""
+        """Return the price of one record in the exact minimum."""
         return self._one_record * (1 - _OUTPUT_SHARE)
 
     def guarantee(self) -> Guarantee[R]:
-        """epsilon-DP, as the exact minimum and the hidden difference from it compose."""
+        """Return epsilon-DP: the exact minimum composes with the hidden difference from it."""
         price, bound = self.epsilon * (1 - _OUTPUT_SHARE), self._unit * _SHORTER
         node = applied(
             MECHANISM_PURE_LOGISTIC,
@@ -156,6 +156,6 @@ class PureLogisticObjective(Mechanism[R]):
 def _spherical(
     values: NDArray[np.float64], size: Fraction, grain: Fraction, rng: Rng
 ) -> NDArray[Any]:
-    """Spherical noise in the shape of the values, which are zeros."""
+    """Draw spherical noise in the shape of the values, which are zeros."""
     runs, width = values.shape
     return spherical_rounded(size, grain, width, runs, rng)

@@ -62,17 +62,17 @@ class Records:
         return f"<{len(self)} records of {self.rows.shape[1]} features>"
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return len(self.labels)
 
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401  # a pair or Records, as for arrays
-        """One pair for an integer, Records for a slice or an index array."""
+        """Return one pair for an integer, Records for a slice or an index array."""
         if isinstance(index, numbers.Integral):
             return self.rows[index], self.labels[index]
         return Records(self.rows[index], self.labels[index])
 
     def cut(self, indices: NDArray[np.int64]) -> Records:
-        """The records at these indices."""
+        """Return the records at these indices."""
         return Records(self.rows[indices], self.labels[indices])
 
 
@@ -84,8 +84,8 @@ class GridRecords:
     Attributes:
         vectors: integers as float64, shape (n, d); row norms are at most 2^24.
         classes: class numbers, shape (n,).
-        positions: where in the data each of them stands, increasing.
-        total: how many records the data has, with those left out.
+        positions: the position of each of them in the data, increasing.
+        total: the number of records of the data, with those left out.
     """
 
     vectors: Vectors
@@ -94,7 +94,7 @@ class GridRecords:
     total: int
 
     def __len__(self) -> int:
-        """How many records contribute."""
+        """Return the number of records that contribute."""
         return len(self.classes)
 
 
@@ -112,7 +112,7 @@ def on_grid(
             last column is the label, or a sequence of pairs (x, y).
         encode: from labels to class numbers, -1 if unknown; one label at a time.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: how wide a row is; None takes the width of the array, which is public.
+        features: the width of a row; None takes the width of the array, which is public.
     Raises:
         ParameterError: not records, another width than ``features``, more than 2^29 records, or
             more than 2^24 features.
@@ -143,7 +143,7 @@ def on_grid(
 
 
 def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:
-    """The labels that are class numbers from 0 to classes - 1, and -1 for all others.
+    """Return the labels that are class numbers from 0 to classes - 1, and -1 for all others.
 
     Example:
         >>> class_numbers(np.array([0.0, 2.0, 0.5, 3.0]), 3).tolist()
@@ -154,11 +154,11 @@ def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64
 
 
 def as_records(data: object, features: int | None) -> Records:
-    """The data in one form, still real numbers; a malformed pair of a sequence becomes nan.
+    """Return the data in one form, as real numbers; a malformed pair of a sequence becomes nan.
 
     Args:
         data: as for ``on_grid``.
-        features: how wide a row is; needed for a sequence of pairs.
+        features: the width of a row; needed for a sequence of pairs.
     Raises:
         ParameterError: not labelled rows.
     """
@@ -180,7 +180,7 @@ def as_records(data: object, features: int | None) -> Records:
 
 
 def _pair(record: Any, features: int) -> tuple[NDArray[np.float64], float]:  # noqa: ANN401
-    """One record's numbers; nan if it is malformed."""
+    """Return one record's numbers; nan if it is malformed."""
     try:
         row, label = record
         numbers_ = np.asarray(row, dtype=np.float64)

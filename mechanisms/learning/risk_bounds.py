@@ -35,7 +35,7 @@ class RiskBound:
     Attributes:
         risk: the bound, from 0 to 1.
         confidence: with which it holds, over the draw of the records and the noise.
-        method: which bound it is.
+        method: the name of the bound.
     """
 
     risk: float
@@ -66,7 +66,7 @@ class NoisyCount:
         records: n, which is public.
         relation: replace-one or replace-label. Under zero-out blanks count as records and are no
             mistakes, and under add-remove n is private.
-        selected: how many noisy scores the released one was chosen from, at least 1.
+        selected: the number of noisy scores that the released one was chosen from, at least 1.
     Raises:
         ParameterError: an argument outside its domain, or another relation.
     Example:
@@ -93,7 +93,7 @@ class NoisyCount:
             raise ParameterError("relation", self.relation, allowed)
 
     def at_most(self, *, failure: Number) -> float:
-        """The upper end of the true count, at least 0 and at most the number of records."""
+        """Return the upper end of the true count, from 0 to the number of records."""
         chance = check.open_probability(failure=failure) / Fraction(self.selected)
         added = floats_around(Fraction(self.sigma))[1] * _quantile(chance)
         found = self.value + added + _SLACK * (abs(self.value) + added)
@@ -110,7 +110,7 @@ def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0
 
     Args:
         count: of mistakes on the training records.
-        candidates: how many, such as a cover's size.
+        candidates: their number, such as a cover's size.
         failure: half for the noise, half for the sample.
     Raises:
         ParameterError: an argument outside its domain.
@@ -270,7 +270,7 @@ def relative_margin_risk(
 
 
 def cover_count(*, dimension: int, points: int) -> float:
-    """The logarithm of the number of patterns of halfspaces through the origin, from above.
+    """Return an upper bound of the log number of patterns of halfspaces through the origin.
 
     Statement: any N points have at most 2 sum_{i<k} C(N - 1, i) patterns (1{<w, z> <= 0}), w != 0.
     Source: Cover (1965); with ties and repeats proofs/theory/margins.md, section 7.
@@ -313,7 +313,7 @@ def _layer(norm: Fraction) -> int:
 
 
 def _half(failure: Number) -> float:
-    """Half of the failure probability, in (0, 1/2), rounded down.
+    """Return half of the failure probability, in (0, 1/2), rounded down.
 
     Raises:
         ParameterError: not in (0, 1), or below what floats resolve.

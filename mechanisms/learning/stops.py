@@ -1,4 +1,4 @@
-"""When a perceptron stops before its last step, and what that costs beside the noisy sums.
+"""Rules that stop a perceptron before its last step, and their price beside the noisy sums.
 
 A test looks at noisy values only, so where it stops is a function of what was released. All steps
 are paid for, whether they are made or not: ending early is no refund.
@@ -45,7 +45,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
     __slots__ = ()
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
-        """One step, on its sample, as a mechanism: the noisy sum and what the test releases.
+        """Return one step on its sample as a mechanism: the noisy sum and what the test releases.
 
         Args:
             noise: on the sum, with a bound C of one record's contribution.
@@ -55,12 +55,12 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
         return noise
 
     def beside(self, relation: R) -> Guarantee[R] | None:
-        """What is released once, beside the steps; None if nothing is."""
+        """Return the guarantee of what is released once, beside the steps; None if nothing is."""
         return None
 
     @property
     def counts_all(self) -> bool:
-        """Whether the rule counts the mistakes among all records, not among those of the sample."""
+        """Return whether the rule counts the mistakes of all records, not only of the sample."""
         return False
 
     def watch(self, runs: int, rng: Rng) -> Watch:
@@ -70,7 +70,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
     def now(
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
     ) -> NDArray[np.bool_]:
-        """Whether each run stops at its present state; by default never.
+        """Return whether each run stops at its present state; by default never.
 
         Args:
             sums: the noisy sums, in data units, shape (runs, ...).
@@ -108,7 +108,7 @@ class LaplaceStop(Stop):
         object.__setattr__(self, "below", arguments.real(below=self.below))
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
-        """The sum and the count on one sample."""
+        """Return the sum and the count on one sample, as one mechanism."""
         return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1), relation=noise.relation))
 
     def now(
@@ -149,7 +149,7 @@ class GaussianStop(Stop):
         object.__setattr__(self, "below", arguments.real(below=self.below))
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
-        """The sum and the scaled count, as one Gaussian release."""
+        """Return the sum and the scaled count, as one Gaussian release."""
         one = noise.contribution.value if noise.contribution else noise.sensitivity.value
         joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
         bound: L2 | L2Contribution = L2Contribution(joint)
@@ -225,7 +225,7 @@ class ChooseIterate(Stop):
         object.__setattr__(self, "epsilon", arguments.positive(epsilon=self.epsilon))
 
     def beside(self, relation: R) -> Guarantee[R]:
-        """The choice, once."""
+        """Return the guarantee of the choice, made once."""
         return self._mechanism(relation).guarantee()
 
     def choose(self, counts: NDArray[np.int64], relation: R, rng: Rng) -> NDArray[np.int64]:
@@ -283,11 +283,11 @@ class SparseVectorStop(Stop):
 
     @property
     def counts_all(self) -> bool:
-        """The tests count the mistakes among all records."""
+        """Return True: the tests count the mistakes among all records."""
         return True
 
     def beside(self, relation: R) -> Guarantee[R]:
-        """All tests together, once."""
+        """Return the guarantee of all tests together, made once."""
         return AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,

@@ -1,4 +1,4 @@
-"""What all learners that add up bounded contributions have in common: accounting, data, runs."""
+"""The common base of learners that add up bounded contributions: accounting, data, runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 
 class SumArguments(TypedDict, total=False):
-    """What the constructors of learners with several noisy sums take."""
+    """Arguments of the constructors of learners with several noisy sums."""
 
     steps: Required[int]
     sigma: Required[Number]
@@ -52,7 +52,7 @@ class SumLearner(Mechanism[R], ABC):
 
     @abstractmethod
     def sums(self) -> NoisySums[R]:
-        """The noisy sums that a run releases, with what one record contributes at most."""
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
 
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class numbers of the labels, by default of 1 and -1; -1 for an unknown one."""
@@ -60,10 +60,10 @@ class SumLearner(Mechanism[R], ABC):
 
     @abstractmethod
     def _contributions(self, records: GridRecords) -> Contributions:
-        """What the records of one dataset contribute in a given state."""
+        """Return the contributions of the records of one dataset."""
 
     def guarantee(self) -> Guarantee[R]:
-        """What the noisy sums of all steps satisfy, and so every function of them.
+        """Return the guarantee of the noisy sums of all steps, and so of every function of them.
 
         Raises:
             NotImplied: no theorem covers a sample of a step under the relation.
@@ -89,7 +89,7 @@ class SumLearner(Mechanism[R], ABC):
 
     @final
     def contributions(self, data: object) -> Contributions:
-        """What the records of one dataset contribute in a given state, for tests and audits.
+        """Return the contributions of the records of one dataset, for tests and audits.
 
         Raises:
             ParameterError: the data is not labelled rows of the right width.
@@ -104,7 +104,7 @@ class SumLearner(Mechanism[R], ABC):
     @property
     @final
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
 
 
@@ -119,7 +119,7 @@ def checked(
     features: object,
     batch: object = None,
 ) -> dict[str, object]:
-    """The parameters that learners share, by their field names, each in its domain.
+    """Return the parameters that learners share, by their field names, each in its domain.
 
     Raises:
         ParameterError: one of them is not.

@@ -105,16 +105,16 @@ class LocalHashing(QueryMechanism[R]):
 
     @property
     def keep(self) -> Fraction:
-        """The probability that the released cell is the category's."""
+        """Return the probability that the released cell is the category's."""
         return share_down(self.epsilon, 1, self.cells - 1)
 
     @property
     def digits(self) -> int:
-        """How many digits in base g a category has."""
+        """Return the number of digits of a category in base g."""
         return len(_digits(self.categories - 1, self.cells))
 
     def guarantee(self) -> DominatingPair[R]:
-        """Randomised response on the cells, diluted by shared cells."""
+        """Return the guarantee of randomised response on the cells, diluted by shared cells."""
         apart = 1 - Fraction(1, self.cells)
         return report_guarantee(
             MECHANISM_LOCAL_HASHING,
@@ -128,7 +128,7 @@ class LocalHashing(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """The hash's a_1, ..., a_d and a cell: int64 of shape (datasets, count, d + 1)."""
+        """Draw the hash's a_1, ..., a_d and a cell: int64 of shape (datasets, count, d + 1)."""
         truth = one_category(self.query, datasets, self.categories)
         g, width = self.cells, self.digits
         digits = np.array([_digits(int(x), g, width) for x in truth], dtype=np.int64)

@@ -98,7 +98,7 @@ class RandomizedResponse(QueryMechanism[R]):
         self._state(relation, query, epsilon=exact, categories=total)
 
     def guarantee(self) -> DominatingPair[R]:
-        """The laws of the output at two different categories, the same in both directions."""
+        """Return the pair of the laws at two different categories, the same in both directions."""
         derivation = applied(
             MECHANISM_RANDOMIZED_RESPONSE,
             f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "

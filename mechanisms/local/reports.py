@@ -1,4 +1,4 @@
-"""What local reports of one category share: their pair, exact probabilities, and frequencies."""
+"""Local reports of one category: their shared pair, exact probabilities and frequencies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Frequencies:
 
 
 class ReportArguments(QueryArguments, total=False):
-    """What the constructors of reports take besides the relation."""
+    """Arguments of the constructors of reports besides the relation."""
 
     epsilon: Required[Number]
     categories: Required[int]
@@ -87,7 +87,7 @@ def category_count(categories: object) -> int:
 def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
     """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
 
-    So every probability of a report is an exact rational, and costs no more than epsilon.
+    Every probability of a report is therefore an exact rational, and costs no more than epsilon.
 
     Example:
         >>> float(share_down(Fraction(1, 10**30), 1, 1)) == 0.5
@@ -113,7 +113,7 @@ def report_guarantee(
         relation: any: a category may become any other.
         masses: of the reports that speak for the true category against the other, and the
             other way round.
-        categories: how many there are.
+        categories: the number of categories.
         said: the statement in words and numbers.
         given: the parameters that the checker computes the masses from.
     Example:

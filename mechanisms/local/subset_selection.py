@@ -103,11 +103,11 @@ class SubsetSelection(QueryMechanism[R]):
 
     @property
     def keep(self) -> Fraction:
-        """The probability that the set holds the true category."""
+        """Return the probability that the set holds the true category."""
         return share_down(self.epsilon, self.size, self.categories - self.size)
 
     def guarantee(self) -> DominatingPair[R]:
-        """The sets that hold one of two categories and not the other."""
+        """Return the pair of the sets that hold one of two categories and not the other."""
         k, d = self.categories, self.size
         return report_guarantee(
             MECHANISM_SUBSET_SELECTION,
@@ -121,7 +121,7 @@ class SubsetSelection(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Sets as growing lists: int64 of shape (datasets, count, size)."""
+        """Draw sets as growing lists: int64 of shape (datasets, count, size)."""
         k, truth = self.categories, one_category(self.query, datasets, self.categories)
         inside = bernoulli(self.keep, len(truth) * count, rng).reshape(len(truth), count)
         found = np.empty((len(truth), count, self.size), dtype=np.int64)

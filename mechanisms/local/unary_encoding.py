@@ -115,20 +115,20 @@ class UnaryEncoding(QueryMechanism[R]):
 
     @property
     def keep(self) -> Fraction:
-        """The probability of a 1 for the true category."""
+        """Return the probability of a 1 for the true category."""
         return share_down(self.epsilon / 2, 1, 1) if self.symmetric else _HALF
 
     @property
     def flip(self) -> Fraction:
-        """The probability of a 1 for another category."""
+        """Return the probability of a 1 for another category."""
         return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
 
     def guarantee(self) -> DominatingPair[R]:
-        """The laws of the two bits in which two categories differ."""
+        """Return the pair of the laws of the two bits in which two categories differ."""
         return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Bits: int64 of shape (datasets, count, categories)."""
+        """Draw bits: int64 of shape (datasets, count, categories)."""
         truth = one_category(self.query, datasets, self.categories)
         return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
 
@@ -158,7 +158,7 @@ class Rappor(QueryMechanism[R]):
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
     probability ``one`` where the permanent bit is 1, and ``zero`` where it is 0. Every release
-    draws a permanent response anew: what is stated is of one report of one value.
+    draws a permanent response anew: the statement is of one report of one value.
 
     Statement: the report is unary encoding with keep = (1 - f/2) one + (f/2) zero and flip = (f/2)
         one + (1 - f/2) zero. All reports made of one permanent response together are
@@ -215,25 +215,25 @@ class Rappor(QueryMechanism[R]):
 
     @property
     def keep(self) -> Fraction:
-        """The probability that the report's bit of the true category is 1."""
+        """Return the probability that the report's bit of the true category is 1."""
         return (1 - self.f / 2) * self.one + self.f / 2 * self.zero
 
     @property
     def flip(self) -> Fraction:
-        """The probability that the report's bit of another category is 1."""
+        """Return the probability that the report's bit of another category is 1."""
         return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
 
     def guarantee(self) -> DominatingPair[R]:
-        """The laws of the two bits in which two categories differ."""
+        """Return the pair of the laws of the two bits in which two categories differ."""
         return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
 
     def permanent(self) -> DominatingPair[R]:
-        """What all reports made of one permanent response satisfy together."""
+        """Return the joint guarantee of all reports made of one permanent response."""
         half = self.f / 2
         return bits_guarantee(self.relation, self.categories, 1 - half, half)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Bits: int64 of shape (datasets, count, categories)."""
+        """Draw bits: int64 of shape (datasets, count, categories)."""
         truth = one_category(self.query, datasets, self.categories)
         return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """Each dataset's value ``count`` times: shape (datasets, count, ...).
+    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...).
 
     Example:
         >>> repeated_values(np.array([[1, 2], [3, 4]]), 5).shape
@@ -20,7 +20,7 @@ def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def on_grid(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
-    """``steps * granularity`` in data units, rounded to the nearest float64.
+    """Return ``steps * granularity`` in data units, rounded to the nearest float64.
 
     Exact up to 2^53 steps; beyond that the rounding is post-processing of the steps.
 
@@ -46,7 +46,7 @@ def _nearest(number: Fraction) -> float:
 
 
 def add_whole(values: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
-    """Values plus integer noise without overflow; object dtype where int64 is too small.
+    """Add integer noise to values without overflow; object dtype where int64 is too small.
 
     Args:
         values: integers of size at most 2^62.

@@ -106,7 +106,7 @@ class CanonicalNoise(QueryMechanism[R]):
         self.masses()
 
     def masses(self) -> tuple[Fraction, ...]:
-        """The probabilities of K, symmetric about the middle one.
+        """Return the probabilities of K, symmetric about the middle one.
 
         Example:
             >>> sum(CanonicalNoise(epsilon=2, delta=0.01, sensitivity=L1(1)).masses())
@@ -127,7 +127,7 @@ class CanonicalNoise(QueryMechanism[R]):
         return (*reversed(half), 1 - 2 * below[0], *half)
 
     def guarantee(self) -> DominatingPair[R]:
-        """The pair of K and K + 1, in both directions."""
+        """Return the pair of K and K + 1, in both directions."""
         none, masses = (Fraction(0),), self.masses()
         table = (masses + none, none + masses)
         derivation = applied(
@@ -145,7 +145,7 @@ class CanonicalNoise(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count)."""
+        """Draw the value plus noise: integers of shape (datasets, count)."""
         values, masses = repeated_values(one_integer(self.query, datasets), count), self.masses()
         units = parameters.whole_part(self.sensitivity.value)
         steps = from_law(masses, values.size, rng) - len(masses) // 2

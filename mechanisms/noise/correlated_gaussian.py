@@ -124,7 +124,7 @@ class CorrelatedGaussian(QueryMechanism[R]):
         )
 
     def guarantee(self) -> GDP[R]:
-        """mu-GDP, mu the largest norm of a change that the noise gives."""
+        """Return mu-GDP, mu the largest norm of a change that the noise gives."""
         moves, size = self.sensitivity, len(self.sigmas)
         differences: Vectors = () if isinstance(moves, L2) else _corners(moves, size)
         square = max((self._square(one) for one in differences), default=Fraction(0))
@@ -151,7 +151,7 @@ class CorrelatedGaussian(QueryMechanism[R]):
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: float64 of shape (datasets, count, length)."""
+        """Draw the value plus noise: float64 of shape (datasets, count, length)."""
         values, size = real_values(self.query, datasets), len(self.sigmas)
         if values.shape[1:] != (size,):
             raise ParameterError("value", values.shape[1:], f"a vector of length {size}")

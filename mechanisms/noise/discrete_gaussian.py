@@ -99,7 +99,7 @@ class DiscreteGaussian(QueryMechanism[R]):
         self._state(relation, query, sigma=noise_scale(sigma=sigma), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R] | ZCDP[R]:
-        """A dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""
+        """Return a dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""
         units = parameters.units(self.sensitivity)
         variance = self.sigma**2
         if isinstance(self.sensitivity, L1):
@@ -141,6 +141,6 @@ class DiscreteGaussian(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count, ...)."""
+        """Draw the value plus noise: integers of shape (datasets, count, ...)."""
         values = repeated_values(whole_values(self.query, datasets), count)
         return add_whole(values, discrete_gaussian(self.sigma**2, values.size, rng))

@@ -87,7 +87,7 @@ class DiscreteLaplace(QueryMechanism[R]):
         self._state(relation, query, scale=noise_scale(scale=scale), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R]:
-        """The discrete Laplace pair at the whole part of the sensitivity, in both directions."""
+        """Return the discrete Laplace pair at the whole sensitivity, in both directions."""
         shift = parameters.whole_part(self.sensitivity.value)
         derivation = applied(
             MECHANISM_DISCRETE_LAPLACE,
@@ -103,6 +103,6 @@ class DiscreteLaplace(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count, ...)."""
+        """Draw the value plus noise: integers of shape (datasets, count, ...)."""
         values = repeated_values(whole_values(self.query, datasets), count)
         return add_whole(values, discrete_laplace(self.scale, values.size, rng))

@@ -111,7 +111,7 @@ class FiniteMechanism(QueryMechanism[R]):
         object.__setattr__(self, "query", require_query(query))
 
     def guarantee(self) -> DominatingPair[R]:
-        """The smallest pair above all neighbours, for each order."""
+        """Return the smallest pair above all neighbours, for each order."""
         laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
         forward = smallest_pair_above(laws)
         backward = smallest_pair_above((q, p) for p, q in laws)
@@ -134,7 +134,7 @@ class FiniteMechanism(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Numbers of outputs, int64 of shape (datasets, count)."""
+        """Draw numbers of outputs: int64 of shape (datasets, count)."""
         truth = whole_values(self.query, datasets)
         if truth.ndim != 1 or truth.min() < 0 or truth.max() >= len(self.table):
             raise DataError("value", np.squeeze(truth), f"one dataset, 0 to {len(self.table) - 1}")

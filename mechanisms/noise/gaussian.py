@@ -49,7 +49,7 @@ class _Arguments(QueryArguments, total=False):
 class Gaussian(QueryMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
-    What is released is the ideal real-valued output, correctly rounded to the nearest multiple of
+    The output is the ideal real-valued one, correctly rounded to the nearest multiple of
     ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
     textbook statement holds exactly; no noise is ever computed in floating point and released.
 
@@ -117,11 +117,11 @@ class Gaussian(QueryMechanism[R]):
 
     @property
     def noise_multiplier(self) -> Fraction:
-        """The ratio sigma / sensitivity, dimensionless."""
+        """Return the ratio sigma / sensitivity, dimensionless."""
         return self.sigma / self.sensitivity.value
 
     def guarantee(self) -> GDP[R]:
-        """mu-GDP with mu = sensitivity / sigma, exactly."""
+        """Return mu-GDP with mu = sensitivity / sigma, exactly."""
         mu = self.sensitivity.value / self.sigma
         derivation = applied(
             MECHANISM_GAUSSIAN,
@@ -134,7 +134,7 @@ class Gaussian(QueryMechanism[R]):
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
 
     def on_poisson_sample(self, scheme: Poisson) -> DominatingPair[R]:
-        """What the noise satisfies on a Poisson sample of the records.
+        """Return the guarantee of the noise on a Poisson sample of the records.
 
         Under replace-one that of a Gaussian sum, if the query is stated to be one.
 
@@ -161,7 +161,7 @@ class Gaussian(QueryMechanism[R]):
         return (SUM_OF_CONTRIBUTIONS(bound=show(self.contribution.value)), *plain)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise, rounded to the grid: float64 of shape (datasets, count, ...)."""
+        """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
         values = repeated_values(real_values(self.query, datasets), count)
         return on_grid(
             gaussian_rounded(values, self.sigma, self.granularity, rng), self.granularity

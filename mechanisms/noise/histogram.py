@@ -65,9 +65,9 @@ class Histogram(QueryMechanism[R]):
         scale: of the noise, in counts, in [2^-300, 2^300]: sigma of discrete Gaussian noise, which
             has P(z) proportional to e^(-z^2 / (2 scale^2)), or of discrete Laplace noise.
         noise: "gaussian" or "laplace", both on the whole numbers.
-        contributions: to how many cells one record adds at most (enforce it by sampling or
+        contributions: the most cells that one record adds to (enforce it by sampling or
             dropping contributions of a record inside the query).
-        largest: what it adds to one cell at most.
+        largest: the most that it adds to one cell.
         relation: the neighbouring relation.
         query: data -> an array of whole counts over cells fixed in advance; None when the data is
             already that table.
@@ -115,11 +115,11 @@ class Histogram(QueryMechanism[R]):
 
     @property
     def cells(self) -> int:
-        """How many cells move between neighbours, at most."""
+        """Return the largest number of cells that move between neighbours."""
         return self.contributions * (2 if self.relation.symmetric else 1)
 
     def guarantee(self) -> DominatingPair[R]:
-        """Independent shifts of the cells that move, the same in both directions."""
+        """Return the pair of independent shifts of the cells that move, the same both ways."""
         derivation = applied(
             MECHANISM_HISTOGRAM,
             f"discrete {self.noise.capitalize()} noise of scale {show(self.scale)} on counts, "
@@ -139,7 +139,7 @@ class Histogram(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Counts plus noise: integers of shape (datasets, count, ...)."""
+        """Draw counts plus noise: integers of shape (datasets, count, ...)."""
         noise: DiscreteGaussian[Any] | DiscreteLaplace[Any] = (
             DiscreteGaussian(sigma=self.scale, sensitivity=L1(1), query=self.query)
             if self.noise == "gaussian"

@@ -53,7 +53,7 @@ class _Arguments(QueryArguments, total=False):
 class Laplace(QueryMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
-    What is released is the ideal real-valued output, correctly rounded to the nearest multiple of
+    The output is the ideal real-valued one, correctly rounded to the nearest multiple of
     ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
     textbook statement holds exactly.
 
@@ -116,7 +116,7 @@ class Laplace(QueryMechanism[R]):
         )
 
     def guarantee(self) -> DominatingPair[R]:
-        """The Laplace pair at sensitivity / scale, or those of the largest changes."""
+        """Return the Laplace pair at sensitivity / scale, or those of the largest changes."""
         if self.joint is not None:
             return self._jointly(self.joint)
         epsilon = self.sensitivity.value / self.scale
@@ -159,6 +159,6 @@ class Laplace(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise, rounded to the grid: float64 of shape (datasets, count, ...)."""
+        """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
         values = repeated_values(real_values(self.query, datasets), count)
         return on_grid(laplace_rounded(values, self.scale, self.granularity, rng), self.granularity)

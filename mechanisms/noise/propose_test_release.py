@@ -105,19 +105,19 @@ class ProposeTestRelease(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation of the release."""
+        """Return the relation of the release."""
         return self.proposed.relation
 
     @property
     def margin(self) -> Fraction:
-        """How many scales of the test's noise above 0 a distance has to be: log(1/(2 delta))."""
+        """Return the margin of the test, in scales of its noise above 0: log(1/(2 delta))."""
         near = Fraction(math.log(1 / (2 * float(self.delta)))) * (1 + _ROOM) + _ROOM
         if Fraction(exp_minus(near)(_GUARD)[1], 2 ** (_GUARD + 1)) > self.delta:
             raise ParameterError("delta", float(self.delta), "at least what a margin is found for")
         return near
 
     def guarantee(self) -> DominatingPair[R]:
-        """The release's pair, the test's, and what is missed, in both directions."""
+        """Return the product of the release's pair, the test's, and the misses, both ways."""
         base = self.proposed.guarantee().to_pair()
         keep = 1 - self.delta
         missed = FinitePair(p=(self.delta, keep, Fraction(0)), q=(Fraction(0), keep, self.delta))
@@ -150,7 +150,7 @@ class ProposeTestRelease(Mechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """1 and the noisy values, or zeros: float64 of shape (datasets, count, 1 + values)."""
+        """Draw 1 and the noisy values, or zeros: float64 of shape (datasets, count, 1 + values)."""
         far = whole_values(self.distance, datasets)
         if far.ndim != 1 or far.min() < 0:
             raise DataError("distance", far, "one whole number from 0")
@@ -161,7 +161,7 @@ class ProposeTestRelease(Mechanism[R]):
         return np.concatenate([passed[..., np.newaxis].astype(np.float64), shown], axis=2)
 
     def _passes(self, distance: int, count: int, rng: Rng) -> NDArray[np.bool_]:
-        """Toss coins: does distance + noise exceed margin/epsilon? Exactly so often."""
+        """Toss coins that are True exactly as often as distance + noise exceeds margin/epsilon."""
         missing = self.margin - self.epsilon * distance
         tail = bernoulli_exp(abs(missing), count, rng) & bernoulli(Fraction(1, 2), count, rng)
         return tail if missing >= 0 else ~tail

@@ -100,7 +100,7 @@ class Skellam(QueryMechanism[R]):
         self._state(relation, query, variance=require_variance(variance), sensitivity=required)
 
     def guarantee(self) -> DominatingPair[R]:
-        """The finite pair above the shifts, in both directions."""
+        """Return the finite pair above the shifts, in both directions."""
         units, norm = parameters.units(self.sensitivity), type(self.sensitivity).__name__
         shift, copies = (units, 1) if norm == "L1" else (1, units)
         derivation = applied(
@@ -119,6 +119,6 @@ class Skellam(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count, ...)."""
+        """Draw the value plus noise: integers of shape (datasets, count, ...)."""
         values = repeated_values(whole_values(self.query, datasets), count)
         return add_whole(values, skellam(self.variance, values.size, rng))

@@ -84,7 +84,7 @@ class SmoothMedian:
         smooth_sensitivity.md, Theorem 2.
 
     Attributes:
-        lower, upper: what values are clipped to, public.
+        lower, upper: the bounds to which values are clipped, public.
         beta: of the smooth bound.
     Example:
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.5)
@@ -115,7 +115,7 @@ class SmoothMedian:
         return float(self._sorted(records)[len(records) // 2])
 
     def smooth(self) -> SmoothBound:
-        """The smooth bound, as an oracle."""
+        """Return the smooth bound, as an oracle."""
         return SmoothBound(beta=self.beta, bound=_BoundOf(self))
 
     @withholding
@@ -234,7 +234,7 @@ class SmoothSensitivity(QueryMechanism[R]):
         )
 
     def guarantee(self) -> PureDP[R]:
-        """What a change of the scale and a shift cost together."""
+        """Return the epsilon that a change of the scale and a shift cost together."""
         shift = 2 * math.asinh(0.5 * float(1 / self.scale))
         epsilon = (self.bound.beta + Fraction(shift)) * _ROOM
         derivation = applied(
@@ -253,7 +253,7 @@ class SmoothSensitivity(QueryMechanism[R]):
         return PureDP(epsilon=epsilon, relation=self.relation, derivation=derivation)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise, rounded to the grid: float64 of shape (datasets, count)."""
+        """Draw the value plus noise, rounded to the grid: float64 of shape (datasets, count)."""
         values = real_values(self.query, datasets)
         if values.ndim != 1:
             raise DataError("value", values[0], "one number, not an array")

@@ -113,23 +113,23 @@ class Staircase(QueryMechanism[R]):
 
     @property
     def step(self) -> int:
-        """How many numbers have one probability, on either side: the whole sensitivity."""
+        """Return the number of equally probable integers on either side: the whole sensitivity."""
         return parameters.whole_part(self.sensitivity.value)
 
     @property
     def ratio(self) -> Fraction:
-        """By what the probability falls from step to step: e^-epsilon, rounded up."""
+        """Return the factor by which the probability falls a step: e^-epsilon, rounded up."""
         fine = max(float(self.epsilon) / math.log(2), -math.log2(float(self.epsilon)))
         bits = _BITS + math.ceil(fine)
         return Fraction(exp_minus(self.epsilon)(bits)[1], 2**bits)
 
     @property
     def highest(self) -> Fraction:
-        """The probability of 0."""
+        """Return the probability of 0."""
         return 1 / (2 * self.width - 1 + 2 * self.step * self.ratio / (1 - self.ratio))
 
     def guarantee(self) -> DominatingPair[R]:
-        """The pair of three outcomes, in both directions."""
+        """Return the pair of three outcomes, in both directions."""
         inside = self._central()
         apart = self.highest * (inside + (self.step - inside) * self.ratio)
         most = apart / (1 - self.ratio)
@@ -150,7 +150,7 @@ class Staircase(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count)."""
+        """Draw the value plus noise: integers of shape (datasets, count)."""
         values = repeated_values(one_integer(self.query, datasets), count)
         return add_whole(values, self._noise(values.size, rng))
 

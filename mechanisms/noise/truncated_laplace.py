@@ -108,11 +108,11 @@ class TruncatedLaplace(QueryMechanism[R]):
 
     @property
     def reach(self) -> int:
-        """The largest size of the noise."""
+        """Return the largest size of the noise."""
         return len(self.masses()) // 2
 
     def masses(self) -> tuple[Fraction, ...]:
-        """The probabilities of the noise -reach, ..., reach.
+        """Return the probabilities of the noise -reach, ..., reach.
 
         Example:
             >>> sum(TruncatedLaplace(epsilon=2, delta=0.01, sensitivity=L1(1)).masses())
@@ -121,7 +121,7 @@ class TruncatedLaplace(QueryMechanism[R]):
         return _masses(self.epsilon, self.delta, parameters.whole_part(self.sensitivity.value))
 
     def guarantee(self) -> DominatingPair[R]:
-        """The smallest pair above all shifts up to the sensitivity, in both directions."""
+        """Return the smallest pair above all shifts up to the sensitivity, both ways."""
         masses = self.masses()
         units = parameters.whole_part(self.sensitivity.value)
         none = Fraction(0)
@@ -149,7 +149,7 @@ class TruncatedLaplace(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Value plus noise: integers of shape (datasets, count)."""
+        """Draw the value plus noise: integers of shape (datasets, count)."""
         values = repeated_values(one_integer(self.query, datasets), count)
         return add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
 

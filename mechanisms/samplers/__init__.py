@@ -4,7 +4,7 @@ Every function works on arrays in binary64 with a rigorous error margin, and dec
 that the margin leaves open from further digits of the same uniform, in integers. So binary64
 changes how fast a draw is made and never which draw it is.
 
-What is assumed: the words are independent and uniform; the bounds in ``margins`` hold for numpy's
+Assumptions: the words are independent and uniform; the bounds in ``margins`` hold for numpy's
 exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Running time depends on
 the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """

@@ -63,7 +63,7 @@ def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -
     returned and the surplus of the last round is dropped whatever it holds.
 
     Args:
-        size: how many values to return.
+        size: the number of values to return.
         draw: proposals made -> accepted values.
         rate: about the share accepted, in (0, 1]; it sets the size of a round and nothing else.
     """

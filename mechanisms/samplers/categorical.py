@@ -52,7 +52,7 @@ def categorical_exp(
         rng: source of words.
         factor: 0 or in [2^-300, 2^300], multiplies every exponent; epsilon / (2 sensitivity) when
             the exponents are scores.
-        multiplicities: how often each category counts, integers from 1, of any size; None is 1.
+        multiplicities: one for each category, integers from 1, of any size; None is 1.
     Returns:
         shape (size,), int64, values 0, ..., n - 1.
     Raises:
@@ -202,7 +202,7 @@ def randomized_response(
 
     Args:
         values: categories 0, ..., categories - 1, any shape.
-        categories: how many there are, from 2 to 2^62.
+        categories: the number of categories, from 2 to 2^62.
         epsilon: >= 0, nats; a float is its exact binary value.
         rng: source of words.
     Returns:

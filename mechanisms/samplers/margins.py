@@ -1,4 +1,4 @@
-"""What is assumed of binary64 functions, and nothing else.
+"""Assumptions on binary64 functions, and nothing else.
 
 Fast paths compute in binary64 and widen the result by these bounds; a draw whose decision could
 differ inside the widened interval is decided from more bits of the same uniform. The bounds are

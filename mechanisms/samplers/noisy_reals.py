@@ -147,7 +147,7 @@ def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_
     Args:
         left: shape (rows * row,).
         right: shape (rows,).
-        row: how many numbers on the left are compared with each on the right.
+        row: the number of numbers on the left that are compared with each on the right.
     Returns:
         shape (rows, row).
     """
@@ -196,7 +196,7 @@ def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
 
     Args:
         numbers: shape (rows * row,).
-        row: how many numbers make a row, at least 1.
+        row: the number of numbers of a row, at least 1.
     Returns:
         shape (rows,), from 0 to row - 1.
     """

@@ -1,4 +1,4 @@
-"""Where random bits come from: one primitive, independent uniform 64-bit words.
+"""The source of random bits: one primitive, independent uniform 64-bit words.
 
 Every sampler turns words into outputs by a fixed rule, so the law of its outputs follows from one
 assumption: the words are independent and uniform. ``SystemRng`` is the one for releases.

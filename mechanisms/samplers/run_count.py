@@ -1,4 +1,4 @@
-"""How many times a selection runs its base: draws from the laws of the number of runs."""
+"""Draws of the number of times a selection runs its base, from the laws of that number."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def squared_scale(**argument: object) -> Fraction:
 
 
 def granularity(**argument: object) -> tuple[Fraction, int]:
-    """A power of two in [2^-2000, 2^2000], returned with its exponent."""
+    """Return a power of two in [2^-2000, 2^2000], with its exponent."""
     ((name, value),) = argument.items()
     exact = arguments.positive(**argument)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
@@ -48,7 +48,7 @@ def granularity(**argument: object) -> tuple[Fraction, int]:
 
 
 def reals(**argument: ArrayLike) -> NDArray[np.float64]:
-    """An array of finite real numbers, each exactly representable in binary64."""
+    """Return an array of finite real numbers, each exactly representable in binary64."""
     ((name, value),) = argument.items()
     array = np.asarray(value)
     if array.dtype.kind in "iu":

@@ -66,7 +66,7 @@ def spherical_rounded(
 def _cells(
     uniforms: NDArray[np.float64], steps: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The nearest integers by binary64, and for which vectors they are certainly right.
+    """Return the nearest integers by binary64, and for which vectors they are certainly right.
 
     Proof: u = 2^-53. A uniform is known to 4 u of itself, so L = -log U to e = 8 u + 16 u L (four
         units for log); sqrt(2 L) to e / sqrt(2 L) + 4 u sqrt(2 L), or to sqrt(2 e) if L <= e; and
@@ -119,13 +119,13 @@ def _vector(steps: Fraction, uniforms: list[LazyUniform]) -> list[int]:
 
 
 def _interval(iv: Any, uniform: LazyUniform) -> Any:  # noqa: ANN401 - mpmath has no types
-    """The interval of numbers that begin with the known digits."""
+    """Return the interval of numbers that begin with the known digits."""
     unit = iv.mpf(2) ** -uniform.bits
     return iv.mpf([uniform.prefix, uniform.prefix + 1]) * unit
 
 
 def _cell(value: Any) -> tuple[int, int]:  # noqa: ANN401 - mpmath has no types
-    """The integers nearest to both ends of an interval; two apart where an end is not finite."""
+    """Return the integers nearest to both ends of an interval; 0 and 2 if an end is not finite."""
     ends = []
     for sign, mantissa, exponent, _ in value._mpi_:
         if not mantissa and exponent:
@@ -170,6 +170,6 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
 
 
 def _accepted(radius: int, width: int) -> Fraction:
-    """The probability of accepting a radius."""
+    """Return the probability of accepting a radius."""
     odd = 2 * radius + 1
     return Fraction(odd**width, math.prod(range(odd + 1, odd + 2 * width, 2)))

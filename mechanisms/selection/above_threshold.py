@@ -159,7 +159,7 @@ class AboveThreshold(ScoreMechanism[R]):
         self._pairs()
 
     def guarantee(self) -> DominatingPair[R]:
-        """The pair of the isoperimetric bound, the same in both directions unless rising."""
+        """Return the pair of the isoperimetric bound, the same both ways unless rising."""
         values = show(self.threshold_scale), show(self.query_scale)
         flags: dict[str, Any] = {one: True for one in ("rising", "gap") if getattr(self, one)}
         derivation = applied(
@@ -181,7 +181,7 @@ class AboveThreshold(ScoreMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
+        """Draw positions from 0, -1 where there is none: int64 of shape (datasets, count).
 
         With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing. With
         gaps these come second, float64 of the same shape, 0 where there is none.

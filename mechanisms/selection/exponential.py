@@ -96,7 +96,7 @@ class ExponentialMechanism(ScoreMechanism[R]):
 
     @property
     def factor(self) -> Fraction:
-        """What multiplies a score in the exponent, per unit of score."""
+        """Return the factor of a score in the exponent, per unit of score."""
         return self.epsilon / self.sensitivity.value / (1 if self.monotone else 2)
 
     def guarantee(self) -> BoundedRange[R]:
@@ -114,6 +114,6 @@ class ExponentialMechanism(ScoreMechanism[R]):
         return BoundedRange(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Indices of candidates, int64 of shape (datasets, count)."""
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
         scores = read_scores(self.query, datasets)
         return np.stack([categorical_exp(row, count, rng, factor=self.factor) for row in scores])

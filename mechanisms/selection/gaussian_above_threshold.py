@@ -75,7 +75,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
             [2^-300, 2^300].
         query_sigma: of every query's noise.
-        queries: how many queries there are at most, 1 to 10^12; public.
+        queries: the largest number of queries, 1 to 10^12; public.
         sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
             between neighbours.
         cutoff: after how many queries above the threshold to stop, at most ``queries``.
@@ -147,7 +147,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
             self._pairs()
 
     def guarantee(self) -> DominatingPair[R] | GDP[R]:
-        """The pair of the isoperimetric bound, the same in both directions unless rising.
+        """Return the pair of the isoperimetric bound, the same both ways unless rising.
 
         Of one query it is GDP, exactly.
         """
@@ -180,7 +180,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Positions from 0, -1 where there is none: int64 of shape (datasets, count).
+        """Draw positions from 0, -1 where there is none: int64 of shape (datasets, count).
 
         With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
         """

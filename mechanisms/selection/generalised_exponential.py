@@ -119,12 +119,15 @@ class GeneralisedExponential(Mechanism[R]):
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether the mechanism carries its query."""
+        """Return whether the mechanism carries its query."""
         return self.query is not None
 
     @property
     def shift(self) -> Fraction:
-        """What a sensitivity counts beside a loss: 2 ln(candidates/failure) / epsilon, public."""
+        """Return the weight of a sensitivity beside a loss, public.
+
+        It is 2 ln(candidates/failure) / epsilon.
+        """
         logarithm = math.log(len(self.sensitivities)) - math.log(self.failure)
         return 2 * Fraction(logarithm) / self.epsilon
 
@@ -161,7 +164,7 @@ class GeneralisedExponential(Mechanism[R]):
         return 2 * self.shift * self.sensitivities[candidate]
 
     def scores(self, data: object) -> list[Fraction]:
-        """The normalised scores, exactly; they are private.
+        """Return the normalised scores, exactly; they are private.
 
         Raises:
             ParameterError: losses that are not a finite number for each candidate.
@@ -177,7 +180,7 @@ class GeneralisedExponential(Mechanism[R]):
         ]
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Indices of candidates, int64 of shape (datasets, count)."""
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
         rows = [[-score for score in self.scores(data)] for data in datasets]
         factor = self._mechanism().factor
         return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
@@ -206,7 +209,7 @@ class GeneralisedExponential(Mechanism[R]):
         return found
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative scores."""
+        """Return the exponential mechanism on the negative scores."""
         return ExponentialMechanism(
             epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
         )

@@ -37,7 +37,7 @@ from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000
-# So that the rounding in floats of epsilon and of delta stays below what is asked.
+# Keeps the rounding in floats of epsilon and of delta below what is asked.
 _BELOW: Final = 1 - Fraction(1, 2**30)
 
 MECHANISM_PARTITION_SELECTION: Final = Theorem(
@@ -73,7 +73,7 @@ class PartitionSelection(QueryMechanism[R]):
     Args:
         epsilon: nats, above 0: of the whole.
         delta: in (0, 1), of the whole.
-        contributions: how many partitions one record has at most (``keys`` enforces it).
+        contributions: the most partitions that one record has (``keys`` enforces it).
         relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.
@@ -121,11 +121,11 @@ class PartitionSelection(QueryMechanism[R]):
 
     @property
     def cells(self) -> int:
-        """How many counts move between neighbours, at most."""
+        """Return the largest number of counts that move between neighbours."""
         return self.contributions * (2 if self.relation.symmetric else 1)
 
     def guarantee(self) -> DominatingPair[R]:
-        """Independent coins of the partitions whose counts move, the same in both directions."""
+        """Return the pair of independent coins of the partitions whose counts move, both ways."""
         derivation = applied(
             MECHANISM_PARTITION_SELECTION,
             f"partitions published by coins, {self.cells} of whose counts move by 1, "
@@ -148,7 +148,7 @@ class PartitionSelection(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """1 where a partition may be published: int64 of shape (datasets, count, partitions)."""
+        """Draw 1 where a partition may be published: int64, shape (datasets, count, partitions)."""
         counts = read_counts(self.query, datasets)
         return np.stack([self._coins(row, count, rng) for row in counts])
 

@@ -93,5 +93,5 @@ class PermuteAndFlip(PathMechanism[R]):
         return self._along_paths(MECHANISM_PERMUTE_AND_FLIP, "permute-and-flip with coins")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Indices of candidates, int64 of shape (datasets, count)."""
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
         return self._largest(datasets, count, rng, signed=False)

@@ -95,7 +95,7 @@ class Quantile(Mechanism[R]):
 
     @property
     def sensitivity(self) -> LInf:
-        """How far a score moves between neighbours, at most."""
+        """Return the largest change of a score between neighbours."""
         return LInf(1 if self.relation.symmetric else max(self.q, 1 - self.q))
 
     def guarantee(self) -> BoundedRange[R]:
@@ -104,7 +104,7 @@ class Quantile(Mechanism[R]):
         return rederived(found, replace(found.derivation, attained=Attained.NO))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Candidates: float64 of shape (datasets, count)."""
+        """Draw candidates: float64 of shape (datasets, count)."""
         values, factor = np.array(self.candidates), self._choice().factor
         rows = [self._scores(real_column(data)) for data in datasets]
         return np.stack([values[categorical_exp(row, count, rng, factor=factor)] for row in rows])

@@ -114,7 +114,7 @@ class ReportNoisyMax(PathMechanism[R]):
         return self._along_paths(MECHANISM_REPORT_NOISY_MAX, said, level, noise=self.noise)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Indices of candidates, int64 of shape (datasets, count)."""
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
         if self.noise == "gumbel":
             return self._gumbel().draw(datasets, count, rng)
         return self._largest(datasets, count, rng, signed=self.noise == "laplace")

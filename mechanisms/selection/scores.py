@@ -1,4 +1,4 @@
-"""What mechanisms that choose among scores share: their parameters, and reading the scores."""
+"""Mechanisms that choose among scores: shared parameters, and reading the scores."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 
 
 class ScoreArguments(QueryArguments, total=False):
-    """What the constructors of choices among scores take."""
+    """Arguments of the constructors of choices among scores."""
 
     epsilon: Required[Number]
     monotone: bool
 
 
 class PathArguments(ScoreArguments, total=False):
-    """What the constructors of choices by noise take."""
+    """Arguments of the constructors of choices by noise."""
 
     sensitivity: LInf
 
@@ -86,14 +86,14 @@ class PathMechanism(ScoreMechanism[R], ABC):
     @property
     @final
     def scale(self) -> Fraction:
-        """The scale of the noise, in the scores' unit."""
+        """Return the scale of the noise, in the scores' unit."""
         return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
 
     @final
     def _along_paths(
         self, theorem: Theorem, said: str, attained: Attained | None = None, **given: Parameter
     ) -> MetricDP[R]:
-        """State metric-DP along paths of what is said to choose."""
+        """State metric-DP along paths of the noise that chooses."""
         derivation = applied(
             theorem,
             f"{said} of scale {show(self.scale)} on scores of sensitivity "

@@ -70,7 +70,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         delta: the largest probability to publish anything that a single record has, in
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
-        contributions: how many partitions one record has at most (``keys`` enforces it).
+        contributions: the most partitions that one record has (``keys`` enforces it).
         relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.
@@ -125,7 +125,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         self._set(threshold=_threshold(self.scale, mass / cells, gaussian=noise == "gaussian"))
 
     def guarantee(self) -> DominatingPair[R]:
-        """Shifts of the counts that move, and what is missed, the same in both directions."""
+        """Return the pair of the counts' shifts and of what is missed, the same both ways."""
         noisy = self._noisy().guarantee()
         keep = 1 - self.delta
         missed = FinitePair(p=(self.delta, keep, Fraction(0)), q=(Fraction(0), keep, self.delta))
@@ -148,7 +148,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Noisy counts, 0 if not published: integers of shape (datasets, count, partitions)."""
+        """Draw noisy counts, 0 if unpublished: integers of shape (datasets, count, partitions)."""
         counts = read_counts(self.query, datasets)
         noisy = self._noisy().draw(list(counts), count, rng)
         return np.where((counts[:, np.newaxis] > 0) & (noisy >= self.threshold), noisy, 0)

@@ -42,7 +42,7 @@ class TopK(Mechanism[R]):
     Args:
         pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
             that of one pick.
-        k: how many to pick, a whole number from 1.
+        k: the number of candidates to pick, a whole number from 1.
     Raises:
         ParameterError: another mechanism or number; on release, fewer than k candidates.
     Laws: the guarantee is that of ``pick.repeat(k)``.
@@ -65,16 +65,16 @@ class TopK(Mechanism[R]):
 
     @property
     def relation(self) -> R:
-        """The relation of one pick."""
+        """Return the relation of one pick."""
         return self.pick.relation
 
     @property
     def acts_on_records(self) -> bool:
-        """Whether the picks carry their query."""
+        """Return whether the picks carry their query."""
         return self.pick.acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """The composition of as many picks, of which no peeling is known to attain the worst."""
+        """Return the composition of k picks, not known to attain the worst."""
         once = self.pick.guarantee()
         if self.k == 1:
             return once
@@ -82,7 +82,7 @@ class TopK(Mechanism[R]):
         return rederived(picks, replace(picks.derivation, attained=Attained.NO))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Positions of candidates, int64 of shape (datasets, count, k)."""
+        """Draw positions of candidates: int64 of shape (datasets, count, k)."""
         scores = read_scores(self.pick.query, datasets)
         if scores.shape[1] < self.k:
             raise ParameterError("scores", scores.shape[1], f"at least {self.k} candidates")

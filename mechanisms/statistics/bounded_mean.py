@@ -88,14 +88,14 @@ class BoundedMean(ClippedStatistic[R]):
         self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
 
     def guarantee(self) -> Guarantee[R]:
-        """What the noise satisfies at this sensitivity."""
+        """Return the guarantee of the noise at this sensitivity."""
         return post_process(
             self._noise(self.upper - self.lower).guarantee(),
             description="dividing a noisy sum by a noisy count",
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Means and counts: records of shape (datasets, count)."""
+        """Draw means and counts: records of shape (datasets, count)."""
         sums = [self.sums(data) for data in datasets]
         width, middle = float(self.upper - self.lower), float((self.lower + self.upper) / 2)
         if self.relation.symmetric:  # the number of records is public, and the first sum enough
@@ -116,7 +116,7 @@ class BoundedMean(ClippedStatistic[R]):
         return np.asarray(outputs)
 
     def sums(self, data: object) -> NDArray[np.float64]:
-        """The exact sums of the distances from the lower and from the upper bound; private.
+        """Return the exact sums of the distances from the lower and the upper bound; private.
 
         Raises:
             ParameterError: not a sequence of real numbers.
@@ -186,15 +186,15 @@ class BoundedSum(ClippedStatistic[R]):
         self._query()
 
     def guarantee(self) -> Guarantee[R]:
-        """What the noise satisfies at this sensitivity."""
+        """Return the guarantee of the noise at this sensitivity."""
         return self._noise(self._moved()).guarantee()
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Sums plus noise: float64 of shape (datasets, count)."""
+        """Draw sums plus noise: float64 of shape (datasets, count)."""
         return self._noise(self._moved()).draw([self.total(data) for data in datasets], count, rng)
 
     def total(self, data: object) -> float:
-        """The exact sum of the clipped values; it is private.
+        """Return the exact sum of the clipped values; it is private.
 
         Raises:
             ParameterError: not a sequence of real numbers.

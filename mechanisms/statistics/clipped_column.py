@@ -65,7 +65,7 @@ class StepGrid:
         return cls(exponent - _STEP_BITS)
 
     def floor(self, number: Fraction) -> int:
-        """How many whole steps a number is, rounded down."""
+        """Return the number of whole steps in a number, rounded down."""
         return math.floor(number / Fraction(2) ** self.exponent)
 
     def clipped(
@@ -81,7 +81,7 @@ class StepGrid:
 
 
 def values_of(data: object) -> NDArray[np.float64]:
-    """The values of a dataset, few enough for exact sums.
+    """Return the values of a dataset, few enough for exact sums.
 
     Raises:
         ParameterError: not a sequence of real numbers, or more than 2^29.
@@ -93,7 +93,7 @@ def values_of(data: object) -> NDArray[np.float64]:
 
 
 class ClippedArguments(TypedDict, total=False):
-    """What the constructor of a ``ClippedStatistic`` takes besides the relation."""
+    """Arguments of the constructor of a ``ClippedStatistic`` besides the relation."""
 
     scale: Required[Number]
     lower: Required[Number]
@@ -167,7 +167,7 @@ def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> G
         data: an array of shape (records, features), ``Records``, whose labels do not matter, or a
             sequence of rows.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: how wide a row is; None takes the width of the array, which is public.
+        features: the width of a row; None takes the width of the array, which is public.
     Raises:
         ParameterError: not rows, another width than ``features``, more than 2^29 records, or more
             than 2^24 features.

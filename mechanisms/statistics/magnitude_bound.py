@@ -1,4 +1,4 @@
-"""How large values are, found privately: the bound of unbounded sums and means."""
+"""A private bound of the size of values, for unbounded sums and means."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class MagnitudeBound(Mechanism[R]):
     Args:
         threshold_scale, query_scale: of the Laplace noise on ``outside`` and on every count, in
             records.
-        outside: how many values may be clipped. Below some ten query scales the search tends to
-            stop at a power that is too small, as noise alone gets a count there.
+        outside: the number of values that may be clipped. Below some ten query scales the
+            search tends to stop at a power that is too small, as noise alone gets a count there.
         smallest, largest: exponents of the first and the last bound, from -249 to 249.
         relation: the neighbouring relation.
     Raises:
@@ -105,17 +105,17 @@ class MagnitudeBound(Mechanism[R]):
         self._search()
 
     def guarantee(self) -> DominatingPair[R]:
-        """What AboveThreshold satisfies on counts."""
+        """Return the guarantee of AboveThreshold on counts."""
         return self._search().guarantee()
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Powers of two: float64 of shape (datasets, count)."""
+        """Draw powers of two: float64 of shape (datasets, count)."""
         found = self._search().draw(datasets, count, rng)
         steps = np.where(found < 0, self.largest - self.smallest, found)
         return np.asarray(np.ldexp(1.0, self.smallest + steps))
 
     def inside(self, data: object) -> list[int]:
-        """Minus the number of values that exceed each bound in size; private.
+        """Return minus the number of values that exceed each bound in size; private.
 
         Raises:
             ParameterError: not a sequence of real numbers.
@@ -175,7 +175,7 @@ class WithinBound(FollowUp[R]):
         noise: "gaussian" or "laplace".
         relation: the neighbouring relation.
     Outputs:
-        What ``BoundedSum`` or ``BoundedMean`` releases, for each bound of ``MagnitudeBound``.
+        The output of ``BoundedSum`` or ``BoundedMean`` for each bound of ``MagnitudeBound``.
     Raises:
         ParameterError: a parameter outside its domain.
     Example:
@@ -216,7 +216,7 @@ class WithinBound(FollowUp[R]):
         object.__setattr__(self, "relation", require_relation(relation))
 
     def at(self, bound: Number) -> BoundedSum[R] | BoundedMean[R]:
-        """The mechanism within one bound."""
+        """Return the mechanism within one bound."""
         size = Fraction(bound)
         kind = BoundedSum if self.statistic == "sum" else BoundedMean
         one_sided = self.statistic == "sum" and not self.relation.symmetric
@@ -230,11 +230,11 @@ class WithinBound(FollowUp[R]):
         )
 
     def guarantee(self) -> Guarantee[R]:
-        """What the statistic satisfies, whatever the bound is."""
+        """Return the guarantee of the statistic, whatever the bound is."""
         return self.at(1).guarantee()
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """A statistic for each of the released bounds: shape (count,)."""
+        """Draw a statistic for each of the released bounds: shape (count,)."""
         if outputs.dtype.names is not None or outputs.ndim != 1:
             raise ParameterError("outputs", outputs.shape, "the bounds of MagnitudeBound")
         drawn = [self.at(float(bound)).draw([data], 1, rng)[0] for bound in outputs]

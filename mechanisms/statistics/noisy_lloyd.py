@@ -35,7 +35,7 @@ _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made togeth
 
 
 class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
+    """Arguments of the constructor besides the relation."""
 
     centres: Required[ArrayLike]
     steps: Required[int]
@@ -60,9 +60,9 @@ class NoisyLloyd(Mechanism[R]):
         3.3; the algorithm is Blum, Dwork, McSherry & Nissim's (PODS 2005, section 3).
 
     Args:
-        centres: where to start, shape (k, features): public, chosen without looking
+        centres: the first centres, shape (k, features): public, chosen without looking
             at the data. They are shortened to ``norm``.
-        steps: how often the centres move, fixed in advance.
+        steps: the number of moves of the centres, fixed in advance.
         sigma: standard deviation of the noise on the sums, in data units.
         count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
             norm.
@@ -116,7 +116,7 @@ class NoisyLloyd(Mechanism[R]):
         self._step()
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP with mu = sqrt(steps) sensitivity / sigma."""
+        """Return mu-GDP with mu = sqrt(steps) sensitivity / sigma."""
         steps = self._step().repeat(self.steps).guarantee()
         return post_process(steps, description="Lloyd's rule for the next centres")
 
@@ -164,7 +164,7 @@ class NoisyLloyd(Mechanism[R]):
 
 
 def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
-    """The nearest centre of every row, the first among equally near ones, for each set of centres.
+    """Return the nearest centre of every row, for each set of centres; ties go to the first.
 
     Args:
         vectors: integers as float64, row norms at most 2^24: rows in units of 2^-24.

@@ -48,7 +48,7 @@ class NumericAnswers(FollowUp[R]):
         query: data -> the values of all queries, as for the mechanism before.
         scale: of each answer's noise, in the queries' unit.
         sensitivity: LInf, of any one query.
-        cutoff: how many positions are released at most.
+        cutoff: the most positions that are released.
         relation: the neighbouring relation.
     Outputs:
         A noisy value for each position; 0 where the position is -1.
@@ -97,11 +97,11 @@ class NumericAnswers(FollowUp[R]):
             object.__setattr__(self, name, value)
 
     def guarantee(self) -> Guarantee[R]:
-        """A shift for each answer."""
+        """Return the guarantee of one shift for each answer."""
         return self._noise().guarantee()
 
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """Noisy values at the positions: float64 of the positions' shape."""
+        """Draw noisy values at the positions: float64 of the positions' shape."""
         values = read_scores(self.query, [data])[0]
         positions = np.asarray(outputs["0"] if outputs.dtype.names else outputs)  # or with gaps
         if positions.reshape(len(positions), -1).shape[1] > self.cutoff:

@@ -38,7 +38,7 @@ _ENTRIES: Final = 2**22
 
 
 class _Arguments(TypedDict, total=False):
-    """What the constructor takes besides the relation."""
+    """Arguments of the constructor besides the relation."""
 
     sigma: Required[Number]
     norm: Number | None
@@ -66,7 +66,7 @@ class SecondMoments(Mechanism[R]):
         norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
             norm 1.
         relation: the neighbouring relation.
-        features: how wide a row is; needed where the data may be a sequence of rows.
+        features: the width of a row; needed where the data may be a sequence of rows.
     Outputs:
         An array of shape (features, features), symmetric; not always positive definite.
     Raises:
@@ -112,19 +112,19 @@ class SecondMoments(Mechanism[R]):
 
     @property
     def sensitivity(self) -> L2:
-        """How far the matrix moves in Frobenius norm, in squared data units."""
+        """Return how far the matrix moves in Frobenius norm, in squared data units."""
         squared = self._unit**4
         return L2(sqrt_up(2 * squared if self.relation.symmetric else squared))
 
     def guarantee(self) -> Guarantee[R]:
-        """mu-GDP with mu = sensitivity / sigma."""
+        """Return mu-GDP with mu = sensitivity / sigma."""
         noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
         return post_process(
             noise.guarantee(), description="scaling entries of a noisy matrix by constants"
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Symmetric matrices: float64 of shape (len(datasets), count, features, features)."""
+        """Draw symmetric matrices: float64, shape (len(datasets), count, features, features)."""
         sums = [self.moments(data) for data in datasets]
         whole = repeated_values(np.stack([high for high, _ in sums]), count)
         rest = repeated_values(np.stack([low for _, low in sums]), count)
@@ -141,7 +141,7 @@ class SecondMoments(Mechanism[R]):
         return noisy * float(self._unit**2)
 
     def moments(self, data: object) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private.
+        """Return the exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private.
 
         Raises:
             ParameterError: the data is not rows of the right width.
@@ -168,7 +168,7 @@ class SecondMoments(Mechanism[R]):
 
     @property
     def _unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units: 1 if every row is scaled to norm 1."""
+        """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
 
 

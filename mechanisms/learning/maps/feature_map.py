@@ -1,4 +1,4 @@
-"""What a feature map is: a public function of one row, the same whatever other rows there are."""
+"""Feature maps: public functions of one row, the same whatever other rows there are."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def output_features(self) -> int:
-        """How wide a mapped row is."""
+        """Return the width of a mapped row."""
 
     @property
     @abstractmethod
     def output_norm(self) -> Fraction | None:
-        """Bound of the Euclidean norm of every mapped row, up to rounding; None if there is none.
+        """Return a bound of the Euclidean norm of mapped rows, up to rounding, or None.
 
         It is for choosing a learner's ``norm``. Privacy does not depend on it.
         """
@@ -55,7 +55,10 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """The map in words, with everything that decides it, for derivations and certificates."""
+        """Return the map in words, for derivations and certificates.
+
+        The words hold everything that decides the map.
+        """
 
     @abstractmethod
     def _apply(self, rows: Vectors) -> Vectors:
@@ -91,7 +94,7 @@ class FeatureMap(Withholding, Readable, ABC):
 
     @final
     def applied(self, guarantee: N) -> N:
-        """The guarantee of a learner on mapped records, with the map in its derivation."""
+        """Return the guarantee of a learner on mapped records, with the map in its derivation."""
         return map_records(guarantee, description=self.description)
 
 
@@ -102,11 +105,11 @@ class LinearMap(FeatureMap, ABC):
 
     @abstractmethod
     def matrix(self) -> Vectors:
-        """The matrix, shape (output_features, features), up to scale."""
+        """Return the matrix, shape (output_features, features), up to scale."""
 
     @final
     def back(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights for the rows before mapping, from weights for mapped rows."""
+        """Return weights for the rows before mapping, from weights for mapped rows."""
         return np.asarray(weights @ self.matrix())
 
 
@@ -130,19 +133,19 @@ class ClippedProjection(LinearMap, ABC):
     @property
     @final
     def output_features(self) -> int:
-        """The smaller one of both widths."""
+        """Return the smaller one of both widths."""
         return min(self.dimension, self.features)
 
     @property
     @final
     def output_norm(self) -> Fraction | None:
-        """The norm of the rows if they stay as they are; else no useful bound."""
+        """Return the norm of the rows if they stay as they are; else no useful bound."""
         return Fraction(self.norm) if self.dimension >= self.features else None
 
     @property
     @final
     def description(self) -> str:
-        """Name the map, the widths, the seed and the clipping."""
+        """Return a description that names the map, the widths, the seed and the clipping."""
         widths = f"{self.features} to {self.output_features} features"
         clipped = f"after clipping to {self.norm}"
         return f"{type(self).__name__}, {widths}, seed {self.seed}, {clipped}"
@@ -158,7 +161,7 @@ class SignedProjection(ClippedProjection, ABC):
 
     @final
     def matrix(self) -> Vectors:
-        """The scaled signs, shape (output_features, features); the identity if k >= d."""
+        """Return the scaled signs, shape (output_features, features); the identity if k >= d."""
         signs = self._signs()
         return signs if self.dimension >= self.features else signs / math.sqrt(self.dimension)
 
@@ -172,7 +175,7 @@ class SignedProjection(ClippedProjection, ABC):
 
 
 def checked_width(**given: object) -> int:
-    """The one argument as a number of features.
+    """Return the one argument as a number of features.
 
     Raises:
         ParameterError: not a count, or more than learners take.
@@ -185,7 +188,7 @@ def checked_width(**given: object) -> int:
 
 
 def checked_seed(seed: object) -> int:
-    """The seed of a public map.
+    """Return the seed of a public map.
 
     Raises:
         ParameterError: not an int.

@@ -32,7 +32,7 @@ _SINE: Final = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 
 
 def sine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sine of 2 pi turns, with an error of at most 2^-50.
+    """Return the sine of 2 pi turns, with an error of at most 2^-50.
 
     Args:
         turns: from -1/2 to 1/2.
@@ -52,7 +52,7 @@ def sine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cosine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cosine of 2 pi turns, with an error of at most 2^-50.
+    """Return the cosine of 2 pi turns, with an error of at most 2^-50.
 
     Args:
         turns: from -1/2 to 1/2.
@@ -120,23 +120,23 @@ class FourierFeatures(FeatureMap):
 
     @property
     def output_features(self) -> int:
-        """A cosine and a sine for every frequency."""
+        """Return the number of a cosine and a sine for every frequency."""
         return 2 * self.frequencies
 
     @property
     def output_norm(self) -> Fraction:
-        """Every mapped row has norm 1."""
+        """Return 1, the norm of every mapped row."""
         return Fraction(1)
 
     @property
     def description(self) -> str:
-        """Name the numbers, the seed and the clipping."""
+        """Return a description that names the numbers, the seed and the clipping."""
         numbers = f"{self.features} features, {self.frequencies} frequencies, width {self.width}"
         first = "scaling to norm 1" if self.norm is None else f"clipping to norm {self.norm}"
         return f"FourierFeatures, {numbers}, seed {self.seed}, after {first}"
 
     def matrix(self) -> Vectors:
-        """The frequencies r_j as applied, in 1 / data units: shape (frequencies, features).
+        """Return the applied frequencies r_j, in 1 / data units: shape (frequencies, features).
 
         Standard normal quantiles of the words of ``ReplayRng(seed)``, rounded to a grid.
         """
@@ -144,12 +144,12 @@ class FourierFeatures(FeatureMap):
         return steps * (2 * math.pi * 2.0**-bits / float(self.unit))
 
     def clipped(self, rows: Vectors) -> Vectors:
-        """The rows as the frequencies meet them, in data units: clipped, or scaled to norm 1."""
+        """Return the rows that frequencies meet, in data units: clipped, or scaled to norm 1."""
         return self._steps(rows) * (2.0**-RECORD_BITS * float(self.unit))
 
     @property
     def rounding(self) -> float:
-        """Bound of the distance of ``clipped`` rows from exactly clipped ones, in data units."""
+        """Return a bound of the distance of ``clipped`` rows from exact ones, in data units."""
         return displacement(self.features) * float(self.unit)
 
     def _apply(self, rows: Vectors) -> Vectors:
@@ -160,20 +160,20 @@ class FourierFeatures(FeatureMap):
         return np.asarray(mapped / math.sqrt(self.frequencies))
 
     def _steps(self, rows: Vectors) -> Vectors:
-        """Rows on the grid, in units of norm 2^-24."""
+        """Put rows on the grid, in units of norm 2^-24."""
         if self.norm is None:
             return unit_rows(rows, RECORD_BITS)
         return clipped_rows(rows, float(self.norm), RECORD_BITS)
 
     @property
     def unit(self) -> Fraction:
-        """The bound of the rows' norms, in data units."""
+        """Return the bound of the rows' norms, in data units."""
         return Fraction(1) if self.norm is None else Fraction(self.norm)
 
 
 @functools.lru_cache(maxsize=8)
 def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
-    """Frequencies in turns for rows of norm ``norm``: integers in units of 2^-bits, and bits.
+    """Return the frequencies in turns for rows of norm ``norm``: integers of 2^-bits, and bits.
 
     The squared norm of each is at most 2^56.
     """
@@ -248,17 +248,17 @@ class HeavyFourierFeatures(FeatureMap):
 
     @property
     def output_features(self) -> int:
-        """A cosine and a sine for every frequency."""
+        """Return the number of a cosine and a sine for every frequency."""
         return 2 * self.frequencies
 
     @property
     def output_norm(self) -> Fraction:
-        """Every mapped row has norm 1."""
+        """Return 1, the norm of every mapped row."""
         return Fraction(1)
 
     @property
     def description(self) -> str:
-        """Name the kernel, the numbers, the seed and the clipping."""
+        """Return a description that names the kernel, the numbers, the seed and the clipping."""
         kernel = self.kernel if self.kernel == _LAPLACIAN else f"matern {self.smoothness}"
         numbers = f"{self.features} features, {self.frequencies} frequencies, width {self.width}"
         clipped = f"after clipping to {self.norm}"

@@ -63,18 +63,18 @@ class MonomialFeatures(FeatureMap):
 
     @property
     def output_features(self) -> int:
-        """The number of monomials."""
+        """Return the number of monomials."""
         letters = self.features + (Fraction(self.offset) > 0)
         return math.comb(letters + self.degree - 1, self.degree)
 
     @property
     def output_norm(self) -> Fraction:
-        """(norm^2 + offset)^(degree/2), rounded up."""
+        """Return (norm^2 + offset)^(degree/2), rounded up."""
         return sqrt_up((Fraction(self.norm) ** 2 + Fraction(self.offset)) ** self.degree)
 
     @property
     def description(self) -> str:
-        """Name the numbers and the clipping."""
+        """Return a description that names the numbers and the clipping."""
         kernel = f"degree {self.degree}, offset {self.offset}"
         return f"MonomialFeatures of {self.features}, {kernel}, after clipping to {self.norm}"
 

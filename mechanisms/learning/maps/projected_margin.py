@@ -1,4 +1,4 @@
-"""How much of a margin a random projection keeps, exactly, and in how many dimensions."""
+"""The part of a margin that a random projection keeps, exactly, and the dimensions it takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST: Final = 10**12
 
 
 def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
-    """The probability that a Gaussian projection leaves less than ``kept`` of one point's margin.
+    """Return the probability that a Gaussian projection leaves a point a margin below ``kept``.
 
     Statement: Phi has independent N(0, 1/k) entries, u and v are unit vectors with <u, v> = c, and
         u' = Phi u / ||Phi u||. Then <u', Phi v> has the law of (c X + sqrt(1 - c^2) Z) / sqrt(k),
@@ -35,7 +35,7 @@ def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
     Args:
         dimension: k.
         margin: c, in (0, 1]: the cosine of the reference and the point, y times.
-        kept: what is to be left, at least 0 and below ``margin``, in the same unit (not a share).
+        kept: the margin to be left, from 0 to below ``margin``, in the same unit (not a share).
     Raises:
         ParameterError: an argument outside its domain.
     Example:
@@ -58,7 +58,7 @@ def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
 
 
 def projection_dimension(*, margin: Number, kept: Number, points: int, failure: Number) -> int:
-    """The least k whose Gaussian projection keeps the margin of every one of some points.
+    """Return the least k whose Gaussian projection keeps the margin of every one of some points.
 
     Statement: with probability at least 1 - failure all ``points`` unit vectors at cosine
         ``margin`` to a reference keep ``kept``: points * margin_after_projection <= failure.
@@ -89,7 +89,7 @@ def projection_dimension(*, margin: Number, kept: Number, points: int, failure: 
 
 
 def sign_projection_dimension(*, distortion: Number, points: int, failure: Number) -> int:
-    """The least k of the bound for sign projections: norms and products of some points at once.
+    """Return the least k of the bound for sign projections of some points' norms and products.
 
     Statement: with k >= ln((6 m + 2)/failure) / (t^2/4 - t^3/6) a k x d matrix of signs / sqrt(k)
         keeps the squared norms of m points and of one reference up to a factor 1 -+ t, and their
@@ -152,7 +152,7 @@ def chi_rule(freedom: int, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.
 
     Args:
         freedom: degrees of freedom.
-        nodes: how many.
+        nodes: the number of nodes.
     Example:
         >>> round(float(chi_rule(3, 60)[1].sum()), 12)
         1.0

@@ -53,7 +53,7 @@ class GaussianProjection(ClippedProjection):
     """
 
     def matrix(self) -> Vectors:
-        """The entries, shape (output_features, features); the identity if k >= d."""
+        """Return the entries, shape (output_features, features); the identity if k >= d."""
         steps, bits = self._steps()
         return np.ldexp(steps, -bits)
 
@@ -98,7 +98,7 @@ class HadamardProjection(SignedProjection):
 
     @staticmethod
     def needed(*, features: int, points: int, distortion: Number, failure: Number) -> int:
-        """How many dimensions are proved to keep products of some unit vectors up to a distortion.
+        """Return how many dimensions provably keep products of unit vectors up to a distortion.
 
         Statement: 2 ln^2(4 d' M / failure) ln(4 M / failure) / distortion^2, d' the power of two,
             M the number of vectors: signs spread every vector evenly, then Hoeffding's bound.
@@ -115,7 +115,7 @@ class HadamardProjection(SignedProjection):
         return math.ceil(spread / float(check.open_probability(distortion=distortion)) ** 2)
 
     def distortion(self, *, points: int, failure: Number) -> float:
-        """The distortion of products of some unit vectors that ``needed`` proves of this map.
+        """Return the distortion of products of unit vectors that ``needed`` proves of this map.
 
         Args:
             points: M, a public number.
@@ -193,22 +193,22 @@ class SignProjection(LinearMap):
 
     @property
     def output_features(self) -> int:
-        """The smaller one of both widths."""
+        """Return the smaller one of both widths."""
         return min(self.dimension, self.features)
 
     @property
     def output_norm(self) -> Fraction:
-        """Every row is scaled to norm 1 after projecting."""
+        """Return 1: every row is scaled to norm 1 after projecting."""
         return Fraction(1)
 
     @property
     def description(self) -> str:
-        """Name the widths and the seed."""
+        """Return a description that names the widths and the seed."""
         widths = f"{self.features} to {self.output_features} features"
         return f"SignProjection, {widths}, seed {self.seed}, each row scaled to norm 1"
 
     def matrix(self) -> Vectors:
-        """The signs, shape (output_features, features); the identity if nothing is gained."""
+        """Return the signs, shape (output_features, features); the identity if k >= d."""
         if self.dimension >= self.features:
             return np.diag(np.ones(self.features))
         size = self.dimension * self.features

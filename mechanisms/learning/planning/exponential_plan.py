@@ -1,4 +1,4 @@
-"""How many records a pick of a direction needs, by the paper's constants and by ours."""
+"""The number of records that a pick of a direction needs, by the paper's constants and by ours."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plan_exponential(
     ratio: Number = 0.95,
     law: Literal["paper", "ours"] = "ours",
 ) -> ExponentialPlan:
-    """The fewest records for which the exponential mechanism on directions is proved to learn.
+    """Return the fewest records for which the exponential mechanism provably learns directions.
 
     Statement: rows have norm at most 1 and margin gamma for some direction. A direction is picked
         from the sphere with density proportional to e^(-epsilon mistakes), mistakes at the margin
@@ -116,7 +116,9 @@ def plan_exponential(
 
 
 def log_good_share(height: float, features: int, gamma: float, ratio: float, share: float) -> float:
-    """Log of a lower bound of how many directions make few mistakes, -inf if none is proved.
+    """Return the log of a lower bound of the share of directions with few mistakes.
+
+    It is -inf if none is proved.
 
     Statement: let t be a height above the ratio r. Of the directions at t or above, at scalar
         product with the best one, a random one has y <w, x> = t y <w*, x> + sqrt(1 - t^2) <v, x'>,
@@ -163,7 +165,7 @@ FAR: Final = 10**300
 
 
 def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
-    """A number from 1 to ``most`` that suffices while the one before does not; None if none found.
+    """Return a number up to ``most`` that suffices while the one before does not, or None.
 
     Args:
         suffices: once true, expected to stay true; it is called, never assumed.

@@ -1,4 +1,4 @@
-"""How many records noisy hinge descent needs, by the published solver and by ours."""
+"""The number of records that noisy hinge descent needs, by the published solver and by ours."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HingePlan:
     runs: int
 
     def learner(self, *, features: int | None = None) -> NoisyHinge[Any]:
-        """The learner with these parameters, for rows of norm at most 1.
+        """Return the learner with these parameters, for rows of norm at most 1.
 
         Raises:
             ParameterError: a plan of the published solver, which is not proved private as printed.
@@ -71,7 +71,7 @@ class HingePlan:
 def hinge_mistakes(
     *, records: int, features: int, gamma: Number, xi: Number, steps: int, sigma: Number
 ) -> float:
-    """How large a share of the records ``NoisyHinge`` is proved to leave mistakes.
+    """Return the largest share of records that ``NoisyHinge`` provably leaves mistakes.
 
     Statement: rows have norm at most 1 and margin gamma for some direction, and the learner has
         margin gamma and expected_size = records. With probability at least 1 - xi the share of the
@@ -114,7 +114,7 @@ def _mistakes(n: int, *, d: int, margin: float, each: float, t: int, sigma: floa
 def published_excess(
     *, records: int, features: int, gamma: Number, xi: Number, epsilon: Number, delta: Number
 ) -> float:
-    """The loss for each record that one run of the published solver is proved to leave, on average.
+    """Return the mean loss per record that one run of the published solver provably leaves.
 
     Statement: Algorithm 3 of Nguyen, Ullman & Zakynthinou makes k = ceil(log(8 / xi)) runs, each of
         n^2 - 1 steps on one record with noise of variance
@@ -166,7 +166,7 @@ def plan_hinge(
     delta: Number,
     law: Literal["paper", "ours"] = "ours",
 ) -> HingePlan:
-    """The fewest records for which hinge descent is proved to learn, with its parameters.
+    """Return the fewest records for which hinge descent is proved to learn, as a plan.
 
     Statement: by ours ``hinge_mistakes`` is at most alpha / 2, and not for one record less; the
         learner satisfies (epsilon, delta)-DP under add-remove, and steps are doubled as long as
@@ -246,7 +246,7 @@ _MOST: Final = 10**7
 
 
 def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
-    """The probability that a Gaussian projection turns a cosine ``margin`` into one below ``kept``.
+    """Return the probability that a Gaussian projection takes ``margin`` below ``kept``.
 
     Statement: A has independent N(0, 1) entries, u and v are unit vectors with <u, v> = rho. The m
         pairs of coordinates of Au and Av are a sample of a binormal law of correlation rho, and
@@ -287,7 +287,7 @@ def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> 
 
 
 def cosine_dimension(*, margin: Number, share: Number, failure: Number) -> int:
-    """The least m whose Gaussian projection keeps a share of one point's cosine.
+    """Return the least m whose Gaussian projection keeps a share of one point's cosine.
 
     Statement: the inverse of ``cosine_after_projection`` at kept = share margin: the probability is
         at most ``failure`` at m, and above it at m - 1. For n points divide the failure by n.

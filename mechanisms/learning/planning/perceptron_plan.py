@@ -1,4 +1,4 @@
-"""How many records and steps a perceptron needs, by the published constants and by ours."""
+"""The number of records and steps of a perceptron, by the published constants and by ours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PerceptronPlan:
     below: float
 
     def learner(self, *, features: int | None = None) -> BatchPerceptron[Any]:
-        """The learner with these parameters, for rows of norm at most 1.
+        """Return the learner with these parameters, for rows of norm at most 1.
 
         Example:
             >>> plan = plan_perceptron(
@@ -86,7 +86,7 @@ def certifies(
     sigma: Number,
     count_noise: Number,
 ) -> bool:
-    """Whether a perceptron is proved to stop, with few margin mistakes, on this many records.
+    """Return whether a perceptron provably stops, with few margin mistakes, on these records.
 
     Statement: rows have norm at most 1 and margin ``gamma``. With probability at least 1 - xi the
         run stops within its steps, at a state that has ``margin`` mistakes on at most a share
@@ -141,7 +141,7 @@ def plan_perceptron(
     margin: Number | None = None,
     law: Law = "ours",
 ) -> PerceptronPlan:
-    """The fewest records for which a private perceptron is proved to learn, with its parameters.
+    """Return the fewest records for which a private perceptron is proved to learn, as a plan.
 
     Statement: ``certifies`` holds for the plan, and not for one record less; its learner satisfies
         (epsilon, delta)-DP under add-remove. By the paper's constants steps, rate and noise are
@@ -205,7 +205,7 @@ def plan_perceptron(
 
 
 def _full_batch(steps: int, sigma: float) -> BatchPerceptron[Any]:
-    """The learner that ours plans, for its price."""
+    """Return the learner that ours plans, for its price."""
     stop = GaussianStop(sigma=_COUNT_NOISE * Fraction(sigma), below=0)
     return BatchPerceptron(margin=0, steps=steps, sigma=sigma, stop=stop)
 
@@ -213,7 +213,7 @@ def _full_batch(steps: int, sigma: float) -> BatchPerceptron[Any]:
 def _least(
     shared: dict[str, Any], steps: int, rate: float, sigma: float, noise: float
 ) -> PerceptronPlan:
-    """The plan with the fewest records.
+    """Return the plan with the fewest records.
 
     Raises:
         CalibrationError: there is none.
@@ -227,7 +227,7 @@ def _least(
 def _try(
     shared: dict[str, Any], steps: int, rate: float, sigma: float, noise: float
 ) -> PerceptronPlan | None:
-    """The plan with the fewest records, None if none suffices."""
+    """Return the plan with the fewest records, None if none suffices."""
     found = partial(certifies, **shared, steps=steps, rate=rate, sigma=sigma, count_noise=noise)
     records = least_count(lambda n: found(records=n), _MOST_RECORDS)
     if records is None:
@@ -254,7 +254,7 @@ def _try(
 @final
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What the conditions are about, as floats: gap = gamma - margin, each = an event's share."""
+    """Quantities of the conditions, as floats: gap = gamma - margin, each = an event's share."""
 
     records: int
     features: int
@@ -269,7 +269,7 @@ class _Case:
 
 
 def _paper(case: _Case) -> bool:
-    """The conditions of the paper's seven events, and of its number of steps."""
+    """Return whether the paper's seven events, and its number of steps, meet their conditions."""
     from scipy.stats import binom, chi2, norm  # noqa: PLC0415 - its import takes longer than all of ours
 
     n, t, alpha, each = case.records, case.steps, case.alpha, case.each
@@ -291,7 +291,7 @@ def _paper(case: _Case) -> bool:
 
 
 def _ours(case: _Case) -> bool:
-    """Whether more mistakes than a run of t steps can make would have to be made."""
+    """Return whether a run of t steps would have to make more mistakes than it can."""
     from scipy.stats import binom, chi2  # noqa: PLC0415 - its import takes longer than all of ours
 
     n, t, p, sigma, each = case.records, case.steps, case.rate, case.sigma, case.each
@@ -308,7 +308,7 @@ def _ours(case: _Case) -> bool:
 
 
 def _fewest(n: int, p: float, alpha: float, tail: float) -> float:
-    """The fewest sampled mistakes if more than alpha n / 2 records are mistakes, but for a tail."""
+    """Return the fewest sampled mistakes if more than alpha n / 2 records are, but for a tail."""
     from scipy.stats import binom  # noqa: PLC0415 - its import takes longer than all of ours
 
     wrong = math.floor(0.5 * alpha * n) + 1
@@ -316,7 +316,7 @@ def _fewest(n: int, p: float, alpha: float, tail: float) -> float:
 
 
 def _quantile(noise: float, tail: float) -> float:
-    """How far the test's noise reaches on one side, but for a tail."""
+    """Return how far the test's noise reaches on one side, but for a tail."""
     from scipy.stats import norm  # noqa: PLC0415 - its import takes longer than all of ours
 
     return noise * float(norm.isf(tail))
@@ -325,7 +325,7 @@ def _quantile(noise: float, tail: float) -> float:
 def _checked(
     gamma: Number, margin: Number, alpha: Number, xi: Number
 ) -> tuple[float, float, float]:
-    """The gap of the margins, the error and the failure probability.
+    """Return the gap of the margins, the error and the failure probability.
 
     Raises:
         ParameterError: an argument outside its domain.

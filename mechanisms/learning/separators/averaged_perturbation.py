@@ -89,12 +89,12 @@ class AveragedPerturbation(Mechanism[R]):
         epsilon: nats, in [2^-100, 2^100].
         delta: in [2^-100, 1).
         space: the candidates, such as ``Grid(1, 50)``.
-        calls: how many minima are averaged, at most 2^20.
+        calls: the number of minima that are averaged, at most 2^20.
         rate: one over the mean of a coordinate's noise, in losses, in [2^-100, 2^100]. Less of it
             makes minima closer to each other, and farther from the best.
         loss: of a candidate at a record.
         oracle: an exact one; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the slope.
+        relation: the neighbouring relation; replace-one costs twice the slope.
     Outputs:
         A record with the field ``weights``: the noisy average, floats of shape (coordinates,).
     Raises:
@@ -157,12 +157,12 @@ class AveragedPerturbation(Mechanism[R]):
 
     @property
     def share(self) -> float:
-        """By which share of the box two averages may differ: lambda / R, 1 if nothing is known."""
+        """Return the share lambda / R of the box by which averages may differ; 1 if unknown."""
         return float(self._stability.share)
 
     @property
     def _unit(self) -> int:
-        """What one loss is worth, in units of the noise."""
+        """Return the worth of one loss, in units of the noise."""
         return _FINE * max(1, 1 << math.ceil(self.rate).bit_length())
 
     @property
@@ -175,16 +175,16 @@ class AveragedPerturbation(Mechanism[R]):
 
     @property
     def _box(self) -> int:
-        """What the sides of the box add up to."""
+        """Return the sum of the sides of the box."""
         return self.space.separators * self.space.gap
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the Laplace noise on the sum of the minima."""
+        """Return the scale of the Laplace noise on the sum of the minima."""
         return max(1, math.floor(self.calls * self._box * self._stability.share)) / self.epsilon
 
     def guarantee(self) -> ApproxDP[R]:
-        """(epsilon, delta)-DP."""
+        """Return the (epsilon, delta)-DP guarantee of a noisy average of minima."""
         found = self._stability
         node = applied(
             MECHANISM_AVERAGED_PERTURBATION,
@@ -235,13 +235,13 @@ class AveragedPerturbation(Mechanism[R]):
 @final
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """How far sums of minima on neighbours are apart, but with probability delta.
+    """A bound of the distance of sums of minima on neighbours, but with probability delta.
 
     Attributes:
         coordinates: d.
-        slope: by what an objective's differences move, per unit of ||w - u||_1.
+        slope: the move of an objective's differences, per unit of ||w - u||_1.
         scale: of the geometric noise.
-        calls: how many minima are added up.
+        calls: the number of minima that are added up.
         delta: that probability.
     """
 
@@ -253,13 +253,13 @@ class Stability:
 
     @property
     def shift(self) -> int:
-        """The c of the lemma, that makes p small."""
+        """Return the c of the lemma, chosen to make p small."""
         least = self.coordinates * self.slope
         shares = [self._moved(math.ceil(Fraction(float(t)) * least)) for t in _SHIFTS]
         return math.ceil(Fraction(float(_SHIFTS[int(np.argmin(shares))])) * least)
 
     def _moved(self, shift: int) -> float:
-        """A bound of p, by which share of the box a minimum moves on average.
+        """Return a bound of p, the share of the box by which a minimum moves on average.
 
         Proof of the room: 1 - z is exact to a few roundings as expm1, and 1 - z d slope / c is at
             least 1 - 1/1.02, so that a few roundings of z are less than 10^-13 of it.
@@ -270,7 +270,10 @@ class Stability:
 
     @property
     def share(self) -> Fraction:
-        """The q of the theorem: the least with calls kl(q || p) >= log(1/delta), rounded up."""
+        """Return the q of the theorem, rounded up.
+
+        It is the least with calls kl(q || p) >= log(1/delta).
+        """
         p = self._moved(self.shift)
         if not 0 < p < 1 or not self._enough(p, 1.0):
             return Fraction(1)
@@ -278,14 +281,14 @@ class Stability:
         return short_up(q, 40) if short_up(q, 40) < 1 else Fraction(1)
 
     def _enough(self, p: float, q: float) -> bool:
-        """Whether kl(q || p) is large enough, with room for the rounding of its terms."""
+        """Return whether kl(q || p) is large enough, with room for the rounding of its terms."""
         terms = [q * math.log(q / p), (1 - q) * (math.log1p(-q) - math.log1p(-p)) if q < 1 else 0.0]
         room = _ROOM * (abs(terms[0]) + abs(terms[1]) + q + p)
         return self.calls * (sum(terms) - room) >= -math.log(self.delta) * (1 + _ROOM)
 
 
 def _moderate(**argument: object) -> Fraction:
-    """A number from 2^-100 to 2^100."""
+    """Return a number from 2^-100 to 2^100."""
     ((name, value),) = argument.items()
     exact = check.positive(**argument)
     if not _LEAST <= exact <= _MOST:

@@ -58,7 +58,7 @@ class EnumeratedExponential(Mechanism[R]):
         epsilon: of the pick, in nats.
         space: the candidates, at most 2^26 vectors of levels.
         loss: of a candidate at a record.
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:
@@ -114,7 +114,7 @@ class EnumeratedExponential(Mechanism[R]):
         return chosen(np.array(self.space.levels)[np.stack(found)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """The exponential mechanism on the negative losses."""
+        """Return the exponential mechanism on the negative losses."""
         return ExponentialMechanism(
             epsilon=self.epsilon,
             sensitivity=LInf(self.loss.most(self.space)),

@@ -118,21 +118,21 @@ class GaussianSeparator(Mechanism[R]):
 
     @property
     def _shift(self) -> int:
-        """By how many units of the noise a place moves."""
+        """Return the shift of a place, in units of the noise."""
         return _SHIFT * math.ceil(self.loss.steepness(self.space))
 
     @property
     def _deviation(self) -> Fraction:
-        """Sigma in units of the noise, of which one loss is worth ``_unit``."""
+        """Return sigma in units of the noise, of which one loss is worth ``_unit``."""
         return self.sigma * self._unit
 
     @property
     def _unit(self) -> int:
-        """What one loss is worth."""
+        """Return the worth of one loss, in units of the noise."""
         return loss_unit(self._shift, self.space, self.loss, self.relation)
 
     def guarantee(self) -> DominatingPair[R]:
-        """One folded Gaussian pair a place, in both directions."""
+        """Return the product of one folded Gaussian pair a place, in both directions."""
         places, shift = self.space.separators, self._shift
         mu = shift / self._deviation
         node = applied(

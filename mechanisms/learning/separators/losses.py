@@ -29,7 +29,7 @@ class Patterns:
 
     Attributes:
         rows: distinct integer rows, shape (patterns, features).
-        positive, negative: how many records of each row have label +1, -1.
+        positive, negative: the numbers of records of each row with label +1, -1.
     """
 
     rows: Integers
@@ -44,15 +44,15 @@ class Loss(Withholding, Readable, ABC):
 
     @property
     def largest_feature(self) -> int:
-        """A record with a larger feature contributes nothing."""
+        """Return the largest feature of a record that contributes."""
         return LARGEST
 
     def most(self, space: Space) -> int:  # noqa: ARG002  # of other losses
-        """The largest loss of a candidate of the space at a record."""
+        """Return the largest loss of a candidate of the space at a record."""
         return 1
 
     def steepness(self, space: Space) -> Fraction:
-        """By how much one record's losses of two candidates differ at most, a place of difference.
+        """Return the largest difference of one record's losses of two candidates, a place.
 
         That is, divided by the number of places in which their patterns differ.
         """
@@ -66,15 +66,15 @@ class Loss(Withholding, Readable, ABC):
 
         Args:
             margins: of a candidate at the row, any shape.
-            positive: how many records of label +1 have it, a shape that broadcasts with margins'.
-            negative: how many of label -1.
+            positive: the number of its records of label +1, of a shape that broadcasts to margins'.
+            negative: the number of label -1.
             space: of the candidates.
         Returns:
             Exact totals, of the margins' shape.
         """
 
     def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:  # noqa: ARG002  # of other losses
-        """What candidates lose whatever their margins, by the sums of their levels."""
+        """Return the losses of candidates whatever their margins, by the sums of their levels."""
         return np.zeros(len(sums), dtype=np.int64)
 
     @final
@@ -108,7 +108,7 @@ class ZeroOne(Loss):
     def charge(
         self, margins: NDArray[Any], positive: Integers, negative: Integers, space: Space
     ) -> Integers:
-        """Positive records where -1 is predicted, negative ones where +1 is."""
+        """Count positive records where -1 is predicted, negative ones where +1 is."""
         return np.where(space.positive(margins), negative, positive)
 
 
@@ -132,11 +132,11 @@ class ParityLoss(Loss):
         negative: Integers,  # noqa: ARG002
         space: Space,  # noqa: ARG002
     ) -> Integers:
-        """Nothing: margins do not matter."""
+        """Return zeros: margins do not matter."""
         return np.zeros(margins.shape, dtype=np.int64)
 
     def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:
-        """The number of records of one of both labels."""
+        """Return the number of records of one of both labels."""
         low, high = space.levels[0], space.levels[-1]
         odd = (sums - low * space.coordinates) // (high - low) % 2 == 1
         return np.asarray(np.where(odd, data.positive.sum(), data.negative.sum()))
@@ -170,15 +170,15 @@ class HingeLoss(Loss):
 
     @property
     def largest_feature(self) -> int:
-        """The bound."""
+        """Return the bound of a feature."""
         return self.bound
 
     def most(self, space: Space) -> int:
-        """1 + bound max ||w||_1."""
+        """Return 1 + bound max ||w||_1."""
         return 1 + self.bound * space.coordinates * max(map(abs, space.levels))
 
     def steepness(self, space: Space) -> Fraction:
-        """The bound, as ||w - u||_1 is the number of places times the distance of levels."""
+        """Return the bound times the gap, as ||w - u||_1 is the number of places times the gap."""
         if not isinstance(space, Cube | Grid):
             raise ParameterError("space", space, "Cube or Grid, with HingeLoss")
         return Fraction(self.bound * space.gap)
@@ -190,7 +190,7 @@ class HingeLoss(Loss):
         negative: Integers,
         space: Space,  # noqa: ARG002  # of other losses
     ) -> Integers:
-        """The shortfall of the margin below 1, and above -1."""
+        """Add up the shortfalls of the margin below 1, or above -1."""
         below, above = np.maximum(1 - margins, 0), np.maximum(1 + margins, 0)
         return np.asarray(positive * below + negative * above)
 

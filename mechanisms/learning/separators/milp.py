@@ -14,7 +14,7 @@ from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.spaces import Integers, Space
 
-# What a solution may miss the minimum by, in losses: above the solver's absolute gap of 10^-6.
+# The tolerated gap of a solution to the minimum, in losses: above the solver's own, 10^-6.
 # Soundness depends on its use in the guarantee, not on its value.
 TOLERANCE: Final = Fraction(1, 2**19)
 
@@ -58,7 +58,7 @@ class MilpOracle(Oracle):
 
     @property
     def tolerance(self) -> Fraction:
-        """More than the solver's absolute gap."""
+        """Return a tolerance larger than the solver's absolute gap."""
         return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
@@ -102,7 +102,7 @@ class _Program:
         self._rules = _constraints(space, space.weights(data.rows[kept]), self._gains)
 
     def solve(self, noise: NDArray[Any], limit: float | None) -> Integers | None:
-        """The positions of levels of a solution that is proved good enough, or None."""
+        """Return the positions of levels of a solution proved good enough, or None."""
         from scipy.optimize import Bounds, milp  # noqa: PLC0415 - its import takes long
 
         problem = self._problem

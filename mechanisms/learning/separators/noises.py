@@ -19,11 +19,11 @@ from dpproof.mechanisms.samplers.rng import Rng
 @final
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What decides the noise besides its law.
+    """The quantities that decide the noise besides its law.
 
     Attributes:
-        places: m, how many places a pattern has.
-        shift: by how many units of noise a place moves to make up for one record.
+        places: m, the number of places of a pattern.
+        shift: the units of noise by which a place moves to make up for one record.
         epsilon: the price.
     """
 
@@ -39,7 +39,7 @@ class Law(Readable, ABC):
 
     @abstractmethod
     def scale(self, shape: Shape) -> Fraction:
-        """The scale at which that holds, in units of the noise."""
+        """Return the scale at which the mass changes by at most e^epsilon, in units of noise."""
 
     @abstractmethod
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
@@ -47,7 +47,7 @@ class Law(Readable, ABC):
 
     @abstractmethod
     def densest(self, shape: Shape) -> Fraction:
-        """A bound of the mean largest mass of one place, given the others."""
+        """Return a bound of the mean largest mass of one place, given the others."""
 
 
 @final
@@ -56,7 +56,7 @@ class CubeNorm(Law):
     """Mass proportional to e^(-max |k_j| / scale)."""
 
     def scale(self, shape: Shape) -> Fraction:
-        """The largest coordinate moves by at most the shift."""
+        """Return shift / epsilon: the largest coordinate moves by at most the shift."""
         return shape.shift / shape.epsilon
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
@@ -64,7 +64,9 @@ class CubeNorm(Law):
         return discrete_cube_norm(self.scale(shape), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Z_{m-1} / Z_m, Z_m the sum of the masses, at most e^(2 a) a / (2 m), a = 1 / scale.
+        """Return a bound of Z_{m-1} / Z_m, Z_m the sum of the masses.
+
+        It is at most e^(2 a) a / (2 m) for a = 1 / scale.
 
         Rounds: up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
         """
@@ -78,7 +80,7 @@ class IndependentLaplace(Law):
     """Mass proportional to e^(-sum |k_j| / scale)."""
 
     def scale(self, shape: Shape) -> Fraction:
-        """The sum moves by at most the shift in every place."""
+        """Return places shift / epsilon: the sum moves by at most the shift in every place."""
         return shape.places * shape.shift / shape.epsilon
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
@@ -87,7 +89,7 @@ class IndependentLaplace(Law):
         return drawn.reshape(size, shape.places)
 
     def densest(self, shape: Shape) -> Fraction:
-        """The mass at 0, tanh(1 / (2 scale)), at most 1 / (2 scale)."""
+        """Return a bound 1 / (2 scale) of the mass at 0, which is tanh(1 / (2 scale))."""
         return 1 / (2 * self.scale(shape))
 
 
@@ -97,7 +99,7 @@ class Sphere(Law):
     """The rounding of a vector of density proportional to e^(-||x|| / scale)."""
 
     def scale(self, shape: Shape) -> Fraction:
-        """The norm moves by at most the shift times the root of the number of places."""
+        """Return sqrt(places) shift / epsilon: the norm moves by at most sqrt(places) shift."""
         return shape.shift * sqrt_up(Fraction(shape.places)) / shape.epsilon
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
@@ -105,7 +107,9 @@ class Sphere(Law):
         return spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """The density of one coordinate at 0, at most 1 / (scale sqrt(pi (2 m - 1))).
+        """Return a bound of the density of one coordinate at 0.
+
+        It is at most 1 / (scale sqrt(pi (2 m - 1))).
 
         Rounds: up, by pi >= 3.14 and a root that is rounded down to 2^-20.
         """

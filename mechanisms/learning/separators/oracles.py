@@ -32,8 +32,8 @@ class Problem:
         space: of the candidates.
         loss: of a candidate at a record.
         data: the records, grouped.
-        unit: what one loss is worth, in units of the noise.
-        heights: what the last entry of a noise vector is multiplied by, by the sum of the squares
+        unit: the worth of one loss, in units of the noise.
+        heights: the factors of the last entry of a noise vector, by the sum of the squares
             of a candidate's coordinates; None if noise vectors have no such entry.
     """
 
@@ -44,11 +44,11 @@ class Problem:
     heights: Integers | None = None
 
     def totals(self) -> Integers:
-        """The exact losses of all vectors of levels, as ``total_losses``."""
+        """Return the exact losses of all vectors of levels, as ``total_losses``."""
         return total_losses(self.space, self.loss, self.data)
 
     def objective(self, levels: Integers, noise: NDArray[Any]) -> int:
-        """The exact objective of one candidate, given by its levels' positions."""
+        """Return the exact objective of one candidate, given by its levels' positions."""
         values = np.array(self.space.levels)[levels]
         margins = values @ self.space.weights(self.data.rows).T
         total = self.loss.losses(
@@ -63,14 +63,14 @@ class Problem:
 
 
 class Oracle(Readable, ABC):
-    """What finds the best candidate."""
+    """An algorithm that finds the best candidate."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def tolerance(self) -> Fraction | None:
-        """By how many losses the candidate found may miss the minimum, for every dataset.
+        """Return by how many losses the candidate found may miss the minimum, for every dataset.
 
         None says that it is a minimum, and among equals the first in the order of levels.
         """
@@ -109,7 +109,7 @@ class EnumerationOracle(Oracle):
 
     @property
     def tolerance(self) -> None:
-        """None: it is exact, ties included."""
+        """Return None: the oracle is exact, ties included."""
         return
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
@@ -169,7 +169,7 @@ def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) ->
 
 
 def levels_at(space: Space, places: Integers) -> Integers:
-    """The positions of levels of vectors, by their places in the order of all.
+    """Return the positions of levels of vectors, by their places in the order of all.
 
     Returns:
         Shape (places, coordinates).
@@ -182,7 +182,7 @@ def levels_at(space: Space, places: Integers) -> Integers:
 def _fitting(
     problem: Problem, noise: NDArray[Any], largest: int
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Charges of a noise vector and what heights pay, in 64 bits if no objective needs more."""
+    """Return the charges of a noise vector and of heights, in 64 bits unless more are needed."""
     costs, pays = charges(problem.space, noise), None
     rows = [*map(list, costs)]
     if problem.heights is not None:
@@ -194,7 +194,7 @@ def _fitting(
 
 
 def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
-    """What each level of each coordinate pays: the noise of the places that are 1 there.
+    """Return the charge of each level of each coordinate: the noise of the places that are 1.
 
     Returns:
         Shape (coordinates, levels), exact integers.
@@ -207,7 +207,7 @@ def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
 
 
 def vectors(space: Space) -> Iterator[Integers]:
-    """Every candidate's levels' positions in order, for tests and small spaces."""
+    """Return every candidate's levels' positions in order, for tests and small spaces."""
     values = np.array(space.levels)
     for digits in levels_at(space, np.arange(len(space.levels) ** space.coordinates)):
         admitted = space.admits(values[digits].sum(keepdims=True))
@@ -216,7 +216,7 @@ def vectors(space: Space) -> Iterator[Integers]:
 
 
 def _sums(costs: NDArray[Any]) -> NDArray[Any]:
-    """The costs of all vectors of levels, in order."""
+    """Return the costs of all vectors of levels, in order."""
     found = np.zeros(1, dtype=costs.dtype)
     for row in costs:
         found = (found[:, np.newaxis] + row).reshape(-1)

@@ -86,8 +86,8 @@ class SeparatorPerturbation(Mechanism[R]):
         space: the candidates, such as ``Cube(10)``.
         noise: "linf", "laplace" or "sphere".
         loss: of a candidate at a record.
-        oracle: what minimises; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the noise.
+        oracle: the minimiser; None is ``EnumerationOracle()``.
+        relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:
@@ -147,7 +147,7 @@ class SeparatorPerturbation(Mechanism[R]):
 
     @property
     def shape(self) -> Shape:
-        """How fine the noise is, and what it has to hide."""
+        """Return the fineness of the noise, and the shift that it has to hide."""
         places = self.space.separators
         finest = _FINE if self.oracle.tolerance is None else _FINE_WITH_TOLERANCE
         steepest = math.ceil(self.loss.steepness(self.space))
@@ -155,7 +155,7 @@ class SeparatorPerturbation(Mechanism[R]):
         return Shape(places, shift, self.epsilon)
 
     def guarantee(self) -> Guarantee[R]:
-        """epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance."""
+        """Return epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance."""
         shape, law = self.shape, self._law
         assumptions = (PERTURBED_CHOICE(shift=shape.shift, relation=self.relation), RANDOM_BITS())
         given: dict[str, Any] = {
@@ -191,7 +191,7 @@ class SeparatorPerturbation(Mechanism[R]):
 
     @property
     def unit(self) -> int:
-        """What one loss is worth in units of the noise.
+        """Return the worth of one loss in units of the noise.
 
         One record moves the difference of two candidates' losses by ``Loss.steepness`` a place in
         which they differ, by twice that if it is replaced.
@@ -211,12 +211,12 @@ class SeparatorPerturbation(Mechanism[R]):
 
 
 def loss_unit(shift: int, space: Space, loss: Loss, relation: Relation) -> int:
-    """What one loss is worth if every place moves by the shift to make up for one record."""
+    """Return the worth of one loss if every place moves by the shift to make up for one record."""
     return math.floor(shift / (loss.steepness(space) * times_moved(relation)))
 
 
 def times_moved(relation: Relation) -> int:
-    """How many records' losses change between neighbours: two if a record is replaced."""
+    """Return how many records' losses change between neighbours: two if a record is replaced."""
     return 2 if isinstance(relation, ReplaceOne | ReplaceLabel) else 1
 
 
@@ -247,7 +247,7 @@ def require_exact(oracle: Oracle) -> None:
 
 
 def chosen(weights: Outputs) -> Outputs:
-    """Candidates as records with the field ``weights``, from shape (datasets, runs, ...)."""
+    """Return candidates as records with ``weights``, from shape (datasets, runs, ...)."""
     outputs = np.recarray(weights.shape[:2], dtype=[("weights", weights.dtype, weights.shape[2:])])
     outputs["weights"] = weights
     return np.asarray(outputs)

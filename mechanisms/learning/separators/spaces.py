@@ -34,56 +34,56 @@ class Space(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def coordinates(self) -> int:
-        """How many coordinates a candidate has, and how many features a record."""
+        """Return the number of coordinates of a candidate, and of features of a record."""
 
     @property
     @abstractmethod
     def levels(self) -> tuple[int, ...]:
-        """The values of one coordinate, increasing."""
+        """Return the values of one coordinate, increasing."""
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
+        """Return the number of candidates."""
         return int(len(self.levels) ** self.coordinates)
 
     @property
     def distance(self) -> int:
-        """In how many places the patterns of two candidates differ at least."""
+        """Return the least number of places in which the patterns of two candidates differ."""
         return 1
 
     @property
     @final
     def gap(self) -> int:
-        """The distance of two levels that follow each other; all are equally far apart."""
+        """Return the distance of two levels that follow each other; all are equally far apart."""
         return self.levels[1] - self.levels[0]
 
     @property
     @final
     def separators(self) -> int:
-        """How many places a pattern has."""
+        """Return the number of places of a pattern."""
         return self.coordinates * (len(self.levels) - 1)
 
     @property
     def threshold(self) -> int | None:
-        """The least margin that predicts +1, if that is how margins decide; else None."""
+        """Return the least margin that predicts +1; None if margins decide otherwise."""
         return 1
 
     @property
     def total(self) -> int | None:
-        """What the coordinates of a candidate add up to, if that is fixed."""
+        """Return the sum of the coordinates of a candidate, if that is fixed; else None."""
         return None
 
     @final
     def admits(self, sums: Integers) -> NDArray[np.bool_] | None:
-        """Which vectors are candidates, by the sums of their coordinates; None for all."""
+        """Return which vectors are candidates, by the sums of their coordinates; None for all."""
         return None if self.total is None else np.asarray(sums == self.total)
 
     def weights(self, rows: Integers) -> Integers:
-        """What multiplies the coordinates of a candidate in the margin of each row."""
+        """Return the weights of a candidate's coordinates in the margin of each row."""
         return rows
 
     def positive(self, margins: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether a candidate predicts +1, by its margin; integer features leave no dead zone."""
+        """Return whether a candidate predicts +1, by its margin; integers leave no dead zone."""
         return np.asarray(margins >= self.threshold)
 
 
@@ -93,7 +93,7 @@ class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: how many weights.
+        dimension: the number of weights.
     Raises:
         ParameterError: dimension is not an integer from 1 to 4096.
     Example:
@@ -109,12 +109,12 @@ class Cube(Space):
 
     @property
     def coordinates(self) -> int:
-        """One a weight."""
+        """Return the number of weights."""
         return self.dimension
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The signs."""
+        """Return the two signs."""
         return (-1, 1)
 
 
@@ -124,7 +124,7 @@ class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: how many weights.
+        dimension: the number of weights.
         bound: the largest weight.
     Raises:
         ParameterError: one of them is not an integer in its range.
@@ -143,12 +143,12 @@ class Grid(Space):
 
     @property
     def coordinates(self) -> int:
-        """One a weight."""
+        """Return the number of weights."""
         return self.dimension
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """All integers up to the bound."""
+        """Return all integers up to the bound."""
         return tuple(range(-self.bound, self.bound + 1))
 
 
@@ -158,7 +158,7 @@ class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
     Args:
-        literals: how many features; give negations as features of their own.
+        literals: the number of features; give negations as features of their own.
     Raises:
         ParameterError: literals is not an integer from 1 to 4096.
     Example:
@@ -174,21 +174,21 @@ class Conjunctions(Space):
 
     @property
     def coordinates(self) -> int:
-        """One a literal."""
+        """Return the number of literals."""
         return self.literals
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Left out, or chosen."""
+        """Return the two levels of a feature: left out, or chosen."""
         return (0, 1)
 
     def weights(self, rows: Integers) -> Integers:
-        """Minus 1 for every chosen feature that is not 1."""
+        """Return minus 1 for every feature that is not 1: the price of choosing it."""
         return np.asarray(-(rows != 1).astype(np.int64))
 
     @property
     def threshold(self) -> int:
-        """No chosen feature is missing."""
+        """Return the margin at which no chosen feature is missing."""
         return 0
 
 
@@ -198,7 +198,7 @@ class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
     Args:
-        bits: how many features.
+        bits: the number of features.
     Raises:
         ParameterError: bits is not an integer from 1 to 4096.
     Example:
@@ -214,25 +214,25 @@ class Parities(Space):
 
     @property
     def coordinates(self) -> int:
-        """One a bit."""
+        """Return the number of bits."""
         return self.bits
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Left out, or chosen."""
+        """Return the two levels of a bit: left out, or chosen."""
         return (0, 1)
 
     def weights(self, rows: Integers) -> Integers:
-        """The features modulo 2, so that margins stay small."""
+        """Return the features modulo 2, so that margins stay small."""
         return np.asarray(rows % 2)
 
     @property
     def threshold(self) -> None:
-        """None: what counts is whether the margin is odd."""
+        """Return None: the parity of the margin decides."""
         return
 
     def positive(self, margins: NDArray[Any]) -> NDArray[np.bool_]:
-        """An odd sum."""
+        """Return whether the sum is odd."""
         return np.asarray(margins % 2 == 1)
 
 
@@ -242,7 +242,7 @@ class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 
     Args:
-        features: how many there are.
+        features: their number.
         chosen: k.
     Raises:
         ParameterError: features is not an integer from 1 to 4096, or chosen not from 1 to features.
@@ -261,46 +261,46 @@ class Subsets(Space):
 
     @property
     def coordinates(self) -> int:
-        """One a feature."""
+        """Return the number of features."""
         return self.features
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Left out, or chosen."""
+        """Return the two levels of a feature: left out, or chosen."""
         return (0, 1)
 
     @property
     def size(self) -> int:
-        """The binomial coefficient."""
+        """Return the binomial coefficient."""
         return math.comb(self.features, self.chosen)
 
     @property
     def distance(self) -> int:
-        """Two: sets of equal size differ by an element on either side."""
+        """Return 2: sets of equal size differ by an element on either side."""
         return 2
 
     @property
     def threshold(self) -> int | None:
-        """The least margin that predicts +1, if that is how margins decide; else None."""
+        """Return the least margin that predicts +1; None if margins decide otherwise."""
         return 1
 
     @property
     def total(self) -> int:
-        """Exactly k features."""
+        """Return k, the number of chosen features."""
         return self.chosen
 
     def weights(self, rows: Integers) -> Integers:
-        """1 for a feature that is 1."""
+        """Return 1 for a feature that is 1."""
         return np.asarray((rows == 1).astype(np.int64))
 
 
 def _width(**argument: object) -> int:
-    """A number of coordinates."""
+    """Return a number of coordinates."""
     return _most(WIDEST, **argument)
 
 
 def _most(largest: int, **argument: object) -> int:
-    """An integer from 1 to a largest one."""
+    """Return an integer from 1 to a largest one."""
     ((name, value),) = argument.items()
     found = check.count(**argument)
     if found > largest:

@@ -80,7 +80,7 @@ class SphereLift(Mechanism[R]):
         space: the candidates, such as ``Grid(3, 2)``.
         loss: of a candidate at a record.
         oracle: an exact one; None is ``EnumerationOracle()``.
-        relation: which datasets are neighbours; replace-one costs twice the noise.
+        relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:
@@ -129,7 +129,7 @@ class SphereLift(Mechanism[R]):
 
     @property
     def radius(self) -> float:
-        """The length of every lift, if candidates' centre is the origin and levels are 1 apart."""
+        """Return the length of every lift, with levels 1 apart around the origin."""
         return math.sqrt(self._lift.square) / self._lift.gap
 
     @property
@@ -138,22 +138,22 @@ class SphereLift(Mechanism[R]):
 
     @property
     def unit(self) -> int:
-        """What one loss is worth in units of the noise."""
+        """Return the worth of one loss in units of the noise."""
         moved = self.loss.steepness(self.space) * times_moved(self.relation)
         return math.floor(_SHIFT * math.ceil(moved) * self._lift.gain / moved)
 
     @property
     def _shift(self) -> int:
-        """By which multiple of a lift the noise moves."""
+        """Return the multiple of a lift by which the noise moves."""
         return _SHIFT * math.ceil(self.loss.steepness(self.space) * times_moved(self.relation))
 
     @property
     def scale(self) -> Fraction:
-        """The scale of the noise, in its units, of which one loss is worth ``unit``."""
+        """Return the scale of the noise, in its units, of which one loss is worth ``unit``."""
         return self._shift * sqrt_up(Fraction(self._lift.length)) / self.epsilon
 
     def guarantee(self) -> PureDP[R]:
-        """epsilon-DP."""
+        """Return the epsilon-DP guarantee of the candidate chosen under spherical noise."""
         lift, shift = self._lift, self._shift
         node = applied(
             MECHANISM_SPHERE_LIFT,
@@ -196,7 +196,7 @@ class Lift:
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The coordinates of y, by level."""
+        """Return the coordinates of y, by level."""
         levels = self.space.levels
         doubled = [2 * level - levels[0] - levels[-1] for level in levels]
         common = math.gcd(*doubled)
@@ -204,47 +204,50 @@ class Lift:
 
     @property
     def gap(self) -> int:
-        """The distance of two levels of y."""
+        """Return the distance of two levels of y."""
         return self.values[1] - self.values[0]
 
     @property
     def square(self) -> int:
-        """D^2: the largest squared norm of y."""
+        """Return D^2: the largest squared norm of y."""
         return self.space.coordinates * self.values[-1] ** 2
 
     @property
     def flat(self) -> bool:
-        """Whether all candidates have that norm, so that there are no heights."""
+        """Return whether all y have the largest norm D, so that there are no heights."""
         return len(self.values) == 2
 
     @property
     def dimension(self) -> int:
-        """How many coordinates psi has."""
+        """Return the number of coordinates of psi."""
         return self.space.coordinates + (not self.flat)
 
     @property
     def fineness(self) -> int:
-        """The constant c."""
+        """Return the constant c."""
         return 1 if self.flat else _FINE * _root_up(self.square)
 
     @property
     def _slip(self) -> int:
-        """A bound of |c^2 D^2 - ||psi||^2|: the rounding of a height, at most c D + 1/4."""
+        """Return a bound of |c^2 D^2 - ||psi||^2|: the rounding of a height, at most c D + 1/4."""
         return 0 if self.flat else self.fineness * _root_up(self.square) + 1
 
     @property
     def length(self) -> int:
-        """A bound of the squared length of psi."""
+        """Return a bound of the squared length of psi."""
         return self.fineness**2 * self.square + self._slip
 
     @property
     def gain(self) -> Fraction:
-        """At most <psi(w), psi(w) - psi(u)>, divided by the places in which w and u differ."""
+        """Return a lower bound of <psi(w), psi(w) - psi(u)> / (the places where w and u differ)."""
         return Fraction(self.fineness**2 * self.gap**2, 2) - self._slip
 
     @property
     def heights(self) -> Integers | None:
-        """The heights, by the squared norm of y, which on a grid is that of w; None if flat."""
+        """Return the heights, by the squared norm of y; None if flat.
+
+        On a grid it is the squared norm of w.
+        """
         if self.flat:
             return None
         square = 4 * self.fineness**2
@@ -252,7 +255,7 @@ class Lift:
         return np.array([(root + 1) // 2 for root in doubled], dtype=np.int64)
 
     def charged(self, noise: NDArray[Any]) -> NDArray[Any]:
-        """Noise on the places of patterns, and on the heights, that minus <noise, psi> amounts to.
+        """Return the noise on places of patterns and on heights that equals minus <noise, psi>.
 
         A place of coordinate j costs -c noise_j times the distance of two levels.
         """
@@ -262,5 +265,5 @@ class Lift:
 
 
 def _root_up(square: int) -> int:
-    """An integer at or above the root of a positive integer."""
+    """Return an integer at or above the root of a positive integer."""
     return math.isqrt(square - 1) + 1

@@ -29,7 +29,7 @@ Charge = Callable[[Integers, Any], Integers]
 
 
 def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
-    """The exact losses of all vectors of levels, -1 for one that is no candidate.
+    """Return the exact losses of all vectors of levels, -1 for one that is no candidate.
 
     Returns:
         Shape (heads, tails), in the order of levels: a vector is a head followed by a tail.
@@ -61,14 +61,14 @@ def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
 
 
 def halves(space: Space) -> tuple[int, int]:
-    """How many coordinates the heads and the tails have."""
+    """Return the numbers of coordinates of the heads and of the tails."""
     return space.coordinates // 2, space.coordinates - space.coordinates // 2
 
 
 def _blocks(
     charge: Charge, left: Integers, right: Integers, member: Integers
 ) -> Iterator[tuple[Integers, list[Integers]]]:
-    """Matrices of heads by pairs, and for each tail the columns it selects, some pairs at once."""
+    """Yield matrices of heads by pairs, and for each tail the columns it selects."""
     columns: list[Integers] = []
     picks: list[Integers] = []
     width = 0
@@ -108,7 +108,7 @@ def _add_plainly(charge: Charge, found: Integers, left: Integers, right: Integer
 
 
 def _vectors(values: Integers, width: int) -> Integers:
-    """All vectors of the values, in order."""
+    """Return all vectors of the values, in order."""
     found = np.zeros((1, 0), dtype=np.int64)
     for _ in range(width):
         found = np.concatenate(

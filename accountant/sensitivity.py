@@ -1,4 +1,4 @@
-"""How far a query's value moves between neighbours, with its norm in the type.
+"""The largest move of a query's value between neighbours, with its norm in the type.
 
 A sensitivity is in data units, under the neighbouring relation of the mechanism that carries
 it. Under replace-one, a sum of clipped records moves by twice the clipping norm.
@@ -38,7 +38,7 @@ class L1(Sensitivity):
     __slots__ = ()
 
     def as_l2(self) -> L2:
-        """The Euclidean norm never exceeds the sum of absolute values."""
+        """Return the same number: the Euclidean norm never exceeds the sum of absolute values."""
         return L2(self.value)
 
 
@@ -60,11 +60,11 @@ class LInf(Sensitivity):
     __slots__ = ()
 
     def as_l1(self, *, dimension: int) -> L1:
-        """The L1 norm is at most dimension times the largest change."""
+        """Return dimension times the largest change, which the L1 norm never exceeds."""
         return L1(self.value * arguments.count(dimension=dimension))
 
     def as_l2(self, *, dimension: int) -> L2:
-        """The L2 norm is at most sqrt(dimension) times the largest change, rounded up."""
+        """Return sqrt(dimension) times the largest change, rounded up: a bound of the L2 norm."""
         return L2(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
@@ -153,16 +153,19 @@ class JointSensitivity(Readable):
 
     @property
     def largest(self) -> tuple[int, Fraction]:
-        """How many coordinates can move by ``linf``, and by how much another one then can."""
+        """Return the number of coordinates that can move by ``linf``, and the rest for one more."""
         full = self.l1 // self.linf
         return full, self.l1 - full * self.linf
 
     def as_l1(self) -> L1:
-        """The sum alone."""
+        """Return the L1 sensitivity alone."""
         return L1(self.l1)
 
     def as_l2(self) -> L2:
-        """The Euclidean norm is largest where as many as can be move by ``linf``; rounded up."""
+        """Return the norm of a change that moves as many coordinates by ``linf`` as can be.
+
+        It is the largest Euclidean norm, rounded up.
+        """
         full, rest = self.largest
         square = full * self.linf**2 + rest**2
         return L2(_sqrt_up(square.numerator * square.denominator) / square.denominator)

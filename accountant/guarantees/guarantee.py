@@ -72,8 +72,8 @@ class Guarantee(Readable, ABC, Generic[R]):
     the mechanism only where the bracket is ``attained``.
 
     Attributes:
-        relation: which datasets are neighbours.
-        derivation: what the statement follows from; equality and hashing ignore it.
+        relation: the neighbouring relation.
+        derivation: the proof of the statement; equality and hashing ignore it.
     """
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @property
     @final
     def attained(self) -> Attained:
-        """What of the answers some instance of the described mechanism attains."""
+        """Return the extent to which some instance of the mechanism attains the answers."""
         return self.derivation.attained
 
     @abstractmethod
@@ -137,7 +137,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def delta(self, *, epsilon: Number) -> Bound:
-        """The privacy profile: smallest delta such that the mechanism is (epsilon, delta)-DP.
+        """Return the privacy profile: smallest delta with the mechanism (epsilon, delta)-DP.
 
         Any real epsilon, in nats; below 0 it is the hockey-stick divergence there.
         """
@@ -199,7 +199,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def type_ii_error(self, *, type_i_error: Number) -> Bound:
-        """The trade-off curve: least miss rate of any attack with this false-alarm rate.
+        """Return the trade-off curve: least miss rate of any attack with this false-alarm rate.
 
         Here a small value is bad, so the claim is the ``lower`` end.
         """

@@ -19,12 +19,12 @@ from dpproof.auditing.counts.claim import Claim, LeastWrong, gaussian, lines, su
 @final
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What was guessed about the canaries of one run.
+    """The guesses made about the canaries of one run.
 
     Attributes:
-        canaries: how many there were, each included by its own fair coin.
+        canaries: their number, each included by its own fair coin.
         made: for how many a guess was made; which ones may depend on the output, not on the coins.
-        correct: how many guesses were right.
+        correct: the number of right guesses.
     """
 
     canaries: int
@@ -128,7 +128,10 @@ class OneRunCurve:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def refutes(self, guesses: Guesses, claim: object) -> bool:
-        """Whether a claim, a guarantee or (epsilon, delta), is contradicted at the significance."""
+        """Return whether a claim is contradicted at the significance.
+
+        The claim is a guarantee or (epsilon, delta).
+        """
         return contradicts(guesses, self.significance, supported(Claim.of(claim)))
 
     def p_value(self, guesses: Guesses, claim: object) -> float:
@@ -155,7 +158,7 @@ class OneRunCurve:
 
 
 def contradicts(guesses: Guesses, tail: float, least_wrong: LeastWrong) -> bool:
-    """Whether Pr(at least this many right guesses) is less than ``tail``, by the recursion."""
+    """Return whether Pr(at least this many right guesses) is below ``tail``, by the recursion."""
     c, m = guesses.made, guesses.canaries
     if guesses.correct == 0:
         return False

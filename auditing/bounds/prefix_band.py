@@ -30,7 +30,7 @@ _STEP_ERROR = 1e-13
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixBand:
-    """Every threshold is looked at, and the exact price of looking is paid.
+    """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
@@ -71,7 +71,7 @@ class PrefixBand:
         return 1.0 if looked is None else looked.p_value(loss, loss)
 
     def refutes(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> bool:
-        """Whether the counts contradict (epsilon, delta) at the significance."""
+        """Return whether the counts contradict (epsilon, delta) at the significance."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         looked = self._prefixes(counts, delta)
         if looked is None or looked.single(loss) > self.significance:

@@ -68,7 +68,7 @@ class RandomisedLabel(EventBound):
 
 
 def thinned(trials: int, marked: Fraction, level: float) -> tuple[float, int]:
-    """What delta costs: a probability t <= level, and c with Pr(Bin(trials, marked) > c) <= t.
+    """Return the cost of delta: a t <= level, and a c with Pr(Bin(trials, marked) > c) <= t.
 
     Nothing of the level is used when nothing is marked.
     """

@@ -56,7 +56,7 @@ class Rectangle(EventBound):
         return 1.0 if loss > LARGEST_EPSILON else _crossing(counts, loss, mass)
 
     def limits(self, counts: EventCounts) -> tuple[float, float]:
-        """The lower limit of P(S) and the upper limit of Q(S), both right at once."""
+        """Return the lower limit of P(S) and the upper limit of Q(S), valid jointly."""
         counts.design.compare()
         half = self.significance / 2
         return (
@@ -103,7 +103,7 @@ _MARGIN = 1e-9
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class GaussianEvent:
-    """How far apart two normal distributions have to be to explain one event.
+    """The distance of two normal distributions that is needed to explain one event.
 
     Statement: if the mechanism is mu-GDP then Phi^-1(P(S)) - Phi^-1(Q(S)) <= mu for every event
         S; with the limits of ``Rectangle`` in place of P(S) and Q(S), the left side exceeds mu

@@ -97,7 +97,7 @@ class _Limits:
     other_high: Floats
 
     def divergence(self, order: float, ratio: Floats) -> float:
-        """What tangents at these ratios certify at one order."""
+        """Return the divergence that tangents at these ratios certify at one order."""
         # A price that overflows makes the total nan or -inf, which shows nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             first = order * ratio ** (order - 1)

@@ -1,4 +1,4 @@
-"""What is measured of a whole trade-off curve: a region that it has to pass through."""
+"""A measured region that the whole trade-off curve has to pass through."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TradeOffRegion:
         raise ArithmeticError(f"no edge of the hull is above {at}")
 
     def refutes(self, counts: PrefixCounts, claim: object) -> Rates | None:
-        """A point that is measured and that the claim excludes, the clearest; None if none is."""
+        """Return the measured point that the claim excludes most clearly; None if there is none."""
         guarantee = Claim.of(claim).guarantee
         clearest: tuple[float, Rates | None] = (0.0, None)
         for rates in self.vertices(counts):
@@ -105,6 +105,6 @@ def lower_hull(points: Iterable[Rates]) -> tuple[Rates, ...]:
 
 
 def _turns_right(first: Rates, second: Rates, third: Rates) -> bool:
-    """Whether the second point is on or above the line from the first to the third."""
+    """Return whether the second point is on or above the line from the first to the third."""
     run, rise = second[0] - first[0], second[1] - first[1]
     return run * (third[1] - first[1]) <= rise * (third[0] - first[0])

@@ -35,7 +35,7 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """The p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
+    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
 
     Source: Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
     """
@@ -48,7 +48,7 @@ def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 
 
 def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """The p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
+    """Return the p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     return complement_up(lower_limit(n - k, n, significance))
 
@@ -87,7 +87,10 @@ def exp_up(epsilon: float) -> float:
 
 
 def quantile(probability: float, n: int, p: float) -> int:
-    """The smallest k with Pr(Bin(n, p) <= k) >= probability; for planning, not for bounds."""
+    """Return the smallest k with Pr(Bin(n, p) <= k) >= probability.
+
+    It is for planning, not for bounds.
+    """
     if p >= 1.0:
         return n
     if float(special().bdtr(0, n, p)) >= probability:

@@ -75,11 +75,11 @@ class EProcess:
         return self.tallied(*tallies(eta, labels), highest=highest)
 
     def tallied(self, eta: Floats, hits: Floats, misses: Floats, *, highest: float) -> Floats:
-        """The same from how many trials had each prediction, on D and on D'."""
+        """Return the log wealths from the numbers of trials on D and on D' with each prediction."""
         return np.asarray(gained([self], eta, hits, misses, highest=highest)[0])
 
     def start(self) -> Floats:
-        """The log wealths before any trial."""
+        """Return the log wealths before any trial."""
         return np.zeros(len(SHARES))
 
     @staticmethod
@@ -89,7 +89,7 @@ class EProcess:
 
     @staticmethod
     def refutes(log_wealth: float, *, significance: Number) -> bool:
-        """Whether the evidence, at any time, contradicts the claim at the significance."""
+        """Return whether the evidence, at any time, contradicts the claim at the significance."""
         return log_wealth >= EProcess.needed(significance=significance)
 
     @staticmethod
@@ -99,7 +99,7 @@ class EProcess:
 
 
 def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """The distinct predictions, and how many trials had each on D and on D'."""
+    """Return the distinct predictions and the numbers of trials with each, on D and on D'."""
     values, place = np.unique(eta, return_inverse=True)
     hits, misses = (np.bincount(place[side], minlength=len(values)) for side in (labels, ~labels))
     return values, hits.astype(np.float64), misses.astype(np.float64)
@@ -229,7 +229,7 @@ def unbet() -> float:
 
 
 def _nearest(p: float, q: float, slope: float, delta: float) -> float:
-    """The q' in [q, (p - delta) / slope] whose (slope q' + delta, q') is nearest to (p, q)."""
+    """Return the q' in [q, (p - delta) / slope] with (slope q' + delta, q') nearest to (p, q)."""
 
     def falling(there: float) -> bool:
         here = slope * there + delta
@@ -269,11 +269,11 @@ class BetProcess:
 
     @staticmethod
     def start() -> BetProcess:
-        """The process before any trial."""
+        """Return the process before any trial."""
         return BetProcess(np.zeros(len(SHARES)), 0.0)
 
     def after(self, bet: EventBet, counts: EventCounts) -> BetProcess:
-        """The process after one more block.
+        """Return the process after one more block.
 
         Args:
             bet: chosen by the blocks before.
@@ -284,9 +284,9 @@ class BetProcess:
 
     @property
     def evidence(self) -> float:
-        """Log of the present wealth: an e-value."""
+        """Return the log of the present wealth: an e-value."""
         return EProcess.mixed(self.wealths)
 
     def refutes(self, *, significance: float) -> bool:
-        """Whether the wealth has been large enough, at any time."""
+        """Return whether the wealth was large enough at any time."""
         return EProcess.refutes(self.largest, significance=significance)

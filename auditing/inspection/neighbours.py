@@ -61,7 +61,7 @@ def neighbours(
 
 @withholding
 def records_like(data: Dataset) -> list[Any]:
-    """Records worth trying beside these: numbers, keys or rows, as the first one is.
+    """Return records worth trying beside these: numbers, keys or rows, as the first one is.
 
     Numbers: zeros of both signs, extremes, nan and infinities, for whole numbers also the ends of
     32 and 64 bits and of an array's type. Keys: the empty one and a new one. Rows of numbers: all
@@ -130,7 +130,7 @@ def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
 
 
 def permuted(data: Dataset) -> Iterator[Pair]:
-    """The same records in other orders: at distance 0 where order is not part of the data."""
+    """Yield the same records in other orders: at distance 0 where order is not part of the data."""
     records = withholding(list)(data)
     for other, name in ((records[::-1], "reversed"), (records[1:] + records[:1], "rotated")):
         yield from _typed(data, iter([Pair(records, other, name)]))

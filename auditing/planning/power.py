@@ -1,4 +1,4 @@
-"""What an audit would have found: its power against the smallest violation that it sees."""
+"""The power of an audit against the smallest violation that it detects."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def detectable_epsilon(
 def _rejector(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> Callable[[EventCounts], bool]:
-    """Whether counts of one event are sure to contradict the claim."""
+    """Return a predicate: whether counts of one event are sure to contradict the claim."""
     epsilon, delta = claim.epsilon, claim.delta_up
     if plan.method is not Method.BAND:
         bound = plan.bound(significance)
@@ -101,7 +101,7 @@ def _unlucky(counts: PrefixCounts, p: float, q: float) -> EventCounts:
 
 
 def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> EventCounts:
-    """As many guesses as counted, of which fewer are right with probability at most 5 %."""
+    """Return guess counts with so few right that fewer have probability at most 5 %."""
     made = round(frequency * counts.total)
     hits = quantile(2 * (1 - _SURE), made, right)
     wrong = made - hits

@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> Features:
-    """Outputs as a matrix of floats, one row each.
+    """Return outputs as a matrix of floats, one row each.
 
     Numbers stay numbers (``nan`` and infinities too), arrays are flattened, structured arrays give
     one column a field. Anything else becomes three numbers: a hash of its ``repr``, one of its type
@@ -81,7 +81,7 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
 
 
 def _is_plain(array: NDArray[Any], raw: object) -> bool:
-    """Whether all outputs are numbers, and each would be the same number by itself."""
+    """Return whether all outputs are numbers, and each would be the same number by itself."""
     if array.dtype.kind not in "biuf":
         return False
     return isinstance(raw, np.ndarray) or not bool((np.abs(array) >= _HUGE).any())
@@ -135,7 +135,7 @@ def _as_array(outputs: Any) -> NDArray[Any]:  # noqa: ANN401  # any object
 
 
 def _described(item: object) -> tuple[int, int, int]:
-    """A hash of the item, one of what kind of thing it is (the keys, of a mapping), its length."""
+    """Return a hash of the item, a hash of its type (of a mapping, of its keys), and its length."""
     kind = (
         str(sorted(map(stable_text, item)))
         if isinstance(item, Mapping)
@@ -145,7 +145,7 @@ def _described(item: object) -> tuple[int, int, int]:
 
 
 def stable_text(item: object) -> str:
-    """The ``repr`` of an item, of a set in order.
+    """Return the ``repr`` of an item, of a set in order.
 
     Raises:
         ParameterError: it has an address in memory, which depends on what was drawn before.

@@ -1,4 +1,4 @@
-"""What is audited: a callable that draws outputs."""
+"""The subject of an audit: a callable that draws outputs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Attempt:
     """The outcome of a call: its value, or the error it raised.
 
     Attributes:
-        value: what it returned; None after an error.
+        value: its return value; None after an error.
         error: the type of what it raised, and where, as its text may quote the data; None when it
             returned.
     """
@@ -132,7 +132,7 @@ class Training:
     labels: Labels
 
     def __len__(self) -> int:
-        """The number of trials."""
+        """Return the number of trials."""
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:

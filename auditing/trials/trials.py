@@ -29,17 +29,17 @@ class Events(Protocol):
 
     @property
     def thresholds(self) -> Floats:
-        """One for each event, from the smallest event to the largest."""
+        """Return one threshold for each event, from the smallest event to the largest."""
 
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many rows are in each event, and how many of these are hits."""
+        """Return the number of rows in each event, and the number of hits among these."""
 
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
     ) -> PrefixCounts:
-        """What ``count`` found in all, with the trials on each dataset."""
+        """Return the sums of ``count`` as counts, with the trials on each dataset."""
 
 
 @final
@@ -121,7 +121,7 @@ class Trials:
             left -= size
 
     def _ahead(self) -> int:
-        """As many chunks as keep a cluster busy, fewer when they are large; see ``_tasks``."""
+        """Return a number of chunks that keeps a cluster busy, fewer if large; see ``_tasks``."""
         if not self._width:
             return _LEAST_AHEAD if self._chunk else 0
         numbers = self._width * (self._chunk or max(1, _NUMBERS // self._width))

@@ -96,7 +96,7 @@ def _bins(values: Floats, edges: Floats) -> NDArray[np.int64]:
 
 
 def _keys(features: Floats, width: int) -> NDArray[np.void]:
-    """Every row as one opaque value of ``width`` numbers; -0.0 is 0.0 and every nan is equal."""
+    """Return rows as opaque values of ``width`` numbers; -0.0 is 0.0 and all nans are equal."""
     rows = np.full((len(features), width), np.nan)
     shared = min(width, features.shape[1])
     rows[:, :shared] = features[:, :shared] + 0.0

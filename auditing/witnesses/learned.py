@@ -106,7 +106,9 @@ class Boosting(Witness):
 
 
 def learned() -> tuple[Witness, ...]:
-    """The classifiers in the order in which they are tried; training samples choose among them.
+    """Return the classifiers in the order in which they are tried.
+
+    Training samples choose among them.
 
     Raises:
         MissingDependency: scikit-learn is not installed.

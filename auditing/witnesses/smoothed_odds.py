@@ -81,7 +81,7 @@ class SmoothOdds:
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
     def knots(self) -> tuple[Floats, Floats]:
-        """Where the log-odds bend, and their values there: between these they are straight."""
+        """Return the bends of the piecewise linear log-odds, and their values there."""
         places = np.unique(np.concatenate([self.left, self.right]))
         return places, self(places)[0]
 

@@ -25,7 +25,7 @@ from dpproof.auditing.witnesses.witness import Score, Witness
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
-    """Where each coordinate lies in training, and how far it is spread.
+    """The training mean and standard deviation of each coordinate.
 
     Attributes:
         centre: mean of the finite values.

@@ -1,4 +1,4 @@
-"""What a witness is: a score of outputs, chosen on training samples."""
+"""A witness: a score of outputs, chosen on training samples."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class Question:
 
     @property
     def sides(self) -> tuple[Question, ...]:
-        """The question itself; one that asks at both ends of a score has two."""
+        """Return the question itself; a question about both ends of a score returns two."""
         return (self,)
 
     def overview(self, training: Floats) -> Question:
-        """The same score with few thresholds that show all of its curve, its tails too."""
+        """Return the same score with few thresholds that show all of its curve, its tails too."""
         values = np.sort(_signed(self.score, training, upwards=self.upwards))[::-1]
         even = np.linspace(0.0, 1.0, _OVERVIEW, endpoint=False)
         tails = 1 / (1 + np.exp((1 - 2 * even) * np.log(2 * len(values))))
@@ -104,7 +104,7 @@ class Question:
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many rows are in each event, and how many of these are hits.
+        """Return the number of rows in each event, and the number of hits among these.
 
         Args:
             features: shape (n, coordinates).
@@ -122,7 +122,7 @@ class Question:
         return np.searchsorted(-self.thresholds, -values, side="left")
 
     def same_score(self, other: object) -> bool:
-        """Whether two questions differ by their thresholds at most."""
+        """Return whether two questions differ by their thresholds at most."""
         if not isinstance(other, Question):
             return False
         same_side = self.upwards == other.upwards and self.swapped == other.swapped
@@ -131,7 +131,7 @@ class Question:
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
     ) -> PrefixCounts:
-        """What ``count`` found in all, with the trials on the datasets in the events' order."""
+        """Return the sums of ``count`` as counts, with the trials in the order of the datasets."""
         first, second = (on_neighbour, on_data) if self.swapped else (on_data, on_neighbour)
         return PrefixCounts(tuple(inside.tolist()), tuple(hits.tolist()), first, second)
 

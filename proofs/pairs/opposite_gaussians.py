@@ -65,7 +65,7 @@ class _Losses(Integrand):
         return ball(c)
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
-        """The weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
+        """Yield the weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
         mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
         drift = ball(self.pair.mu_squared / 2)
         for z, weight in line.nodes():

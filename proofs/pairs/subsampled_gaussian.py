@@ -74,7 +74,7 @@ class Powers(Integrand):
 
     @property
     def mirrored(self) -> bool:
-        """Whether it is an addition."""
+        """Return whether the sampled pair is an addition."""
         return not self.pair.removal
 
     def power(self, c: Fraction) -> arb:
@@ -82,7 +82,7 @@ class Powers(Integrand):
         return ball(c + 1 if self.pair.removal else -c)
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
-        """The weight step phi(z) and log(1 + u(z)) at every node z."""
+        """Yield the weight step phi(z) and log(1 + u(z)) at every node z."""
         mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
         drift = ball(self.pair.mu_squared / 2)
         for z, weight in line.nodes():

@@ -47,7 +47,7 @@ def advantage(step: Application) -> tuple[str, ...]:
 
 
 def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:
-    """A rate b is impossible to exceed where two outcomes of odds b and a are too far apart.
+    """Check that no test exceeds a rate b, as two outcomes of odds b and a are too far apart.
 
     At one order c: (c-1) R(c) <= log(b^c a^{1-c} + (1-b)^c (1-a)^{1-c}), or the same with a and b
     exchanged, 0 < a <= b < 1.

@@ -70,7 +70,10 @@ def rdp(step: Application) -> tuple[str, ...]:
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """The product dominates. Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10."""
+    """Check that the product of the premises' pairs dominates.
+
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
+    """
     parts, count = _parts(step, Pairs)
     step.budget.spend(sum(len(part.forward) + len(part.backward) for part in parts))
     both = merged(*(one.forward for one in parts)), merged(*(one.backward for one in parts))
@@ -149,7 +152,10 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
 
 
 def post_process(step: Application) -> tuple[str, ...]:
-    """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
+    """Check that a function of the outputs satisfies the same.
+
+    Source: arXiv:1905.02383, Proposition 2.8.
+    """
     name, said = _described(step)
     alone = "that is the same for all datasets and depends on nothing else"
     return (f"releases a function of what {name} releases {alone}, and nothing else, {said}",)
@@ -164,7 +170,10 @@ def map_records(step: Application) -> tuple[str, ...]:
 
 
 def _described(step: Application) -> tuple[str, str]:
-    """The mechanism of the one premise, which is the conclusion, and what the author says of it."""
+    """Return the mechanism of the one premise, and its author's description.
+
+    The premise is the conclusion.
+    """
     description = step.witness.words("description")
     (claim,) = step.every(object, most=1)
     if step.conclusion.claim != claim:
@@ -218,7 +227,7 @@ def _above(
     middle: tuple[Fraction, Fraction],
     last: tuple[Fraction, Fraction],
 ) -> bool:
-    """Whether the middle point lies on or above the chord of the others."""
+    """Return whether the middle point lies on or above the chord of the others."""
     run, rise = last[0] - first[0], last[1] - first[1]
     return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])
 

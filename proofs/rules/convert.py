@@ -67,19 +67,22 @@ def approx_to_pure(step: Application) -> tuple[str, ...]:
 
 
 def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
-    """A range of epsilon holds 0, so the loss is at most epsilon. Source: arXiv:1905.04273."""
+    """Check that the loss is at most epsilon, as a range of epsilon holds 0.
+
+    Source: arXiv:1905.04273.
+    """
     step.expect(PureDP(step.only(BoundedRange).epsilon))
     return ()
 
 
 def metric_to_pure(step: Application) -> tuple[str, ...]:
-    """The ends of a path are at distance 1."""
+    """Check pure DP from metric DP: the ends of a path are at distance 1."""
     step.expect(PureDP(step.only(MetricDP).epsilon))
     return ()
 
 
 def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
-    """A loss in [-epsilon, epsilon] has range 2 epsilon."""
+    """Check a bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
     step.expect(BoundedRange(2 * step.only(PureDP).epsilon))
     return ()
 
@@ -152,7 +155,7 @@ def point(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_pure(step: Application) -> tuple[str, ...]:
-    """The largest loss of both directions, if no loss is infinite.
+    """Check the largest loss of both directions, if no loss is infinite.
 
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7, at delta = 0.
     """
@@ -166,7 +169,7 @@ def pair_to_pure(step: Application) -> tuple[str, ...]:
 
 
 def profile_to_trade_off(step: Application) -> tuple[str, ...]:
-    """The polygon lies below f if the line of each of its edges does.
+    """Check that the polygon lies below f: it does if the line of each of its edges does.
 
     A line b - m a lies below f iff delta <= 1 - b at e^eps = m.
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.

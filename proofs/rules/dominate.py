@@ -96,7 +96,9 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
 
 
 def trade_off(step: Application) -> tuple[str, ...]:
-    """The finite pair whose tests walk along the polygon. Source: arXiv:1905.02383, Prop. 2.2.
+    """Check the finite pair whose tests walk along the polygon.
+
+    Source: arXiv:1905.02383, Prop. 2.2.
 
     Each segment is one outcome: its extent is the mass under Q, its fall the mass under P.
     """
@@ -116,7 +118,7 @@ def lowest(points: Points) -> Points:
 
 
 def certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
-    """Whether one of the lowest points shows a profile at most this high at a ratio t > 0."""
+    """Return whether one of the lowest points bounds a profile by this height at a ratio t > 0."""
     with ctx.workprec(PRECISIONS[-1]):
         reach = abs(ball(t).log())
         place = bisect_left(points, True, key=lambda one: one[0] > 0 and not ball(one[0]) <= reach)

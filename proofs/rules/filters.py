@@ -116,7 +116,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def several(step: Application) -> tuple[str, ...]:
-    """Filters of (epsilon, delta_j)-DP each, of which one admits all that runs. Proof: 7.
+    """Check filters of (epsilon, delta_j)-DP each, of which one admits all that runs. Proof: 7.
 
     The delta_j add up to at most delta.
     """

@@ -87,12 +87,12 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
 
 
 def _exactly(value: Fraction) -> Callable[[], arb]:
-    """An exact number, at whatever precision is needed."""
+    """Return an exact number as a ball at any precision."""
     return lambda: ball(value)
 
 
 def _known(step: Application, product: Product, places: list[Fraction]) -> _Known:
-    """The bounds among the premises at some places; those from below are 0 by default."""
+    """Return the premises' bounds at some places; those from below are 0 by default."""
     swapped: Product = ()
     if places[0] < 0:
         swapped = merged(tuple((pair.swapped(), count) for pair, count in product))

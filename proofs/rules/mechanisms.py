@@ -158,7 +158,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
 
 
 def exponential(step: Application) -> tuple[str, ...]:
-    """The exponential mechanism: bounded range 2 factor Delta, or factor Delta if monotone.
+    """Check the exponential mechanism: bounded range 2 factor Delta, or half if monotone.
 
     Source: Dong, Durfee & Rogers (arXiv:1909.13830), Section 3; the log ratio of two outputs'
     probabilities moves by at most the range of the scores' moves, times the factor.
@@ -235,7 +235,7 @@ def _discrete_gaussian(variance: Fraction) -> str:
 
 
 def stated(kind: type[Claim]) -> Callable[[Application], tuple[str, ...]]:
-    """The rule that takes a statement of one notion for granted, in words."""
+    """Return the rule that takes a statement of one notion for granted, in words."""
 
     def assume(step: Application) -> tuple[str, ...]:
         if step.premises:

@@ -93,7 +93,9 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
 
 
 def propose_test_release(step: Application) -> tuple[str, ...]:
-    """The noise's pair, the test's Laplace pair, and that of (0, delta)-DP, e^-margin/2 <= delta.
+    """Check the noise's pair, the test's Laplace pair, and that of (0, delta)-DP.
+
+    The margin has e^-margin/2 <= delta.
 
     Proof: proofs/theory/propose_test_release.md.
     """
@@ -195,7 +197,7 @@ def _square(factor: Rows, sigmas: Sequence[Fraction], change: Sequence[Fraction]
 
 
 def _definite(factor: Rows, sigmas: Sequence[Fraction], square: Fraction, radius: Fraction) -> bool:
-    """Whether mu^2 A diag(s^2) A' - r^2 I is positive definite: all leading minors are above 0."""
+    """Return whether mu^2 A diag(s^2) A' - r^2 I is positive definite by its leading minors."""
     rows = [[_exact(a * s) for a, s in zip(row, sigmas, strict=True)] for row in factor]
     noise = fmpq_mat(rows)
     left = noise * noise.transpose() * _exact(square)

@@ -142,9 +142,9 @@ def _moved(step: Application, places: int, shift: int, law: str) -> str:
 
 
 def gaussian_separator(step: Application) -> tuple[str, ...]:
-    """Rounded Gaussian noise on the m places of patterns, hiding shifts by s: m folded Gaussians.
+    """Check m folded Gaussians for rounded Gaussian noise on m places, hiding shifts by s.
 
-    Of mu = s / sigma, in both directions.
+    Each has mu = s / sigma, in both directions.
     Source: proofs/theory/separators.md, Theorem 3.
     """
     step.axiom()
@@ -181,7 +181,7 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
 
 
 def averaged_perturbation(step: Application) -> tuple[str, ...]:
-    """Sums of perturbed minima plus Laplace noise of scale b: (epsilon, delta)-DP.
+    """Check (epsilon, delta)-DP of sums of perturbed minima plus Laplace noise of scale b.
 
     For r >= calls box share, r whole or rounded down, epsilon b >= r. Unless the share is 1:
     c > d slope and calls kl(share || p) >= log(1/delta), p = (1 - z)/(1 - z d slope/c) <= share,

@@ -37,7 +37,7 @@ Profile = Callable[[arb], arb]
 
 
 class Direction(Enum):
-    """What the sample does to (P, Q)."""
+    """The effect of the sample on (P, Q)."""
 
     REMOVAL = "removal"
     ADDITION = "addition"
@@ -79,7 +79,7 @@ class SampledPair(Pair):
 
     @property
     def _tells(self) -> bool:
-        """Whether some base outcome has mass under Q alone, or, for addition, under P alone."""
+        """Return whether some base outcome has mass under Q alone, or, for addition, P alone."""
         removal = self.direction is Direction.REMOVAL
         return any((one.swapped() if removal else one).infinite for one, _ in self.base)
 

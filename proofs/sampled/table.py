@@ -40,7 +40,7 @@ class Side:
     Attributes:
         runs: strides with counts, outwards from 0.
         lines: the lines that bound the base's profile; empty if it is closed.
-        shares: how many points from 0 outwards each line serves; the last serves the rest.
+        shares: the number of points from 0 outwards of each line; the last serves the rest.
     """
 
     runs: tuple[tuple[int, int], ...]
@@ -178,7 +178,10 @@ class Table:
 
     @property
     def top(self) -> Fraction | None:
-        """Neighbours one span apart turn against each other up to pi/span, above 3/span."""
+        """Return 3/span, above which neighbours turn against each other.
+
+        Neighbours one span apart turn against each other up to pi/span, above 3/span.
+        """
         return 3 / self.span if self.fine else None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:

@@ -20,12 +20,12 @@ class Unsupported(Exception):
 
 
 class Accountant(ABC):
-    """What computes an epsilon or a delta of a pipeline under add/remove.
+    """A package's computation of epsilon or delta of a pipeline under add/remove.
 
     Attributes:
         name: in tables.
         package: the distribution it comes from, for its version.
-        modules: what must be importable, and is imported before anything is timed.
+        modules: the modules that must be importable, and are imported before anything is timed.
     """
 
     name: ClassVar[str]
@@ -34,7 +34,7 @@ class Accountant(ABC):
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Whether it can be asked here."""
+        """Return whether the package can be asked here."""
         return importlib.util.find_spec(cls.modules[0]) is not None
 
     @classmethod
@@ -51,7 +51,10 @@ class Accountant(ABC):
         """Smallest delta at an epsilon."""
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
-        """The sigma of a subsampled Gaussian that meets a target; by default there is none."""
+        """Return the sigma of a subsampled Gaussian that meets a target.
+
+        By default there is none.
+        """
         raise Unsupported(f"{self.name} does not calibrate {rate, count, epsilon, delta}")
 
     def forget(self) -> None:
@@ -69,7 +72,7 @@ class Dpproof(Accountant):
 
     @classmethod
     def version(cls) -> str:
-        """The version of the tree this file is in."""
+        """Return the version of the tree this file is in."""
         try:
             return importlib.metadata.version(cls.package)
         except importlib.metadata.PackageNotFoundError:
@@ -124,14 +127,14 @@ class Dpproof(Accountant):
 
 
 class _DpAccounting(Accountant):
-    """What both accountants of dp-accounting share."""
+    """The parts that both accountants of dp-accounting share."""
 
     package = "dp-accounting"
     modules = ("dp_accounting", "dp_accounting.pld", "dp_accounting.rdp")
 
     @abstractmethod
     def _empty(self) -> Any:  # noqa: ANN401  # the package is untyped
-        """A new accountant."""
+        """Return a new accountant."""
 
     def epsilon(self, parts: Sequence[Part], delta: Fraction) -> Ends:
         """Claimed upper end of epsilon."""

@@ -24,7 +24,7 @@ class Part:
         mechanism: "gaussian" or "laplace".
         noise: sigma or scale.
         rate: the sampling rate, None without sampling.
-        count: how often.
+        count: the number of times.
     """
 
     mechanism: str
@@ -45,12 +45,12 @@ class Case:
 
     @property
     def is_subsampled_gaussian(self) -> bool:
-        """Whether every part is a Gaussian on Poisson samples."""
+        """Return whether every part is a Gaussian on Poisson samples."""
         return all(p.mechanism == "gaussian" and p.rate is not None for p in self.parts)
 
 
 def load() -> list[Case]:
-    """Every reference case, in the order of the file."""
+    """Return every reference case, in the order of the file."""
     return [
         Case(
             name=entry["name"],

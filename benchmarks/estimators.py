@@ -30,7 +30,7 @@ _PEER: Final = Path(__file__).parent / "peer_estimators.py"
 
 @dataclass(frozen=True)
 class Task:
-    """What is fitted, to which rows, and what is measured."""
+    """A task: what is fitted, to which rows, and what is measured."""
 
     name: str
     kind: str
@@ -56,7 +56,7 @@ def regression(name: str, x: NDArray[Any], y: NDArray[Any], norm: float, bound: 
 
 
 def components(x: NDArray[Any], norm: float, k: int) -> Task:
-    """The share of variance that so many components capture."""
+    """Return the task whose score is the share of variance that so many components capture."""
     centred = x - x.mean(axis=0)
 
     def captured(axes: NDArray[Any]) -> float:
@@ -73,7 +73,7 @@ def components(x: NDArray[Any], norm: float, k: int) -> Task:
 
 
 def clusters(x: NDArray[Any], norm: float, k: int) -> Task:
-    """The mean squared distance to the nearest of so many centres."""
+    """Return the task scored by the mean squared distance to the nearest of so many centres."""
 
     def inertia(centres: NDArray[Any]) -> float:
         apart = ((x[:, None] - centres) ** 2).sum(axis=2)

@@ -54,9 +54,10 @@ def fitted(split: Split, fits: int) -> list[float]:
 
 
 def peer(python: str, split: Split, fits: int) -> tuple[str, list[float], list[float]]:
-    """What diffprivlib is, and its mean accuracies for every epsilon, in its own environment.
+    """Return diffprivlib's version and its mean accuracies for every epsilon.
 
-    First with its default penalty, then with the best of some, for which nothing is paid.
+    It runs in its own environment: first with its default penalty, then with the best of some, for
+    which nothing is paid.
     """
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "rows.npz"

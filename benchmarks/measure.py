@@ -318,7 +318,7 @@ def mixed(workers: Workers, repeats: int, progress: Progress) -> Section:
 
 
 def calibration(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """The sigma of 10,000 subsampled steps at (1, 1e-6)."""
+    """Return the section on the sigma of 10,000 subsampled steps at (1, 1e-6)."""
     progress("sigma")
     section = Section(
         name="calibration",

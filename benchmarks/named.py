@@ -86,7 +86,7 @@ def _cases() -> list[Case]:
 
 
 def _samples() -> list[Case]:
-    """Samples, alone and composed."""
+    """Return cases of sampling, alone and composed."""
     two, few = self_compose(_gaussian(0.6, "1e-5"), 2), self_compose(_gaussian(0.6, "1e-5"), 3)
     step = self_compose(_gaussian(1, "1e-3"), 2)
     rare = compose(_gaussian(1, "1e-4"), _gaussian(1.1, "2e-4"), _gaussian(1.2, "3e-4"))
@@ -146,7 +146,7 @@ def _bounded() -> list[Case]:
 
 
 def _selections() -> list[Case]:
-    """Selections, alone and composed."""
+    """Return cases of selection, alone and composed."""
     base, beside = GDP(mu=Fraction(1, 4)), GDP(mu=1)
     above = select_above(base, _GEOMETRIC)
     tuned, fixed = select(base, _GEOMETRIC), select(base, FixedRuns(count=3))

@@ -40,12 +40,11 @@ _PACKAGES = tuple(f"dpproof.{name}" for name in ("mechanisms", "accountant", "pr
 
 
 def __getattr__(name: str) -> object:
-    """A public name or a module of this package, when it is first asked for.
+    """Return a public name or a module of this package, imported on first use.
 
-    A name is taken from the first package that has it.
-
-    So that ``dpproof.pytest_plugin``, which every pytest run of an environment imports, costs
-    nothing; ``__version__`` is read from the installed metadata.
+    A name is taken from the first package that has it. So ``dpproof.pytest_plugin``, which every
+    pytest run of an environment imports, costs nothing. ``__version__`` is read from the installed
+    metadata.
     """
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("dpproof")
@@ -66,5 +65,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Every public name, so that an interactive shell completes those not asked for yet."""
+    """Return every public name, so that an interactive shell completes unimported ones too."""
     return [*globals(), *__getattr__("__all__")]  # type: ignore[misc]  # a list of names

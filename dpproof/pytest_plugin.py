@@ -103,7 +103,7 @@ class _Session:
             self.files = getattr(config, "workerinput")[_SESSION]  # noqa: B009  # xdist adds it
 
     def ledger_and_store(self) -> tuple[str, str | None]:
-        """Where the audits of the session are counted, and where evidence is kept."""
+        """Return the files that count the session's audits and that keep evidence."""
         if self.files is None:
             self.folder = tempfile.TemporaryDirectory(prefix="dpproof-audits-")
             self.files = str(Path(self.folder.name, "made.sqlite")), self._file("--audit-store")
@@ -133,7 +133,7 @@ class _Session:
             self.ledger_and_store()
 
     def share(self, test: str) -> float:
-        """The error probability of the next audit of a test."""
+        """Return the error probability of the next audit of a test."""
         if test not in self.tests:
             raise pytest.UsageError(
                 f"{test} asks for the audit fixture while it runs: name it as a parameter of the "
@@ -306,7 +306,7 @@ class _Runs:
         self.run = self.store.begin(self.name, told, least=LEAST)
 
     def finish(self, report: Report, level: float) -> dict[str, Any] | None:
-        """The evidence of all runs, this one multiplied in."""
+        """Return the evidence of all runs, this one multiplied in."""
         if self.path is None:
             return None
         total = self.store.finish(self.run, report.log_evidence)

@@ -29,9 +29,9 @@ class Split:
     """A data set in a training and a test part.
 
     Attributes:
-        name: what tables call it.
+        name: its name in tables.
         delta: at which its experiments state epsilon.
-        classes: how many; labels are 0 to classes - 1.
+        classes: their number; labels are 0 to classes - 1.
         train_x, train_y, test_x, test_y: rows in raw units, and labels.
     """
 
@@ -44,7 +44,7 @@ class Split:
     test_y: Labels
 
     def two(self, name: str, positive: Callable[[Labels], NDArray[np.bool_]]) -> Split:
-        """The same rows with two classes: 1 where a label is positive, else 0."""
+        """Return the same rows with two classes: 1 where a label is positive, else 0."""
         return Split(
             name=name,
             delta=self.delta,
@@ -57,7 +57,7 @@ class Split:
 
 
 def digits(_: Path | None = None) -> Split:
-    """The small digits that come with scikit-learn: 8 x 8 pixels, scaled to [0, 1]."""
+    """Return the small digits that come with scikit-learn: 8 x 8 pixels, scaled to [0, 1]."""
     from sklearn.datasets import load_digits  # noqa: PLC0415  # an optional library
 
     rows, labels = load_digits(return_X_y=True)
@@ -153,7 +153,7 @@ LOADERS: Final[Mapping[str, Callable[[Path], Split]]] = {
 
 
 def available(directory: Path | None, names: tuple[str, ...]) -> list[Split]:
-    """The data sets by name from a directory; without one, those that come with scikit-learn."""
+    """Return the data sets by name from a directory, by default those of scikit-learn."""
     if directory is None:
         return [digits(), breast_cancer()]
     loaders = [partial(LOADERS[name], directory) for name in names]

@@ -43,7 +43,7 @@ PUBLISHED: Final = (
 
 
 def cost(published: tuple[tuple[int, int, float, float], ...] = PUBLISHED) -> report.Table:
-    """What noise for one class costs for ten, and the noise that ten classes need."""
+    """Return the cost of one class's noise for ten, and the noise that ten classes need."""
     rows: list[list[object]] = []
     for size, batch, epsilon, delta in published:
         rate, steps = Fraction(batch, size), -(-size // batch)
@@ -69,7 +69,7 @@ def cost(published: tuple[tuple[int, int, float, float], ...] = PUBLISHED) -> re
 
 
 def methods(split: Split) -> Mapping[str, Build]:
-    """Every learner that is compared, as a function of its noise."""
+    """Return every learner that is compared, as a function of its noise."""
     several = {
         "one vs rest": learners.one_vs_rest(split, learners.sampled(split)),
         "Kesler": learners.kesler(split),

@@ -119,7 +119,7 @@ def balanced(
 
 
 def accuracy(weights: NDArray[Any], test: Records, threshold: float) -> float:
-    """The share of test records on their side of a halfspace."""
+    """Return the share of test records on their side of a halfspace."""
     return float(np.mean((test.rows @ weights >= threshold) == (test.labels == 1)))
 
 
@@ -275,10 +275,10 @@ def averages(found: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[
 
 
 def honest(epsilon: float, delta: float, dimension: int) -> float:
-    """What Gaussian noise at OPDisc's printed sigma is proved to cost on the cube.
+    """Return the proved cost on the cube of Gaussian noise at OPDisc's printed sigma.
 
-    The loss is at most mu X + mu^2/2, X a chi variable of d + 1 degrees, mu = 4 epsilon /
-    (7 sqrt(log 1/delta)): replace-one, as the paper.
+    The loss is at most mu X + mu^2/2, X a chi variable of d + 1 degrees. Here mu = 4 epsilon / (7
+    sqrt(log 1/delta)). The relation is replace-one, as in the paper.
     """
     from scipy import integrate, optimize, stats  # noqa: PLC0415
 

@@ -53,10 +53,11 @@ CANDIDATES: Final = 4_000
 
 
 def printed_budget(sizes: tuple[int, ...] = (200, 1_000), runs: int = RUNS) -> report.Table:
-    """What Algorithm 3 costs as printed for (1, 1e-6), with and without its selection.
+    """Return the cost of Algorithm 3 as printed for (1, 1e-6), with and without its selection.
 
-    Every run makes n^2 - 1 steps on one record each, with noise 32 L^2 n^2 ln(n/d') ln(1/d') / e'^2
-    where e' = 1 / k, d' = 1e-6 / k; the records are replaced, n is public.
+    Every run makes n^2 - 1 steps on one record each. Their noise is
+    32 L^2 n^2 ln(n/d') ln(1/d') / e'^2, where e' = 1 / k and d' = 1e-6 / k. The records are
+    replaced, and n is public.
     """
     epsilon, delta = Fraction(1, runs), 1e-6 / runs
     rows: list[list[object]] = []
@@ -102,7 +103,7 @@ def cones(records: int = 2_000, features: int = 1_000, margin: float = 0.3) -> S
 
 
 def methods(split: Split, margin: float, epsilon: float) -> Iterator[tuple[str, learners.Learner]]:
-    """Every learner by name, at its budget."""
+    """Yield every learner by name, at its budget."""
     features, size = split.train_x.shape[1], len(split.train_y)
 
     def hinge(sigma: float) -> NoisyHinge[AddRemove]:

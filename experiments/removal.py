@@ -1,4 +1,4 @@
-"""How fast a margin grows as hard points are removed, and how suddenly one point ends it.
+"""The growth of a margin as hard points are removed, and its sudden end by one point.
 
     python -m experiments.removal --data DIR --out OUT
 
@@ -61,7 +61,10 @@ def removal(rows: Matrix, signs: Matrix, *, share: float, rounds: int) -> list[t
 
 
 def curves(split: Split, pairs: list[tuple[int, int]], *, rounds: int = 20) -> report.Figure:
-    """Removal against margin for pairs of digits, on pixels and on Fourier features."""
+    """Return curves of removal against margin for pairs of digits.
+
+    They are on pixels and on Fourier features.
+    """
     drawn: dict[str, list[tuple[float, float]]] = {}
     rows = extended(split.train_x)
     waves = FourierFeatures(
@@ -83,7 +86,7 @@ def curves(split: Split, pairs: list[tuple[int, int]], *, rounds: int = 20) -> r
 
 
 def table(figure: report.Figure) -> report.Table:
-    """The curves of a figure at some shares."""
+    """Return the curves of a figure at some shares."""
     rows: list[list[object]] = []
     for name, points in figure.curves.items():
         shares, margins = np.array(points).T
@@ -93,7 +96,7 @@ def table(figure: report.Figure) -> report.Table:
 
 
 def margin(rows: Matrix, signs: Matrix) -> float:
-    """The largest margin of halfspaces through the origin of the plane, up to its grid."""
+    """Return the largest margin of halfspaces through the plane's origin, up to its grid."""
     turns = np.linspace(0, 2 * np.pi, _CELLS, endpoint=False)
     directions = np.stack([np.cos(turns), np.sin(turns)])
     return max(float((signs[:, np.newaxis] * (rows @ directions)).min(axis=0).max()), 0.0)

@@ -44,12 +44,12 @@ PUBLISHED_NOISE: Final = 9.956
 
 
 def runs(margins: int, miss: float = MISS) -> TruncatedNegativeBinomial:
-    """The geometric number of runs that leaves a margin untried with probability ``miss``."""
+    """Return the geometric run law that leaves a margin untried with probability ``miss``."""
     return TruncatedNegativeBinomial(eta=1, gamma=miss / ((margins - 1) * (1 - miss)))
 
 
 def noises(margins: int, *, epsilon: float, delta: float) -> tuple[float, float]:
-    """The noise of a run, 1 / mu: if all of a grid are run, and by a random number of runs."""
+    """Return the noise of a run, 1 / mu: for a whole grid, and for a random number of runs."""
     law = runs(margins)
 
     def tried(mu: float) -> Any:  # noqa: ANN401  # a guarantee
@@ -65,7 +65,7 @@ def noises(margins: int, *, epsilon: float, delta: float) -> tuple[float, float]
 
 
 def tuning(epsilon: float = 1.0, delta: float = 1e-5, margins: int = len(GRID)) -> report.Table:
-    """What tuning costs in noise."""
+    """Return the cost of tuning in noise."""
     every, tried = noises(margins, epsilon=epsilon, delta=delta)
     rows: list[list[object]] = [
         ["all of the grid, composed", margins, every],
@@ -88,7 +88,7 @@ def scored(margin: float, noise: float, steps: int) -> Chained[ReplaceOne]:
 
 
 def mistakes(output: Any) -> float:  # noqa: ANN401  # an output of a choice of runs
-    """The score of a run: its noisy number of mistakes, negated."""
+    """Return the score of a run: its noisy number of mistakes, negated."""
     return -float(output[1][1])
 
 

@@ -98,7 +98,7 @@ NAMES = {
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """What one node could be instead."""
+    """Yield the mutations of one node."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
         yield _with(node, ops=[COMPARISONS[type(node.ops[0])](), *node.ops[1:]])
     elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
@@ -179,7 +179,7 @@ def _comment(rows: Sequence[str], node: ast.stmt) -> str:
 
 
 def _code(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
-    """Every node but annotations, decorators, imports, texts, and the arguments of raise."""
+    """Yield every node but annotations, decorators, imports, texts, and arguments of raise."""
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
         hidden: list[ast.AST | None] = []
@@ -234,7 +234,7 @@ def tests_of(path: Path, root: Path) -> list[Path]:
 
 
 class Contexts:
-    """Which tests run which lines, as coverage's data say."""
+    """The tests that run each line, by coverage's data."""
 
     def __init__(self, path: str | None) -> None:
         """Open the data; without a path nothing is known."""
@@ -247,7 +247,7 @@ class Contexts:
 
     @cached_property
     def _width(self) -> dict[str, int]:
-        """How much of the source a test runs."""
+        """Return the amount of source that each test runs."""
         rows = self._data.execute(
             "SELECT context, SUM(LENGTH(numbits)) FROM line_bits"
             " JOIN context ON context.id = context_id GROUP BY context_id"
@@ -277,7 +277,7 @@ class Contexts:
 
 
 def passes(root: Path, tests: Sequence[Path | str], limit: int) -> tuple[str, float]:
-    """Whether the tests pass, fail, or take too long, and how long."""
+    """Return whether the tests pass, fail or time out, and the seconds taken."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     settings = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     before = os.times().children_user

@@ -30,7 +30,7 @@ def robust_accuracy(
     starts: int = 2,
     seed: int = 0,
 ) -> Bound:
-    """The share of rows that the model calls right wherever they are moved within a radius.
+    """Return the share of rows that the model calls right wherever they move within a radius.
 
     Statement: at least the share of rows whose certified radius is above ``radius``, and at most
         the share of rows for which ``attack`` finds no point that the model calls something else.
@@ -165,7 +165,7 @@ def _sizes(moves: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
 
 
 def _step(downhill: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
-    """The direction of steepest descent of size 1 in the norm."""
+    """Return the direction of steepest descent of size 1 in the norm."""
     if norm == "linf":
         return np.asarray(np.sign(downhill))
     sizes = np.linalg.norm(downhill, axis=1, keepdims=True)

@@ -34,7 +34,7 @@ DOMINATING = (
 
 
 def number(value: Fraction) -> str:
-    """A parameter with up to six digits, for reading, not for computing."""
+    """Return a parameter with up to six digits, for reading, not for computing."""
     return grouped(int(value)) if value.denominator == 1 else f"{float(value):.6g}"
 
 
@@ -69,7 +69,7 @@ def times(count: int) -> str:
 
 
 def stage(one: Stage) -> list[str]:
-    """What a stage runs: one line a release, then sampling and count, then the selection."""
+    """Return the lines on what a stage runs: each release, then sampling, count and selection."""
     lines = (
         _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
     )
@@ -94,7 +94,7 @@ def _released(one: Stage) -> list[str]:
 
 
 def risks(budget: Budget) -> list[str]:
-    """What an attacker gains, each a line that begins small.
+    """Return an attacker's gains, each a line that begins small.
 
     A bound that holds for everything is none, and is not shown.
     """

@@ -24,7 +24,7 @@ class ParityInstance:
     """Independent Gaussian flip costs.
 
     Attributes:
-        places: how many signs.
+        places: the number of signs.
         deviation: of a flip's cost, in losses, before the absolute value.
     """
 
@@ -32,12 +32,12 @@ class ParityInstance:
     deviation: float
 
     def stuck(self) -> float:
-        """The probability q that no flip costs less than one loss."""
+        """Return the probability q that no flip costs less than one loss."""
         cheap = special.erf(1 / (self.deviation * math.sqrt(2)))
         return float(math.exp(self.places * math.log1p(-cheap)))
 
     def epsilon(self, delta: float) -> float:
-        """The true epsilon at delta, between a record and its neighbour."""
+        """Return the true epsilon at delta, between a record and its neighbour."""
         half = self.stuck() / 2
         return math.log((1 - half - delta) / half)
 

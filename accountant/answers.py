@@ -56,7 +56,7 @@ Alone = (
 
 
 def delta(product: Product, epsilon: float) -> Bound:
-    """Hockey-stick divergence of one direction at a real epsilon."""
+    """Return the hockey-stick divergence of one direction at a real epsilon."""
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
@@ -166,7 +166,7 @@ def is_unbounded(product: Product) -> bool:
 
 
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
-    """Largest P(S) over tests S with Q(S) = the rate."""
+    """Return the largest P(S) over tests S with Q(S) = the rate."""
     return trade_off.true_positive_rate(_paired(product), false_positive_rate)
 
 
@@ -211,7 +211,7 @@ def _laws(product: Product) -> Counter[object]:
 
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
-    """Smallest mu whose profile covers that of one direction where it is above a delta."""
+    """Return the smallest mu whose profile covers that of one direction above a delta."""
     return gaussian_dp.smallest_mu(_paired(product), smallest_delta)
 
 
@@ -223,13 +223,16 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
 
 
 def _paired(product: Product) -> Product:
-    """Two samples as the one pair that has their profile."""
+    """Return two samples as the one pair that has their profile, other products unchanged."""
     pair = released_few(product)
     return product if pair is None else Product.of(pair)
 
 
 def _alone(product: Product) -> Alone | None:
-    """One selection, sample or mixture, or a few samples, which answer without sums over K."""
+    """Return the one selection, sample or mixture, or few samples, of a product, else None.
+
+    These answer without sums over K.
+    """
     composed = composed_alone(product)
     if composed is not None:
         return composed

@@ -42,7 +42,7 @@ def _exact(name: str, value: object, allowed: str) -> Fraction:
 
 
 def real(**argument: object) -> Fraction:
-    """Any finite real number."""
+    """Return the argument as an exact finite real number, or raise."""
     name, value = _one(argument)
     return _exact(name, value, "a finite number")
 

@@ -136,7 +136,7 @@ class Bound:
 
     @staticmethod
     def exactly(value: float) -> Bound:
-        """Both ends equal: the value is known exactly."""
+        """Return the bracket of an exactly known value, with both ends equal."""
         return Bound(value, value)
 
     @staticmethod

@@ -36,7 +36,7 @@ class WithoutReplacement(Readable):
     population_size: int
 
     def __init__(self, *, sample_size: int, population_size: int) -> None:
-        """Both whole numbers, sample_size at most population_size."""
+        """Keep both whole numbers, with sample_size at most population_size."""
         size = arguments.count(sample_size=sample_size)
         population = arguments.count(population_size=population_size)
         if size > population:

@@ -49,7 +49,7 @@ class L2(Sensitivity):
     __slots__ = ()
 
     def as_l1(self, *, dimension: int) -> L1:
-        """Cauchy-Schwarz: the L1 norm is at most sqrt(dimension) times the L2 norm, rounded up."""
+        """Return the value times sqrt(dimension), rounded up, by Cauchy-Schwarz."""
         return L1(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
@@ -147,7 +147,7 @@ class JointSensitivity(Readable):
 
     @staticmethod
     def few(*, coordinates: int, each: Number) -> JointSensitivity:
-        """At most so many coordinates move (L0), each by at most ``each``."""
+        """Return the sensitivity if so many coordinates move (L0), each by at most ``each``."""
         largest = arguments.positive(each=each)
         return JointSensitivity(l1=largest * arguments.count(coordinates=coordinates), linf=largest)
 
@@ -172,6 +172,6 @@ class JointSensitivity(Readable):
 
 
 def _sqrt_up(whole: int) -> Fraction:
-    """Smallest multiple of 2**-40 at or above the square root."""
+    """Return the smallest multiple of 2**-40 at or above the square root."""
     scaled = math.isqrt(whole << 80)
     return Fraction(scaled if scaled * scaled == whole << 80 else scaled + 1, 1 << 40)

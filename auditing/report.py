@@ -272,7 +272,7 @@ class Report:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; infinities as null."""
+        """Return everything as plain values; infinities as null."""
         values = {"headline": self.headline(), **asdict(self)}
         return {key: _plain(value) for key, value in values.items()}
 

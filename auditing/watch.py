@@ -166,7 +166,10 @@ class _Wealth:
 
     @staticmethod
     def against(claim: Claim, significance: float) -> _Wealth:
-        """Before any trial. An epsilon that is not finite is no claim, and nothing is above it."""
+        """Return the wealth before any trial.
+
+        An epsilon that is not finite is no claim, and nothing is above it.
+        """
         epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
         over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
         curve = mu = None

@@ -66,7 +66,7 @@ def alarms(case: Case, repeats: int) -> str:
 
 
 def tightness(case: Case, repeats: int) -> str:
-    """Mean of the bound over the truth, at 10^4, 10^5 and 10^6 samples a dataset."""
+    """Return the mean of the bound over the truth, at 10^4, 10^5 and 10^6 samples a dataset."""
     shares = []
     for factor, times in ((1, repeats), (10, repeats), (100, max(2, repeats // 10))):
         bounds = [

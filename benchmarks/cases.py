@@ -71,12 +71,12 @@ def load() -> list[Case]:
 
 
 def sampled_gaussian(*, sigma: float, rate: float, count: int) -> tuple[Part, ...]:
-    """One subsampled Gaussian, repeated."""
+    """Return one subsampled Gaussian, repeated."""
     return (Part("gaussian", sigma, rate, count),)
 
 
 def mixed(gaussians: int = 1000, laplaces: int = 100) -> tuple[Part, ...]:
-    """Different subsampled Gaussians, one step each, and equal Laplace releases.
+    """Return different subsampled Gaussians, one step each, and equal Laplace releases.
 
     sigma runs from 0.8 to 2 and the rate from 0.001 to 0.02 in equal steps; the scale is 20.
     """

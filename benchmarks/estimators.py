@@ -40,7 +40,10 @@ class Task:
 
 
 def regression(name: str, x: NDArray[Any], y: NDArray[Any], norm: float, bound: float) -> Task:
-    """R^2 on a quarter of the rows, held out, targets having been centred by a public number."""
+    """Return the task scored by R^2 on a held-out quarter of the rows.
+
+    Targets have been centred by a public number.
+    """
     order = np.random.default_rng(1).permutation(len(x))
     test, train = order[: len(x) // 4], order[len(x) // 4 :]
     parts = {"x": x[train], "y": y[train], "test_x": x[test], "test_y": y[test]}

@@ -50,14 +50,14 @@ Drawn = tuple[str, Guarantee[Any]]
 
 
 def training(rng: random.Random) -> Drawn:
-    """DP-SGD of 1 to 100 epochs: batches of 32 to 1024 of 5,000 to a million records."""
+    """Return DP-SGD of 1 to 100 epochs: batches of 32 to 1024 of 5,000 to a million records."""
     batch, records = 2 ** rng.randint(5, 10), _rounded(10 ** rng.uniform(3.7, 6))
     steps = max(round(10 ** rng.uniform(0, 2) * records / batch), 1)
     return _steps(_rounded(rng.uniform(0.5, 4)), batch / records, steps)
 
 
 def sampled(rng: random.Random) -> Drawn:
-    """One or two releases on all records, on Poisson samples or on samples of a fixed size."""
+    """Return one or two releases on all records, on Poisson samples or on fixed-size samples."""
     scheme = rng.choice(("none", "poisson", "fixed"))
     relation: Relation = ReplaceOne() if scheme == "fixed" else AddRemove()
     drawn = []
@@ -75,7 +75,7 @@ def sampled(rng: random.Random) -> Drawn:
 
 
 def queries(rng: random.Random) -> Drawn:
-    """One to three kinds of queries, each asked up to a hundred times."""
+    """Return one to three kinds of queries, each asked up to a hundred times."""
     drawn = []
     for _ in range(rng.randint(1, 3)):
         mechanism, name = _release(rng, AddRemove())
@@ -96,7 +96,7 @@ def training_and_queries(rng: random.Random) -> Drawn:
 
 
 def reports(rng: random.Random) -> Drawn:
-    """Local reports of one kind."""
+    """Return local reports of one kind."""
     epsilon, categories = _rounded(rng.uniform(0.1, 4)), rng.choice((2, 10, 100))
     kind: type[Any] = rng.choice((RandomizedResponse, UnaryEncoding, LocalHashing, SubsetSelection))
     mechanism = kind(epsilon=epsilon, categories=categories)
@@ -113,7 +113,7 @@ def threshold(rng: random.Random) -> Drawn:
 
 
 def choices(rng: random.Random) -> Drawn:
-    """Choices of the best of several candidates, perhaps beside queries."""
+    """Return choices of the best of several candidates, perhaps beside queries."""
     epsilon = _rounded(10 ** rng.uniform(-2, 0.3))
     mechanism, name = rng.choice(
         (
@@ -193,7 +193,7 @@ def _law(rng: random.Random) -> tuple[RunLaw, str]:
 
 
 def _release(rng: random.Random, relation: Relation) -> tuple[Mechanism[Any], str]:
-    """One release of sensitivity 1, or a randomised response."""
+    """Return one release of sensitivity 1, or a randomised response."""
     noise = _rounded(10 ** rng.uniform(-0.3, 1.5))
     match rng.choice(("gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "response")):
         case "gaussian":
@@ -237,5 +237,5 @@ def _composed(drawn: list[Drawn]) -> Drawn:
 
 
 def _rounded(value: float) -> Fraction:
-    """Three digits, as people write parameters."""
+    """Return a number with three digits, as people write parameters."""
     return Fraction(f"{value:.3g}")

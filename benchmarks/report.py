@@ -82,7 +82,7 @@ def goals(sections: list[Section]) -> Section:
 
 
 def markdown(sections: list[Section], heading: str, facts: list[str]) -> str:
-    """All sections as a Markdown document."""
+    """Return all sections as a Markdown document."""
     lines = [f"# {heading}", "", *facts, ""]
     for section in sections:
         lines += [f"## {section.title}", ""]
@@ -117,7 +117,7 @@ def difference(value: float) -> str:
 
 
 def geometric_mean(values: list[float]) -> float:
-    """Of positive numbers; nan of none."""
+    """Return the geometric mean of positive numbers; nan of none."""
     if not values:
         return math.nan
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))

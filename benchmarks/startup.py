@@ -90,7 +90,7 @@ def _run(arguments: list[str], folder: str) -> None:
 
 
 def seconds(arguments: list[str]) -> float:
-    """Wall time of one fresh process."""
+    """Return the wall time of one fresh process."""
     folder = _compiled()
     start = time.perf_counter()
     _run(arguments, folder)

@@ -110,7 +110,7 @@ class Worker:
     def ask(
         self, method: str, *arguments: object, seconds: float = SECONDS, traced: bool = False
     ) -> Outcome:
-        """One answer, or why there is none."""
+        """Return one answer, or the reason that there is none."""
         pipe = self._started()
         pipe.send((method, arguments, traced, seconds))
         try:

@@ -62,7 +62,7 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
 
 
 def extended(rows: Matrix) -> Matrix:
-    """Rows with a constant feature, scaled to norm 1 one by one."""
+    """Return rows with a constant feature, scaled to norm 1 one by one."""
     return unit(np.column_stack([rows, np.ones(len(rows))]))
 
 
@@ -83,7 +83,7 @@ def learners(
     sizes: tuple[tuple[int, int], ...] = COVERS,
     steps: int = STEPS,
 ) -> report.Table:
-    """Accuracy of both learners under replace-one, by margin."""
+    """Return the accuracy of both learners under replace-one, by margin."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for split in splits:
@@ -118,7 +118,7 @@ def main(directory: Path | None, out: Path | None, fits: int) -> None:
 
 
 def tasks(directory: Path | None) -> list[Split]:
-    """Two-class tasks: one digit against the rest, even digits, and Adult."""
+    """Return two-class tasks: one digit against the rest, even digits, and Adult."""
     if directory is None:
         return [data.digits().two("digits, even", lambda y: y % 2 == 0)]
     usps, mnist = data.usps(directory), data.mnist(directory)

@@ -87,7 +87,7 @@ def methods(split: Split) -> Mapping[str, Build]:
 def against_epsilon(
     split: Split, epsilons: tuple[float, ...], fits: int
 ) -> tuple[report.Table, report.Figure]:
-    """Accuracy at every epsilon; one-vs-rest also with the noise of one class."""
+    """Return the accuracy at every epsilon; one-vs-rest also with the noise of one class."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for epsilon in epsilons:
         for name, build in methods(split).items():
@@ -111,7 +111,7 @@ def against_epsilon(
 def against_delta(
     split: Split, deltas: tuple[float, ...], fits: int
 ) -> tuple[report.Table, report.Figure]:
-    """Accuracy at epsilon 1 and every delta."""
+    """Return the accuracy at epsilon 1 and every delta."""
     chosen = {
         name: build
         for name, build in methods(split).items()
@@ -139,7 +139,7 @@ def kernel(
     frequencies: int,
     fits: int,
 ) -> report.Table:
-    """Linear rows against random Fourier features, all records in every step."""
+    """Compare linear rows with random Fourier features, all records in every step."""
     build = learners.full_batch(split)
     rows = []
     for width in (None, *widths):
@@ -163,7 +163,10 @@ def robust(
     frequencies: int,
     rows: int = 500,
 ) -> tuple[report.Table, report.Figure]:
-    """Robust accuracy against the radius, in pixels, linear and kernel: certified to attacked."""
+    """Return robust accuracy against the radius, in pixels, for linear and kernel models.
+
+    The numbers go from certified to attacked.
+    """
     kept, labels = split.test_x[:rows], split.test_y[:rows]
     waves = _waves(split, frequencies, _WIDTH)
     curves: dict[str, list[tuple[float, float]]] = {}
@@ -190,7 +193,7 @@ def robust(
 
 
 def _waves(split: Split, frequencies: int, width: float) -> FourierFeatures:
-    """Random Fourier features of rows whose numbers lie in [0, 1]."""
+    """Return random Fourier features of rows whose numbers lie in [0, 1]."""
     features = split.train_x.shape[1]
     return FourierFeatures(
         features=features,
@@ -213,7 +216,10 @@ def experiment(
     rows: int = 500,
     published: tuple[tuple[int, int, float, float], ...] = PUBLISHED,
 ) -> tuple[list[report.Table], list[report.Figure]]:
-    """All tables and figures; deltas on the first data set, kernels and robustness on images."""
+    """Return all tables and figures.
+
+    Deltas are on the first data set, kernels and robustness on images.
+    """
     tables, figures = [cost(published)], []
     for split in splits:
         table, figure = against_epsilon(split, epsilons, fits)

@@ -45,7 +45,7 @@ def epoch(split: Split) -> tuple[Fraction, int]:
 
 
 def sampled(split: Split) -> Build:
-    """One perceptron for two classes, on samples, for one epoch."""
+    """Return the builder of one perceptron for two classes, on samples, for one epoch."""
     rate, steps = epoch(split)
     return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, rate=rate, norm=None)
 
@@ -58,7 +58,7 @@ def one_vs_rest(split: Split, base: Build) -> Build:
 
 
 def full_batch(split: Split, steps: int = FULL_STEPS) -> Build:
-    """All records in every step: Kesler's construction for several classes."""
+    """Return the builder with all records in every step, Kesler's for several classes."""
     if split.classes == 2:
         return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, norm=None)
     return lambda s: KeslerPerceptron(
@@ -67,7 +67,7 @@ def full_batch(split: Split, steps: int = FULL_STEPS) -> Build:
 
 
 def kesler(split: Split) -> Build:
-    """Kesler's construction on samples, for one epoch."""
+    """Return the builder of Kesler's construction on samples, for one epoch."""
     if split.classes == 2:
         return sampled(split)
     rate, steps = epoch(split)
@@ -85,7 +85,7 @@ def hinge(split: Split) -> Build:
 
 
 def means(split: Split) -> Build:
-    """One release of means."""
+    """Return the builder of one release of means."""
     if split.classes == 2:
         return lambda s: MeanHalfspace(sigma=s, norm=None)
     return lambda s: ClassMeans(classes=split.classes, sigma=s, norm=None)

@@ -87,12 +87,12 @@ def chosen(train: Records, width: int) -> list[int]:
 
 
 def normed(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Rows of norm 1."""
+    """Return rows of norm 1."""
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def read(path: Path) -> dict[str, NDArray[np.str_]]:
-    """Adult as texts by column."""
+    """Return Adult as texts by column."""
     import gzip  # noqa: PLC0415
 
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -106,7 +106,10 @@ def read(path: Path) -> dict[str, NDArray[np.str_]]:
 def balanced(
     rows: NDArray[np.int64], positive: NDArray[np.bool_], count: int, rng: np.random.Generator
 ) -> tuple[Records, Records]:
-    """Training records with ``count`` of either label, and test records of the others, balanced."""
+    """Return training records with ``count`` of either label, and balanced test records.
+
+    Test records are taken from the others.
+    """
     parts = []
     for label in (True, False):
         order = rng.permutation(np.flatnonzero(positive == label))
@@ -124,7 +127,7 @@ def accuracy(weights: NDArray[Any], test: Records, threshold: float) -> float:
 
 
 def direct(train: Records) -> dict[str, Fit]:
-    """Methods that minimise the number of mistakes: from epsilon and runs to weights."""
+    """Return methods that minimise the number of mistakes: from epsilon and runs to weights."""
     space, rng = Cube(train.rows.shape[1]), SystemRng()
     data = patterns(train, space.coordinates)
     start = time.perf_counter()
@@ -157,7 +160,7 @@ def direct(train: Records) -> dict[str, Fit]:
 
 
 def convex(train: Records, delta: float) -> dict[str, Fit]:
-    """Methods that minimise a convex loss: from epsilon and runs to weights."""
+    """Return methods that minimise a convex loss: from epsilon and runs to weights."""
 
     def published(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
         # Kifer, Smith & Thakurta, COLT 2012, Theorem 5, for a curvature of at most 1/4.
@@ -210,7 +213,7 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
 def measure(
     train: Records, test: Records, runs: int, epsilons: tuple[float, ...]
 ) -> dict[str, list[list[float]]]:
-    """Accuracies on the test records, by method and epsilon, one a run."""
+    """Return accuracies on the test records, by method and epsilon, one a run."""
     kinds = (direct(train), 1.0), (convex(train, 1 / len(train) ** 2), 0.0)
     return {
         name: [[accuracy(w, test, threshold) for w in fit(epsilon, runs)] for epsilon in epsilons]
@@ -222,7 +225,9 @@ def measure(
 def oracles(
     train: Records, widths: Sequence[int], limit: float
 ) -> list[tuple[int, int, float, float]]:
-    """Width, distinct rows, and seconds that enumeration and integer programming take, one noise.
+    """Return width, distinct rows, and seconds of enumeration and of integer programming.
+
+    Both are solved for one noise.
 
     Columns are the first ones and the constant. What the program leaves open after the limit is
     finished by enumeration. Both have to agree.
@@ -247,7 +252,7 @@ def oracles(
 
 
 def peer(python: str, train: Records, test: Records, runs: int) -> list[list[float]]:
-    """Mean accuracies of diffprivlib's logistic regression with its default penalty."""
+    """Return mean accuracies of diffprivlib's logistic regression with its default penalty."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "rows.npz"
         np.savez(
@@ -264,7 +269,7 @@ def peer(python: str, train: Records, test: Records, runs: int) -> list[list[flo
 
 
 def averages(found: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[float, float]]]:
-    """Mean and standard deviation over the runs of all splits, by method and epsilon."""
+    """Return mean and standard deviation over the runs of all splits, by method and epsilon."""
     joined = {}
     for name in found[0]:
         runs = [

@@ -36,7 +36,7 @@ _CELLS: Final = 7_200
 
 
 def removal(rows: Matrix, signs: Matrix, *, share: float, rounds: int) -> list[tuple[float, float]]:
-    """Shares removed, and margins y <w, x>/||w|| of the rest, 0 if it is not separated.
+    """Return shares removed, and margins y <w, x>/||w|| of the rest, 0 if not separated.
 
     Args:
         rows: of norm at most 1.
@@ -103,7 +103,7 @@ def margin(rows: Matrix, signs: Matrix) -> float:
 
 
 def discontinuity(margins: int = 41) -> report.Figure:
-    """One more point of the first class moves from its own side to the other one."""
+    """Plot the margin as one more point of the first class moves to the other side."""
     around = np.linspace(-0.6, 0.6, 25)
     cloud = np.stack([np.full(25, 0.5), around], axis=1)
     rows, signs = np.vstack([cloud, -cloud]), np.repeat([1.0, -1.0], 25)
@@ -123,7 +123,7 @@ def discontinuity(margins: int = 41) -> report.Figure:
 def learning_bounds(
     epsilon: float = 1.0, delta: float = 1e-5, failure: float = 0.05
 ) -> report.Table:
-    """Bounds of the error on the training records, from the formulas of this library."""
+    """Return bounds of the error on the training records, from the formulas of this library."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for records in (10_000, 100_000, 1_000_000):
@@ -145,7 +145,7 @@ def learning_bounds(
 
 
 def risk_bounds(records: int = 10_000, failure: float = 0.05) -> report.Table:
-    """Bounds of the risk at two errors on the training records, without noise."""
+    """Return bounds of the risk at two errors on the training records, without noise."""
     rows: list[list[object]] = []
     for share in (0.05, 0.0):
         count = NoisyCount(value=share * records, sigma=0, records=records, relation=ReplaceOne())

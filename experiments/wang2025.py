@@ -78,7 +78,7 @@ def tuning(epsilon: float = 1.0, delta: float = 1e-5, margins: int = len(GRID)) 
 
 
 def scored(margin: float, noise: float, steps: int) -> Chained[ReplaceOne]:
-    """One run: training with most of mu^2, and a noisy count of mistakes with the rest."""
+    """Return one run: training with most of mu^2, and a noisy count of mistakes with the rest."""
     mu = 1 / noise
     first = MarginDescent(
         margin=margin, norm_bound=1, steps=steps, mu=mu * (1 - SCORE_SHARE) ** 0.5
@@ -95,7 +95,7 @@ def mistakes(output: Any) -> float:  # noqa: ANN401  # an output of a choice of 
 def tuned(
     split: Split, fits: int, *, epsilon: float, delta: float, steps: int, grid: tuple[float, ...]
 ) -> list[list[object]]:
-    """Accuracy by margin without tuning, then tuned in both ways."""
+    """Return the accuracy by margin without tuning, then tuned in both ways."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for margin in grid:
@@ -132,7 +132,7 @@ def experiment(
     steps: int = STEPS,
     grid: tuple[float, ...] = GRID,
 ) -> list[report.Table]:
-    """All tables."""
+    """Return all tables."""
     rows: list[list[object]] = []
     for split in splits:
         rows += tuned(split, fits, epsilon=epsilon, delta=delta, steps=steps, grid=grid)

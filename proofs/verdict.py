@@ -93,7 +93,7 @@ def openable(content: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """Words that the certificate's author chose: in quotation marks that they cannot close."""
+    """Return the author's words in quotation marks that they cannot close."""
     return json.dumps(words)
 
 

@@ -206,7 +206,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def tests_of(path: Path, root: Path) -> list[Path]:
-    """The mirrored test file, else the shortest ones that import the module."""
+    """Return the mirrored test file, else the shortest ones that import the module."""
     mirrored = root / "tests" / path.relative_to(root).parent / f"test_{path.stem}.py"
     if mirrored.exists():
         return [mirrored]
@@ -255,7 +255,10 @@ class Contexts:
         return dict(rows.fetchall())
 
     def tests(self, file: str, line: int) -> list[str]:
-        """Tests that run a line, narrow ones first; those of the file if it is run by imports."""
+        """Return tests that run a line, narrow ones first.
+
+        If imports run the line, these are the tests of the file.
+        """
         rows = self._data.execute(
             "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id"
             " JOIN file ON file.id = file_id WHERE path LIKE ? AND context LIKE '%|run'",

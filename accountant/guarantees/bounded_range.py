@@ -100,7 +100,7 @@ class BoundedRange(PairGuarantee[R]):
         return divergence(self.stated_epsilon, order)
 
     def to_pair(self) -> DominatingPair[R]:
-        """Two logistic distributions shifted by epsilon.
+        """Return the pair of two logistic distributions shifted by epsilon.
 
         Statement: logit P(S) <= logit Q(S) + eps for every event S, which is the trade-off of
             the logistic distribution against itself shifted by eps.

@@ -126,7 +126,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def epsilon(self, *, delta: Number) -> Bound:
-        """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
+        """Return the smallest epsilon >= 0, in nats, with the mechanism (epsilon, delta)-DP."""
         below, above = floats_around(arguments.probability(delta=delta))
         if below == 1.0:
             return Bound.exactly(0.0)
@@ -148,7 +148,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def rdp(self, *, order: Number) -> Bound:
-        """Largest Renyi divergence, in nats, at a finite order above 1."""
+        """Return the largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
         answer = ask_increasing(self._rdp_above_one, exact)
         return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
@@ -160,13 +160,13 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def zcdp(self) -> Bound:
-        """Smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
+        """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
         return self._marked(self._zcdp(), Attained.WHOLE)
 
     @final
     @within_floats
     def gdp(self, *, smallest_delta: Number = 0) -> Bound:
-        """Smallest mu such that the mechanism is mu-GDP, +inf when there is none.
+        """Return the smallest mu such that the mechanism is mu-GDP, +inf when there is none.
 
         Args:
             smallest_delta: compare the profiles only where delta is at least this; 0 compares
@@ -178,13 +178,16 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def advantage(self) -> Bound:
-        """Largest total variation distance: an attacker's accuracy is at most (1 + it)/2."""
+        """Return the largest total variation distance.
+
+        An attacker's accuracy is at most (1 + it)/2.
+        """
         return self._marked(self._delta_at(0.0))
 
     @final
     @within_floats
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
-        """Largest power of any attack with this false-positive rate."""
+        """Return the largest power of any attack with this false-positive rate."""
         return self._power(arguments.probability(false_positive_rate=false_positive_rate))
 
     def _power(self, rate: Fraction) -> Bound:
@@ -245,7 +248,7 @@ class Guarantee(Readable, ABC, Generic[R]):
         advantage: bool = False,
         lower: bool = False,
     ) -> Certificate:
-        """``accountant.certify`` of this guarantee; ``proofs.check`` verifies the proof.
+        """Certify this guarantee by ``accountant.certify``; ``proofs.check`` verifies the proof.
 
         Args:
             delta: where epsilon is asked for, or else

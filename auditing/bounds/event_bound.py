@@ -30,7 +30,10 @@ class EventBound(ABC):
 
     @abstractmethod
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
+        """
 
     @final
     def refutes(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> bool:
@@ -39,7 +42,7 @@ class EventBound(ABC):
 
     @final
     def epsilon(self, counts: EventCounts, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if none is refuted."""
         arguments.probability(delta=delta)
         return self.roughly(counts, delta=delta, tolerance=1e-5)
 

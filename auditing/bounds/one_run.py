@@ -73,7 +73,7 @@ class OneRun:
         object.__setattr__(self, "marked", float(arguments.open_probability(marked=marked)))
 
     def p_value(self, guesses: Guesses, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of (epsilon, delta); grows with epsilon."""
+        """Return an upper bound of the p-value of (epsilon, delta); grows with epsilon."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1] * guesses.canaries * (1 + 1e-15)
         removed = max(0, math.ceil(mass / (self.marked * self.significance)) - 1)
@@ -82,7 +82,7 @@ class OneRun:
         return min(1.0, paid + tail)
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is shown."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         return largest_refuted(
             lambda e: self.p_value(guesses, epsilon=e, delta=delta) <= self.significance
         )
@@ -135,7 +135,7 @@ class OneRunCurve:
         return contradicts(guesses, self.significance, supported(Claim.of(claim)))
 
     def p_value(self, guesses: Guesses, claim: object) -> float:
-        """Upper bound of the p-value of a claim."""
+        """Return an upper bound of the p-value of a claim."""
         least = supported(Claim.of(claim))
 
         def holds(log_level: float) -> bool:
@@ -144,13 +144,13 @@ class OneRunCurve:
         return math.exp(bisect(holds, _LEAST_LOG, 0.0, close=_FINE)[1])
 
     def mu(self, guesses: Guesses) -> float:
-        """Lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
+        """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
         return largest_refuted(
             lambda mu: contradicts(guesses, self.significance, gaussian(mu)), 1e-4
         )
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is shown."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         mass = floats_around(arguments.probability(delta=delta))[1]
         return largest_refuted(
             lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))

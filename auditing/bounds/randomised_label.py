@@ -54,7 +54,9 @@ class RandomisedLabel(EventBound):
         object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon.
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
 
         Raises:
             ParameterError: the design is not by coins.

@@ -58,7 +58,7 @@ class TradeOffRegion:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def points(self, counts: PrefixCounts) -> tuple[Rates, ...]:
-        """Upper limits of the error rates of every event, all right at once."""
+        """Return upper limits of the error rates of every event, valid jointly."""
         counts.design.compare()
         level = self.significance / (2 * max(1, len(counts.inside)))
         hits, inside = np.array(counts.hits, int), np.array(counts.inside, int)
@@ -67,11 +67,11 @@ class TradeOffRegion:
         return tuple(zip(alarms.tolist(), misses.tolist(), strict=True))
 
     def vertices(self, counts: PrefixCounts) -> tuple[Rates, ...]:
-        """Vertices of the lower convex hull, from (0, 1) to (1, 0)."""
+        """Return the vertices of the lower convex hull, from (0, 1) to (1, 0)."""
         return lower_hull([(0.0, 1.0), *self.points(counts), (1.0, 0.0)])
 
     def type_ii_error(self, counts: PrefixCounts, *, type_i_error: Number) -> float:
-        """Upper confidence bound of the trade-off curve at a false-alarm rate."""
+        """Return an upper confidence bound of the trade-off curve at a false-alarm rate."""
         at = floats_around(arguments.probability(type_i_error=type_i_error))[0]
         for (left, above), (right, below) in pairwise(self.vertices(counts)):
             if left <= at <= right and left < right:
@@ -91,7 +91,7 @@ class TradeOffRegion:
 
 
 def lower_hull(points: Iterable[Rates]) -> tuple[Rates, ...]:
-    """Vertices of the lower convex hull, from left to right (Andrew's monotone chain)."""
+    """Return the lower convex hull's vertices, left to right (Andrew's monotone chain)."""
     hull: list[Rates] = []
     lowest = math.inf
     for point in sorted(points):

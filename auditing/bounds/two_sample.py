@@ -74,7 +74,10 @@ class TwoSample(EventBound):
         object.__setattr__(self, "nuisance", float(arguments.open_probability(nuisance=nuisance)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
+        """
         counts.design.compare()
         loss = floats_around(arguments.real(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1]

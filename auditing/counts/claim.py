@@ -96,7 +96,7 @@ class Claim:
         return floats_around(self.delta)[1]
 
     def tangents(self) -> tuple[Tangent, ...]:
-        """Consequences of a curve, one for each of a few heights; none for a point."""
+        """Return consequences of a curve, one for each of a few heights; none for a point."""
         return _tangents(self.guarantee) if self.is_curve else ()
 
     def describe(self) -> str:
@@ -137,7 +137,7 @@ LeastWrong = Callable[[float], float]
 
 
 def gaussian(mu: float) -> LeastWrong:
-    """Phi(Phi^-1(right) - mu): the curve of a claim of mu-GDP."""
+    """Return Phi(Phi^-1(right) - mu): the curve of a claim of mu-GDP."""
     ndtr, ndtri = special().ndtr, special().ndtri
     return lambda right: float(ndtr(ndtri(right) - mu))
 
@@ -159,7 +159,7 @@ def lines(points: list[tuple[float, float]]) -> LeastWrong:
 
 
 def supported(claim: Claim) -> LeastWrong:
-    """Lines of the claimed profile at many epsilons; each is true, together close to the curve."""
+    """Return lines of the claimed profile at many epsilons, which together are close to it."""
     if not claim.is_curve:
         return lines([(claim.epsilon, claim.delta_up)])
     far = claim.guarantee.epsilon(delta=_FAR).upper

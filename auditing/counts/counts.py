@@ -22,7 +22,7 @@ class Design(Enum):
     GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
 
     def marked(self, delta: Number) -> Fraction:
-        """Largest probability that a coin trial is a hit which only delta explains.
+        """Return the largest probability that a coin trial is a hit which only delta explains.
 
         Raises:
             ParameterError: there were no coins.

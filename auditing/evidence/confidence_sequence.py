@@ -107,7 +107,7 @@ class ConfidenceSequence:
         return EProcess.refutes(float(self.largest[position]), significance=self.significance)
 
     def evidence(self, position: int) -> float:
-        """Log of the present wealth against one epsilon of the grid: an e-value."""
+        """Return the log of the present wealth against one epsilon of the grid: an e-value."""
         return EProcess.mixed(self.wealths[position].ravel())
 
 

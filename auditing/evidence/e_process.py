@@ -59,7 +59,7 @@ class EProcess:
         )
 
     def log_wealths(self, eta: Floats, labels: NDArray[np.bool_], *, highest: float) -> Floats:
-        """Log of what each of several bettors makes of some trials, shape (bettors,).
+        """Return the log wealths that several bettors gain from some trials, shape (bettors,).
 
         Add them over the blocks of a run; ``mixed`` gives the wealth.
 
@@ -84,7 +84,7 @@ class EProcess:
 
     @staticmethod
     def mixed(log_wealths: Floats) -> float:
-        """Log of the mixture of the bettors, rounded down: evidence against the claim."""
+        """Return the log of the bettors' mixture, rounded down: evidence against the claim."""
         return float(mixed_rows(np.asarray(log_wealths)[None])[0])
 
     @staticmethod
@@ -94,7 +94,7 @@ class EProcess:
 
     @staticmethod
     def needed(*, significance: Number) -> float:
-        """Log of the wealth that contradicts a claim: 1 / significance, rounded up."""
+        """Return the log of the wealth that contradicts a claim: 1 / significance, rounded up."""
         return -math.log(significance_of(significance)) * (1 + 1e-12)
 
 
@@ -108,7 +108,7 @@ def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Flo
 def gained(
     bets: Sequence[EProcess], eta: Floats, hits: Floats, misses: Floats, *, highest: float
 ) -> Floats:
-    """``EProcess.tallied`` of many claims at once, shape (claims, bettors)."""
+    """Return ``EProcess.tallied`` of many claims at once, shape (claims, bettors)."""
     q = np.array([logistic_up(bet.claimed_epsilon) for bet in bets])[:, None]
     delta = np.array([bet.claimed_delta for bet in bets])[:, None]
     excess = np.maximum(eta - q, 0.0)
@@ -125,7 +125,7 @@ def gained(
 
 
 def mixed_rows(log_wealths: Floats) -> Floats:
-    """``EProcess.mixed`` of every row, shape (rows,)."""
+    """Return ``EProcess.mixed`` of every row, shape (rows,)."""
     largest = log_wealths.max(axis=1)
     lost = largest == -math.inf
     apart = log_wealths - np.where(lost, 0.0, largest)[:, None]
@@ -190,7 +190,7 @@ class EventBet:
         return 2 - w - delta, -w - delta, w - 2 * self.slope - delta, w - delta
 
     def log_evidence(self, counts: EventCounts) -> float:
-        """Log of the e-value of fresh counts, rounded down.
+        """Return the log of the e-value of fresh counts, rounded down.
 
         Raises:
             ParameterError: no coins decided where the trials ran.
@@ -198,7 +198,7 @@ class EventBet:
         return EProcess.mixed(self.log_wealths(counts))
 
     def log_wealths(self, counts: EventCounts) -> Floats:
-        """Log of what each of several bettors makes of fresh counts, shape (bettors,).
+        """Return the log wealths that several bettors gain from fresh counts, shape (bettors,).
 
         Raises:
             ParameterError: no coins decided where the trials ran.
@@ -220,7 +220,7 @@ class EventBet:
 
 
 def unbet() -> float:
-    """Log of what is left when a run ends before its counts are complete: what nobody bets.
+    """Return the log of the wealth not bet, left when a run ends before its counts are complete.
 
     Whether it ends may depend on its trials; e 1{complete} + unbet 1{not} is at most e, since the
     bettor with share 0 keeps its part of the wealth whatever happens.

@@ -29,7 +29,7 @@ def log_evidence(
     curve: CurvePlan | None,
     counts: Sequence[PrefixCounts],
 ) -> float:
-    """Log of the e-value of a stage's counts: the mean of a bet on each of its questions.
+    """Return the log of the e-value of a stage's counts: the mean of bets on its questions.
 
     A bet is on what training showed, but on at least a tenth more loss than is claimed.
 

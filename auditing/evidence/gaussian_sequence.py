@@ -111,7 +111,7 @@ class _Predictions:
 
     @staticmethod
     def of(past: PrefixCounts) -> _Predictions:
-        """With half an observation added, so that none is certain."""
+        """Return predictions from the past, half an observation added so that none is certain."""
         hits, inside = np.array(past.hits, float), np.array(past.inside, float)
         p = (hits + 0.5) / (past.trials + 1)
         q = (inside - hits + 0.5) / (past.other_trials + 1)
@@ -122,7 +122,7 @@ class _Predictions:
         return _Predictions(p, q, quantiles[0] - quantiles[1], spread / (numbers * density**2))
 
     def bet(self, mu: float, process: BetProcess, fresh: PrefixCounts) -> BetProcess:
-        """After a bet on the event that looks clearest, none where no event is beyond mu."""
+        """Return the process after a bet on the clearest event; no bet if no event is beyond mu."""
         beyond = (self.apart - mu) / np.sqrt(self.errors.sum(axis=0))
         if not beyond.max(initial=-math.inf) > 0:
             return process

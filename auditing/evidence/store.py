@@ -91,7 +91,7 @@ class EvidenceStore:
         return math.fsum(log for (log,) in rows)
 
     def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
-        """``begin`` and ``finish`` in one, for runs that always come to their end.
+        """Begin and finish a run in one call, for runs that always come to their end.
 
         Raises:
             ParameterError: the evidence is nan.

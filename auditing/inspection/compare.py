@@ -36,7 +36,7 @@ class Largest:
             self._found[where] = moved, declared, pair
 
     def movements(self) -> tuple[Movement, ...]:
-        """All, in the order in which their primitives were first seen."""
+        """Return all movements, in the order in which their primitives were first seen."""
         return tuple(
             Movement(
                 where,

@@ -32,7 +32,7 @@ class Distance:
     largest: Fraction | float
 
     def plus(self, other: Distance) -> Distance:
-        """Of two parts of one value, together."""
+        """Return the joint distance of two parts of one value."""
         largest = max(self.largest, other.largest)
         return Distance(self.total + other.total, self.squares + other.squares, largest)
 
@@ -48,7 +48,7 @@ class Distance:
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
     def nearest(self, declared: Sensitivity | None) -> float:
-        """In the norm of a declared sensitivity, LInf without one, as a float for show.
+        """Return the distance in the norm of a declared sensitivity, by default LInf, for display.
 
         It is rounded up to two digits, as a movement may be what a record holds.
         """

@@ -128,7 +128,7 @@ class Inspection:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; infinities as null."""
+        """Return everything as plain values; infinities as null."""
         plain = asdict(self)
         plain["facts"] = [{**asdict(fact), "kind": fact.kind.name.lower()} for fact in self.facts]
         for item in (*plain["facts"], *plain["movements"]):

@@ -146,7 +146,7 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
 
     @staticmethod
     def of(values: Any, source: Source) -> Drawn:  # noqa: ANN401  # a number or an array
-        """Numbers or an array as noise from a source."""
+        """Return numbers or an array as noise from a source."""
         drawn = np.asarray(values).view(Drawn)
         drawn.source = source
         return drawn

@@ -211,12 +211,15 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
 
 
 def _first_caution(question: Question | BothSides, method: Method) -> float:
-    """More where many thresholds of one sample compete; a fitted score is ranked on another one."""
+    """Return the caution of a first ranking, more where many thresholds of one sample compete.
+
+    A fitted score is ranked on another sample.
+    """
     return _SURE if method is Method.BAND and not question.fitted else _CAUTION
 
 
 def clearness(counts: PrefixCounts) -> float:
-    """Most standard errors that any event's hits are above half, as a whole score tells."""
+    """Return the most standard errors by which any event's hits exceed half."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
     return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
 
@@ -358,7 +361,7 @@ def clearest_tangent(
 
 
 def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
-    """Fewest samples on both datasets together with which any test can refute a claim.
+    """Return the fewest samples on both datasets together with which any test can refute a claim.
 
     Statement: a test that errs with probability at most ``significance`` needs at least so many,
         even of an implementation whose every output gives its dataset away.

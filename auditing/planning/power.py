@@ -31,7 +31,7 @@ _STEPS = 30
 def detectable_epsilon(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> float:
-    """Smallest epsilon above the claim's found with 95 % probability; inf when there is none.
+    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none.
 
     At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
     (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
@@ -80,7 +80,7 @@ def _rejector(
 
 
 def detectable_mu(tangent: Tangent, counts: PrefixCounts, significance: float) -> float:
-    """Smallest mu of Gaussian noise found with 95 % probability at this event's frequency."""
+    """Return the smallest mu of Gaussian noise found with 95 % probability at this frequency."""
     bound = TwoSample(significance=significance, weight=math.exp(tangent.epsilon))
     frequency = counts.inside[0] / max(counts.total, 1)
 
@@ -125,7 +125,7 @@ def _smallest(finds: Callable[[float], bool], start: float) -> float:
 
 
 def _gaussian_share(mu: float, frequency: float) -> float:
-    """Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
+    """Return Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
 
     def small(share: float) -> bool:
         return 0.5 * (share + _normal(_normal_quantile(share) + mu)) < frequency

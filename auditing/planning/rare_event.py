@@ -107,7 +107,7 @@ def sharpened_curve(
 
 
 def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
-    """Questions about the same score, of the clearest scores that have many values."""
+    """Return lists of questions about one score, for the clearest scores with many values."""
     scores: dict[int, list[Ranked]] = {}
     for question, counts in ranked:
         if len(question.thresholds) > _FEWEST_EVENTS:
@@ -134,7 +134,7 @@ class _Posterior:
 
     @staticmethod
     def of(question: Question, sample: Training) -> _Posterior | None:
-        """By the question's score; None where it has no smooth odds."""
+        """Return the posterior of the question's score; None where it has no smooth odds."""
         scores = np.asarray(question.score(sample.features), dtype=np.float64)
         smooth = SmoothOdds.of(scores, sample.labels)
         if smooth is None:

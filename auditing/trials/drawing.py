@@ -114,7 +114,7 @@ class Drawing:
             flight.land()
 
     def left(self) -> float | None:
-        """Seconds until the deadline; None, which is how waiting is told, without one.
+        """Return the seconds until the deadline; None, which waiting takes, without one.
 
         Raises:
             OutOfTime: it is over.
@@ -170,7 +170,7 @@ class _Flight:
         self._ready[task.position] = chunk
 
     def land(self) -> None:
-        """Whatever ended the work: keep what is finished, cancel what has not begun."""
+        """Keep finished work and cancel work that has not begun, whatever ended the work."""
         for _, future in self._running.values():
             future.cancel()
         for task, future in self._running.values():

@@ -26,7 +26,7 @@ class Sampler(Protocol):
     """
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator, /) -> Any:  # noqa: ANN401
-        """``size`` outputs on ``data``, first axis = outputs; ``rng`` may be ignored."""
+        """Return ``size`` outputs on ``data``, first axis = outputs; ``rng`` may be ignored."""
         ...
 
 
@@ -136,7 +136,7 @@ class Training:
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:
-        """Two disjoint halves, every second trial each."""
+        """Return two disjoint halves, every second trial each."""
         return (
             Training(self.features[0::2], self.labels[0::2]),
             Training(self.features[1::2], self.labels[1::2]),

@@ -91,12 +91,12 @@ class Trials:
         return _stacked(chunks)
 
     def training_after(self, drawn: Training, count: int) -> Training:
-        """Training samples with fresh ones added to them, ``count`` in all."""
+        """Return training samples with fresh ones added to them, ``count`` in all."""
         missing = count - len(drawn)
         return drawn if missing <= 0 else _stacked([drawn, self.training(missing)])
 
     def testing(self, count: int) -> Testing:
-        """Fresh trials to count; they are drawn while they are counted."""
+        """Return fresh trials to count; they are drawn while they are counted."""
         return Testing(self._chunks(count))
 
     def _chunks(self, count: int) -> Iterator[Training]:

@@ -57,7 +57,7 @@ class BothSides:
         return BothSides(self.first.only(position), self.second.only(position), self.fitted)
 
     def overview(self, training: Floats) -> Question:
-        """All of the score's curve, from the first end."""
+        """Return a question with all of the score's curve, from the first end."""
         return self.first.overview(training)
 
     def describe(self, position: int) -> str:

@@ -99,7 +99,7 @@ class Thresholds(Witness):
 
 
 def column(features: Floats, index: int) -> Floats:
-    """One column, nan where the outputs are shorter than in training."""
+    """Return one column, nan where the outputs are shorter than in training."""
     if index < features.shape[1]:
         return np.asarray(features[:, index])
     return np.full(len(features), np.nan)
@@ -154,7 +154,7 @@ class FloatGrid(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """One score a coordinate whose values are not all on one grid."""
+        """Yield one score for each coordinate whose values are not all on one grid."""
         for index in range(min(training.features.shape[1], self.most)):
             bits = lowest_bit(training.features[:, index])
             if np.ptp(bits) > 0:
@@ -197,7 +197,7 @@ class Independent(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """One score when at least two coordinates vary."""
+        """Yield one score when at least two coordinates vary."""
         fitted = [
             (index, SmoothOdds.of(training.features[:, index], training.labels))
             for index in range(min(training.features.shape[1], self.most))

@@ -68,7 +68,7 @@ class Histogram(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """Atoms when at most half of the training outputs are distinct, else bins."""
+        """Yield atoms when at most half of the training outputs are distinct, else bins."""
         features, labels = training.features, training.labels
         keys, place = np.unique(_keys(features, features.shape[1]), return_inverse=True)
         if len(keys) <= min(_MOST_ATOMS, max(len(training) // 2, 2)):

@@ -44,7 +44,7 @@ class Witness(ABC):
 
     @abstractmethod
     def scores(self, training: Training) -> Iterator[Score]:
-        """Scores worth trying for these samples, none when it does not apply."""
+        """Yield scores worth trying for these samples, none when the witness does not apply."""
 
 
 @final
@@ -68,7 +68,10 @@ class Question:
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
-        """Thresholds at geometric ranks of the training features' scores, labels not used."""
+        """Return a question with thresholds at geometric ranks of the training scores.
+
+        Labels are not used.
+        """
         values = np.sort(_signed(score, training, upwards=upwards))[::-1]
         distinct = np.unique(values)[::-1]
         if len(distinct) <= _MOST_VALUES:
@@ -117,7 +120,10 @@ class Question:
         return inside, hits
 
     def cell(self, features: Floats) -> NDArray[np.int64]:
-        """Position of the smallest event that contains each row; the last is outside of all."""
+        """Return the position of the smallest event that contains each row.
+
+        The last position is outside of all.
+        """
         values = _signed(self.score, features, upwards=self.upwards)
         return np.searchsorted(-self.thresholds, -values, side="left")
 
@@ -144,5 +150,5 @@ def _signed(score: Score, features: Floats, *, upwards: bool) -> Floats:
 
 
 def log_odds(on_data: NDArray[Any], on_neighbour: NDArray[Any]) -> Floats:
-    """Smoothed log-odds of counts: half an observation added to each."""
+    """Return smoothed log-odds of counts: half an observation added to each."""
     return np.asarray(np.log(on_data + 0.5) - np.log(on_neighbour + 0.5), dtype=np.float64)

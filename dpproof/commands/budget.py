@@ -102,7 +102,7 @@ class Budget:
 
 
 def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None = None) -> Budget:
-    """Everything there is to say about the cost of a pipeline, epsilon first.
+    """Return everything about the cost of a pipeline, epsilon first.
 
     Args:
         pipeline: what runs.

@@ -330,7 +330,10 @@ def _exponential(event: Event, relation: Relation) -> Result:
 
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
-    """Noise of scale 2/epsilon on scores of sensitivity 1: its cost is linear in their distance."""
+    """Convert permute-and-flip, as noise of scale 2/epsilon on scores of sensitivity 1.
+
+    The cost is linear in the distance of scores.
+    """
     epsilon = event.number("epsilon")
     if epsilon == 0:
         return MetricDP(epsilon=0, relation=relation)

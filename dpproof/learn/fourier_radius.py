@@ -107,7 +107,10 @@ class _Gap:
     def of(
         cls, scores: LinearScores, frequencies: Vectors, steepest: float, one: int, other: int
     ) -> _Gap:
-        """Of two classes, scaled so that the largest weight is near 1; ||P|| <= ``steepest``."""
+        """Return the gap of two classes, scaled so that the largest weight is near 1.
+
+        ||P|| is at most ``steepest``.
+        """
         weights = scores.weights[one] - scores.weights[other]
         scale = 2.0 ** -math.frexp(float(np.abs(weights).max()))[1]
         weights = weights * scale
@@ -140,7 +143,10 @@ class _Gap:
 
 
 def _ratio(gaps: Vectors, slope: float) -> Vectors:
-    """Gaps divided by a slope, rounded down; infinite if the slope is 0 and the gap is not."""
+    """Return gaps divided by a slope, rounded down.
+
+    The ratio is infinite if the slope is 0 and the gap is not.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gaps > 0, gaps / slope, 0.0) * (1 - slack(4))
 
@@ -239,7 +245,7 @@ class _Scale:
         return (self.size if self.radius is None else 1 / self.radius) * (1 + slack(4))
 
     def values(self, rows: Vectors) -> tuple[Vectors, Vectors]:
-        """Lower and upper bounds of s at some rows."""
+        """Return lower and upper bounds of s at some rows."""
         features = rows.shape[1]
         if self.radius is not None:
             sizes = lengths(rows) / self.radius
@@ -314,5 +320,5 @@ class _Gaps:
 
 
 def _projected_radius_ratio(gaps: Vectors, slopes: Vectors) -> Vectors:
-    """Gaps divided by slopes, rounded down; 0 unless the gap is positive."""
+    """Return gaps divided by slopes, rounded down; 0 unless the gap is positive."""
     return np.where(gaps > 0, gaps * (1 - slack(8)) / slopes, 0.0) * (1 - slack(4))

@@ -114,7 +114,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Distances to the centres, shape (rows, n_clusters)."""
+        """Return distances to the centres, shape (rows, n_clusters)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
         return np.asarray(pairwise_distances(rows, self.cluster_centers_))

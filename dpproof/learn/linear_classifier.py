@@ -67,7 +67,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         return Records(self._extended(rows), signed)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Scores: of the second class, shape (rows,), or of every class, shape (rows, classes)."""
+        """Return scores: of the second class, shape (rows,), or of all, shape (rows, classes)."""
         check_is_fitted(self)
         rows = self._weighted(read_rows(self, X, fitting=False))
         scores = np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)

@@ -110,7 +110,7 @@ class LogisticRegression(LinearClassifier):
         return rows / np.where(length > 0, length, 1)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Probabilities of the classes, shape (rows, classes).
+        """Return the probabilities of the classes, shape (rows, classes).
 
         With more than two classes those of one against the rest, divided by their sum.
         """

@@ -27,7 +27,7 @@ def slack(terms: int) -> float:
 
 
 def lengths(vectors: Matrix, order: int = 2) -> Matrix:
-    """Upper bounds of the norms of the last axis: Euclidean, or of absolute values for order 1.
+    """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
 
     Scaled by the largest entry, so that squares neither overflow nor vanish.
     Example:

@@ -127,7 +127,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Coordinates along the components, shape (rows, n_components)."""
+        """Return coordinates along the components, shape (rows, n_components)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
         return np.asarray((rows - self.mean_) @ self.components_.T)

@@ -321,7 +321,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Scores of the best model, as for its own class."""
+        """Return scores of the best model, as for its own class."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
@@ -334,7 +334,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return cast("Tunable", clone(self.estimator).set_params(**changes))
 
     def _run(self, noise: float) -> UniformChoice[Relation]:
-        """One run whose training and score together cost mu = 1 / noise, or nearly."""
+        """Return one run whose training and score together cost mu = 1 / noise, or nearly."""
         total, sigmas = (1 - sum(self._shares())) / Fraction(noise) ** 2, self._sigmas(noise)
         parts = [self._trained(one, total) for one in self.candidates()]
         counts = NoisyMistakes(
@@ -368,7 +368,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return 1 / sqrt_up(squared * score), 1 / sqrt_up(squared * report)
 
     def _trained(self, changes: Mapping[str, Any], mu_squared: Fraction) -> Mechanism[Relation]:
-        """One candidate's learner, of which a training costs mu, exactly or in the limit.
+        """Return a candidate's learner, one training of which costs mu, exactly or in the limit.
 
         Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
         how the budget is split; the price of the search is computed for the noise there is.

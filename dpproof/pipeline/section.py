@@ -88,7 +88,7 @@ def quoted(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "…"?`` when one known name is close, else nothing."""
+    """Return ``; did you mean "…"?`` when one known name is close, else nothing."""
     lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower().replace("_", "-"), lower, n=1, cutoff=0.6)
     close = close or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
@@ -96,7 +96,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a person lists them: ``a, b or c``."""
+    """Return names as a person lists them: ``a, b or c``."""
     *head, last = names
     return f"{', '.join(head)} or {last}" if head else last
 

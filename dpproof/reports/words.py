@@ -52,7 +52,7 @@ def release(one: Release) -> str:
 
 
 def sampling(scheme: SamplingScheme | None) -> str:
-    """``Poisson sample of 1 %``; nothing when every record takes part."""
+    """Return ``Poisson sample of 1 %``; nothing when every record takes part."""
     match scheme:
         case Poisson():
             return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
@@ -116,7 +116,10 @@ def _known(budget: Budget, name: str, risk: Bound, line: str, subject: str) -> s
 
 
 def theorems(derivation: Derivation) -> list[tuple[str, str]]:
-    """Rule and source of every theorem in a derivation, each once, conclusions before premises."""
+    """Return rule and source of every theorem in a derivation, conclusions before premises.
+
+    Each is listed once.
+    """
     found: dict[tuple[str, str], None] = {}
     seen: set[int] = set()
     stack = [derivation]

@@ -31,7 +31,7 @@ def claims() -> dict[str, Claim]:
 
 
 def entry(name: str, claim: Claim, evidence: str) -> str:
-    """One claim as Markdown."""
+    """Return one claim as Markdown."""
     lines = [
         f"## {claim.title}: {claim.verdict}",
         "",

@@ -17,7 +17,7 @@ def bisector_error(dimension: int) -> float:
     half, margin = math.acos(0.8) / 2, 1 / math.sqrt(1000 * dimension)
 
     def reaches(angle: float) -> float:
-        """P(r sin(angle) >= margin) for the length r of a projection to the plane."""
+        """Return P(r sin(angle) >= margin) for the length r of a projection to the plane."""
         least = margin / math.sin(angle)
         return (1 - least * least) ** (dimension / 2 - 1) if least < 1 else 0.0
 

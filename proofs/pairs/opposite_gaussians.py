@@ -43,7 +43,7 @@ class OppositeGaussiansPair(Reflected, CommonSupport):
         return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
 
     def describe(self) -> str:
-        """Mu squared and rate."""
+        """Return mu squared and the rate in words."""
         shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
         return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 

@@ -107,7 +107,10 @@ class Quadrature:
 
 
 def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction) -> Quadrature:
-    """Two rules, ``nodes`` for M and ``tail`` for its decay, on lines with 2 mu shift below pi."""
+    """Read two rules, ``nodes`` for M and ``tail`` for its decay.
+
+    Their lines have 2 mu shift below pi.
+    """
     fields = Fields(witness, "the quadrature of a subsampled Gaussian")
     lines = [_line(fields, name, mu_squared) for name in ("nodes", "tail")]
     fields.close()

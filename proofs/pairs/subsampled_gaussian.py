@@ -40,7 +40,7 @@ class SubsampledGaussianPair(CommonSupport):
         return read_quadrature(witness, Powers(self), self.mu_squared)
 
     def profile(self, epsilon: arb) -> arb:
-        """From the Gaussian's (Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11), t = e^eps.
+        """Return the profile from the Gaussian's (arXiv:2106.08567, Theorem 11), t = e^eps.
 
         Removal: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0,
         else 0.

@@ -43,21 +43,24 @@ CHOSEN: Final = (
 
 
 def gdp(step: Application) -> tuple[str, ...]:
-    """mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
+    """Check that mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
     parts, count = _parts(step, GDP)
     step.expect(GDP(count * exact_sum(part.mu_squared for part in parts)))
     return _assumed(step, count)
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
-    """Rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
+    """Check that rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
     parts, count = _parts(step, ZCDP)
     step.expect(ZCDP(count * exact_sum(part.rho for part in parts)))
     return _assumed(step, count)
 
 
 def rdp(step: Application) -> tuple[str, ...]:
-    """Divergences add up at every order. Source: Mironov (arXiv:1702.07476), Proposition 1."""
+    """Check that divergences add up at every order.
+
+    Source: Mironov (arXiv:1702.07476), Proposition 1.
+    """
     parts, count = _parts(step, RDP)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
@@ -83,7 +86,9 @@ def pair(step: Application) -> tuple[str, ...]:
 
 
 def parallel(step: Application) -> tuple[str, ...]:
-    """Disjoint parts: what every part satisfies. Proof: proofs/theory/parallel.md.
+    """Check disjoint parts: the whole satisfies what every part satisfies.
+
+    Proof: proofs/theory/parallel.md.
 
     A record that is added or removed changes one part only, one that is blanked as well if the
     blank stays in its part; and the outputs of the other parts say nothing of that part's.
@@ -113,7 +118,9 @@ def parallel(step: Application) -> tuple[str, ...]:
 
 
 def choice(step: Application) -> tuple[str, ...]:
-    """One of several, drawn by a public law. Proof: proofs/theory/choice.md.
+    """Check a choice of one of several, drawn by a public law.
+
+    Proof: proofs/theory/choice.md.
 
     The divergence of the choice is the mean of its parts', so what dominates all parts dominates
     it. A bounded range does not carry over: its interval may differ from part to part.
@@ -130,7 +137,9 @@ def choice(step: Application) -> tuple[str, ...]:
 
 
 def parallel_positions(step: Application) -> tuple[str, ...]:
-    """Disjoint positions: one record has changed, in place. Proof: proofs/theory/margins.md, 6.
+    """Check disjoint positions: one record has changed, in place.
+
+    Proof: proofs/theory/margins.md, 6.
 
     Given the split, one part changes by one record, and the others look at its output alone; the
     split is a public draw.
@@ -162,7 +171,10 @@ def post_process(step: Application) -> tuple[str, ...]:
 
 
 def map_records(step: Application) -> tuple[str, ...]:
-    """On records that are mapped one by one the same holds. Proof: proofs/theory/map_records.md."""
+    """Check that the same holds on records that are mapped one by one.
+
+    Proof: proofs/theory/map_records.md.
+    """
     name, said = _described(step)
     alone = "to one that depends on that record alone, a blank one to a blank one"
     mapped = f"{alone}, and features without looking at labels, and nothing else, {said}"

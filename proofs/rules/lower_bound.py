@@ -61,7 +61,10 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
+    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
+
+    Several Gaussians are one.
+    """
     claim = _fact(step, _is_exact)
     profile = closed_profile(claim.product)
     if profile is None:
@@ -184,7 +187,7 @@ def _has_moments(pair: Pair) -> bool:
 
 
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
-    """M of every pair, of a sample that of a table below."""
+    """Return M of every pair, of a sample that of a table below."""
     return [
         pair.moments_below(hint) if isinstance(pair, SampledPair) else pair.moments(hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)

@@ -41,12 +41,12 @@ class _Known:
         return [ball(one).exp() for one in self.places]
 
     def heights(self, bounds: list[Fraction]) -> list[arb]:
-        """Bounds of H_t: below t = 1 it is 1 - t + t times that of (Q, P) at 1/t."""
+        """Return bounds of H_t: below t = 1 it is 1 - t + t times that of (Q, P) at 1/t."""
         both = zip(self.places, self.ratios(), bounds, strict=True)
         return [ball(one) if x >= 0 else 1 - t + t * ball(one) for x, t, one in both]
 
     def falls(self) -> tuple[arb, arb]:
-        """Rates a below the first, and above the second, for which H_t + a t is least between."""
+        """Return rates a below the first, above the second, with H_t + a t least between."""
         low, high = self.heights(self.low), self.heights(self.high)
         first, second, third = self.ratios()
         return (low[0] - high[1]) / (second - first), (high[1] - low[2]) / (third - second)

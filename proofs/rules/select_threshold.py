@@ -38,7 +38,7 @@ Line: TypeAlias = tuple[int, int]
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """Pairs and bounds of their profiles -> finite pairs above stopping at a threshold.
+    """Check finite pairs above stopping at a threshold, from pairs and bounds of their profiles.
 
     Source: proofs/theory/threshold.md, Theorem 2 and Section 6.
     """

@@ -84,7 +84,7 @@ class Kind:
 
 
 def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
-    """Alternative sets of parameters as a person would list them.
+    """Return alternative sets of parameters as a person would list them.
 
     Example:
         >>> in_words([("sigma",), ("scale", "sensitivity")])

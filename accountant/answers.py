@@ -1,4 +1,4 @@
-"""Every question one direction of a product can be asked, in one place.
+"""The questions that one direction of a product can be asked, in one place.
 
 A handful of subsampled Gaussian steps leave a near-atom in the loss, which the contour resolves
 slowly; then a table of the pair's profile gives a second bracket, and both hold.
@@ -56,7 +56,7 @@ Alone = (
 
 
 def delta(product: Product, epsilon: float) -> Bound:
-    """Hockey-stick divergence of one direction at a real epsilon."""
+    """Return the hockey-stick divergence of one direction at a real epsilon."""
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
@@ -66,7 +66,7 @@ def delta(product: Product, epsilon: float) -> Bound:
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
-    """The smallest epsilon >= 0 at which one direction's profile is at most delta.
+    """Return the smallest epsilon >= 0 at which one direction's profile is at most delta.
 
     Args:
         product: one direction.
@@ -118,10 +118,10 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
 def _narrow(
     product: Product, question: Callable[[Product], Bound], is_deep: Callable[[Bound], bool]
 ) -> Bound:
-    """The answer, or both answers where a sum leaves a wide bracket and a table may help.
+    """Return the answer, tightened by a table where a sum leaves a wide bracket.
 
-    It does not where delta is deep below what tables tell apart. What separates the pairs above and
-    below is no sum's doing, and more tables only add to it.
+    A table is not tried where delta is too small for a table to resolve. The gap between the pairs
+    above and below does not come from a sum, and more tables only widen it.
     """
     above, below = product.above(), product.below()
     first = question(above)
@@ -142,7 +142,7 @@ def _narrow(
 
 
 def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:
-    """The larger epsilon of two directions.
+    """Return the larger epsilon of two directions.
 
     The second is left out where a look at the first one's lower end shows that it is no larger.
     """
@@ -161,24 +161,24 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
 
 
 def is_unbounded(product: Product) -> bool:
-    """Whether no largest loss is known, so that epsilon at delta = 0 has no upper end."""
+    """Return whether no largest loss is known, so that epsilon at delta = 0 has no upper end."""
     return _alone(product) is None and math.isinf(profile.max_loss(product.above()))
 
 
 def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
-    """Largest P(S) over tests S with Q(S) = the rate."""
+    """Return the largest P(S) over tests S with Q(S) = the rate."""
     return trade_off.true_positive_rate(_paired(product), false_positive_rate)
 
 
 def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
-    """The larger power of two directions, by both pairs where they are not each other's swap."""
+    """Return the larger power of two directions, by both pairs unless one is the other's swap."""
     if not _swapped(forward, backward):
         return of_orders(forward, backward, lambda product: true_positive_rate(product, rate))
     return trade_off.larger_power(_paired(forward), _paired(backward), rate)
 
 
 def of_orders(forward: Product, backward: Product, question: Callable[[Product], Bound]) -> Bound:
-    """The larger answer of two orders of neighbours, each the smaller of what two pairs allow.
+    """Return the larger answer of two orders of neighbours, each the smaller of two pairs' answers.
 
     A pair that dominates (M(D), M(D')) at every real epsilon dominates the other order swapped, so
     that each order is at or below both its own pair and the other one's swap.
@@ -193,13 +193,13 @@ def of_orders(forward: Product, backward: Product, question: Callable[[Product],
 
 
 def _swapped(forward: Product, backward: Product) -> bool:
-    """Whether one direction is the other one's swap, in whatever order finite pairs are listed."""
+    """Return whether one direction is the other's swap, in any order of a finite pair's atoms."""
     other = forward.swapped()
     return backward == other or _laws(backward) == _laws(other)
 
 
 def _laws(product: Product) -> Counter[object]:
-    """The pairs with their counts, finite ones as what they are regardless of order."""
+    """Return the pairs with their counts, finite pairs as multisets of atoms."""
     each: Counter[object] = Counter()
     for factor in product.factors:
         pair = factor.pair
@@ -211,25 +211,28 @@ def _laws(product: Product) -> Counter[object]:
 
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
-    """Smallest mu whose profile covers that of one direction where it is above a delta."""
+    """Return the smallest mu whose profile covers that of one direction above a delta."""
     return gaussian_dp.smallest_mu(_paired(product), smallest_delta)
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
-    """The larger of both directions' smallest mu; 0 where no delta is above the smallest one."""
+    """Return the larger of both directions' smallest mu; 0 if no delta exceeds the smallest one."""
     if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
         return Bound.exactly(0.0)
     return gaussian_dp.larger_mu(_paired(forward), _paired(backward), smallest_delta)
 
 
 def _paired(product: Product) -> Product:
-    """Two samples as the one pair that has their profile."""
+    """Return two samples as the one pair that has their profile, other products unchanged."""
     pair = released_few(product)
     return product if pair is None else Product.of(pair)
 
 
 def _alone(product: Product) -> Alone | None:
-    """One selection, sample or mixture, or a few samples, which answer without sums over K."""
+    """Return the one selection, sample or mixture, or few samples, of a product, else None.
+
+    These answer without sums over K.
+    """
     composed = composed_alone(product)
     if composed is not None:
         return composed

@@ -42,13 +42,13 @@ def _exact(name: str, value: object, allowed: str) -> Fraction:
 
 
 def real(**argument: object) -> Fraction:
-    """Any finite real number."""
+    """Return the argument as an exact finite real number, or raise."""
     name, value = _one(argument)
     return _exact(name, value, "a finite number")
 
 
 def positive(**argument: object) -> Fraction:
-    """A finite number above 0."""
+    """Return the argument as an exact finite number above 0, or raise."""
     name, value = _one(argument)
     exact = _exact(name, value, "a finite number > 0")
     if not exact.numerator > 0:
@@ -57,7 +57,7 @@ def positive(**argument: object) -> Fraction:
 
 
 def non_negative(**argument: object) -> Fraction:
-    """A finite number at or above 0."""
+    """Return the argument as an exact finite number at or above 0, or raise."""
     name, value = _one(argument)
     exact = _exact(name, value, "a finite number >= 0")
     if not exact.numerator >= 0:
@@ -66,7 +66,7 @@ def non_negative(**argument: object) -> Fraction:
 
 
 def probability(**argument: object) -> Fraction:
-    """A number in [0, 1]."""
+    """Return the argument as an exact number in [0, 1], or raise."""
     name, value = _one(argument)
     exact = _exact(name, value, "in [0, 1]")
     if not 0 <= exact.numerator <= exact.denominator:
@@ -75,7 +75,7 @@ def probability(**argument: object) -> Fraction:
 
 
 def open_probability(**argument: object) -> Fraction:
-    """A number in (0, 1)."""
+    """Return the argument as an exact number in (0, 1), or raise."""
     name, value = _one(argument)
     exact = _exact(name, value, "in (0, 1)")
     if not 0 < exact.numerator < exact.denominator:
@@ -84,7 +84,7 @@ def open_probability(**argument: object) -> Fraction:
 
 
 def rate(**argument: object) -> Fraction:
-    """A number in (0, 1]."""
+    """Return the argument as an exact number in (0, 1], or raise."""
     name, value = _one(argument)
     exact = _exact(name, value, "in (0, 1]")
     if not 0 < exact.numerator <= exact.denominator:
@@ -93,7 +93,7 @@ def rate(**argument: object) -> Fraction:
 
 
 def count(**argument: object) -> int:
-    """A whole number from 1 to 10**12."""
+    """Return the argument as a whole number from 1 to 10**12, or raise."""
     name, value = _one(argument)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
@@ -105,7 +105,7 @@ def count(**argument: object) -> int:
 
 
 def whole(**argument: object) -> int:
-    """A whole number at or above 0."""
+    """Return the argument as a whole number at or above 0, or raise."""
     name, value = _one(argument)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(name, value, "a whole number >= 0", "give an int")
@@ -116,7 +116,7 @@ def whole(**argument: object) -> int:
 
 
 def line(**argument: object) -> str:
-    """A text of 1 to 200 printable characters."""
+    """Return the argument as a text of 1 to 200 printable characters, or raise."""
     name, value = _one(argument)
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= MAX_LABEL:
         raise ParameterError(name, value, f"a text of 1 to {MAX_LABEL} characters on one line")

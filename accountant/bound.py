@@ -55,17 +55,20 @@ class Bound:
 
     @property
     def whose(self) -> str:
-        """What to say of the number: that it is the dominating pair's, unless it is attained."""
+        """Return words that attribute the number to the dominating pair, empty if attained."""
         return "" if self.attained else " of the dominating pair"
 
     @property
     def width(self) -> float:
-        """``upper - lower``, 0 when both ends are the same infinity."""
+        """Return ``upper - lower``, 0 when both ends are the same infinity."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
     @property
     def relative_width(self) -> float:
-        """Width over the larger end in absolute value; 0 for a point, infinite for one end."""
+        """Return the width over the larger end in absolute value; 0 for a point.
+
+        It is infinite where an end is infinite.
+        """
         if self.lower == self.upper:
             return 0.0
         if math.isinf(self.width):
@@ -73,11 +76,11 @@ class Bound:
         return self.width / max(abs(self.upper), abs(self.lower))
 
     def __contains__(self, value: object) -> bool:
-        """Whether a number lies in the closed bracket."""
+        """Return whether a number lies in the closed bracket."""
         return isinstance(value, int | float) and self.lower <= value <= self.upper
 
     def __lt__(self, other: Bound | float) -> bool:
-        """Whether the true value is below.
+        """Return whether the true value is below another.
 
         Raises:
             NotCertified: the brackets overlap, so that nothing is decided; so for the others.
@@ -86,16 +89,16 @@ class Bound:
         return self._decided("<", found, self.upper < found.lower, self.lower >= found.upper)
 
     def __le__(self, other: Bound | float) -> bool:
-        """Whether the true value is at or below."""
+        """Return whether the true value is at or below another."""
         found = Bound.of(other)
         return self._decided("<=", found, self.upper <= found.lower, self.lower > found.upper)
 
     def __gt__(self, other: Bound | float) -> bool:
-        """Whether the true value is above."""
+        """Return whether the true value is above another."""
         return not self <= other
 
     def __ge__(self, other: Bound | float) -> bool:
-        """Whether the true value is at or above."""
+        """Return whether the true value is at or above another."""
         return not self < other
 
     def _decided(self, sign: str, other: Bound, holds: bool, fails: bool) -> bool:  # noqa: FBT001  # two facts
@@ -133,12 +136,12 @@ class Bound:
 
     @staticmethod
     def exactly(value: float) -> Bound:
-        """Both ends equal: the value is known exactly."""
+        """Return the bracket of an exactly known value, with both ends equal."""
         return Bound(value, value)
 
     @staticmethod
     def of(value: float | Bound) -> Bound:
-        """A number that is known exactly, or by the bracket given."""
+        """Return the bracket of a number that is known exactly, or the bracket given."""
         return value if isinstance(value, Bound) else Bound.exactly(value)
 
     def maximum(self, other: Bound) -> Bound:
@@ -147,7 +150,7 @@ class Bound:
         return Bound(max(self.lower, other.lower), max(self.upper, other.upper), attained)
 
     def meet(self, other: Bound) -> Bound:
-        """What two brackets of the same number leave possible."""
+        """Return the intersection of two brackets of the same number."""
         attained = self.attained and other.attained
         return Bound(max(self.lower, other.lower), min(self.upper, other.upper), attained)
 

@@ -64,7 +64,9 @@ class ParameterError(PrivacyError, ValueError):
 
 
 def _shown(value: object) -> str:
-    """A value as its source has it, an exact rational as a person writes it.
+    """Return a value as its source has it, an exact rational in decimal or as a fraction.
+
+    A long value is shown by its type and size: it may be data in the place of a parameter.
 
     What is long is told by its type and size: it may be data in the place of a parameter.
     """

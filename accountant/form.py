@@ -1,4 +1,4 @@
-"""What may be said of data: its type, its shape, and where something is, never what it holds."""
+"""The facts that may be shown of data: its type, its shape, and a place, never its contents."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def withholding(call: Callable[P, T]) -> Callable[P, T]:
     Example:
         >>> withholding(float)("Alice")
         Traceback (most recent call last):
-        dpproof.accountant.form.DataError: data must be such that ...
+        dpproof.accountant.form.DataError: data must be such that the called code raises ...
     """
 
     @functools.wraps(call)

@@ -15,7 +15,7 @@ from dpproof.accountant.errors import ParameterError, RelationMismatch
 
 @dataclass(frozen=True, slots=True)
 class Relation(ABC):
-    """Which pairs of datasets count as neighbours."""
+    """The pairs of datasets that count as neighbours."""
 
     symmetric: ClassVar[bool]
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""How the records of a run are drawn."""
+"""Schemes that draw the records of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dpproof.accountant.readable import Readable
 @final
 @dataclass(frozen=True, slots=True)
 class Poisson(Readable):
-    """Every record enters independently with probability ``sampling_rate``.
+    """A scheme in which every record enters independently with probability ``sampling_rate``.
 
     The batch size is random; a shuffled or fixed-size batch is a different scheme.
     """
@@ -36,7 +36,7 @@ class WithoutReplacement(Readable):
     population_size: int
 
     def __init__(self, *, sample_size: int, population_size: int) -> None:
-        """Both whole numbers, sample_size at most population_size."""
+        """Keep both whole numbers, with sample_size at most population_size."""
         size = arguments.count(sample_size=sample_size)
         population = arguments.count(population_size=population_size)
         if size > population:
@@ -48,7 +48,7 @@ class WithoutReplacement(Readable):
 
     @property
     def sampling_rate(self) -> Fraction:
-        """The probability that a given record is in the sample."""
+        """Return the probability that a given record is in the sample."""
         return Fraction(self.sample_size, self.population_size)
 
 

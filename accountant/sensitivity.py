@@ -1,4 +1,4 @@
-"""How far a query's value moves between neighbours, with its norm in the type.
+"""The largest move of a query's value between neighbours, with its norm in the type.
 
 A sensitivity is in data units, under the neighbouring relation of the mechanism that carries
 it. Under replace-one, a sum of clipped records moves by twice the clipping norm.
@@ -38,7 +38,7 @@ class L1(Sensitivity):
     __slots__ = ()
 
     def as_l2(self) -> L2:
-        """The Euclidean norm never exceeds the sum of absolute values."""
+        """Return the same number: the Euclidean norm never exceeds the sum of absolute values."""
         return L2(self.value)
 
 
@@ -49,7 +49,7 @@ class L2(Sensitivity):
     __slots__ = ()
 
     def as_l1(self, *, dimension: int) -> L1:
-        """Cauchy-Schwarz: the L1 norm is at most sqrt(dimension) times the L2 norm, rounded up."""
+        """Return the value times sqrt(dimension), rounded up, by Cauchy-Schwarz."""
         return L1(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
@@ -60,11 +60,11 @@ class LInf(Sensitivity):
     __slots__ = ()
 
     def as_l1(self, *, dimension: int) -> L1:
-        """The L1 norm is at most dimension times the largest change."""
+        """Return dimension times the largest change, which the L1 norm never exceeds."""
         return L1(self.value * arguments.count(dimension=dimension))
 
     def as_l2(self, *, dimension: int) -> L2:
-        """The L2 norm is at most sqrt(dimension) times the largest change, rounded up."""
+        """Return sqrt(dimension) times the largest change, rounded up: a bound of the L2 norm."""
         return L2(self.value * _sqrt_up(arguments.count(dimension=dimension)))
 
 
@@ -147,28 +147,31 @@ class JointSensitivity(Readable):
 
     @staticmethod
     def few(*, coordinates: int, each: Number) -> JointSensitivity:
-        """At most so many coordinates move (L0), each by at most ``each``."""
+        """Return the sensitivity if so many coordinates move (L0), each by at most ``each``."""
         largest = arguments.positive(each=each)
         return JointSensitivity(l1=largest * arguments.count(coordinates=coordinates), linf=largest)
 
     @property
     def largest(self) -> tuple[int, Fraction]:
-        """How many coordinates can move by ``linf``, and by how much another one then can."""
+        """Return the number of coordinates that can move by ``linf``, and the rest for one more."""
         full = self.l1 // self.linf
         return full, self.l1 - full * self.linf
 
     def as_l1(self) -> L1:
-        """The sum alone."""
+        """Return the L1 sensitivity alone."""
         return L1(self.l1)
 
     def as_l2(self) -> L2:
-        """The Euclidean norm is largest where as many as can be move by ``linf``; rounded up."""
+        """Return the norm of a change that moves as many coordinates by ``linf`` as can be.
+
+        It is the largest Euclidean norm, rounded up.
+        """
         full, rest = self.largest
         square = full * self.linf**2 + rest**2
         return L2(_sqrt_up(square.numerator * square.denominator) / square.denominator)
 
 
 def _sqrt_up(whole: int) -> Fraction:
-    """Smallest multiple of 2**-40 at or above the square root."""
+    """Return the smallest multiple of 2**-40 at or above the square root."""
     scaled = math.isqrt(whole << 80)
     return Fraction(scaled if scaled * scaled == whole << 80 else scaled + 1, 1 << 40)

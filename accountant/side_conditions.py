@@ -17,7 +17,7 @@ class SideCondition:
     """One condition that a theorem takes for granted.
 
     Attributes:
-        name: what ``Assumes:`` calls it.
+        name: its name in ``Assumes:``.
         text: one clause; what stands in braces depends on the application.
     """
 
@@ -25,11 +25,11 @@ class SideCondition:
     text: str
 
     def __call__(self, **values: object) -> str:
-        """The clause with the values of one application."""
+        """Return the clause with the values of one application."""
         return self.text.format(**values)
 
     def is_said_by(self, assumption: str) -> bool:
-        """Whether an assumption is this condition, whatever its values are."""
+        """Return whether an assumption is this condition, for any values."""
         parts = re.split(r"\{\w+\}", self.text)
         return re.fullmatch(".+".join(map(re.escape, parts)), assumption) is not None
 
@@ -194,7 +194,7 @@ CATEGORIES: Final = SideCondition(
 
 
 def selection_of_the_best() -> tuple[str, ...]:
-    """What every theorem on the best of some runs takes for granted."""
+    """Return the assumptions of every theorem on the best of some runs."""
     return RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_OF_OUTPUT(), BEST_ALONE()
 
 

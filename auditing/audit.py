@@ -232,7 +232,7 @@ class _Run:
 
     @property
     def violated(self) -> bool:
-        """Whether any test refuted the claim."""
+        """Return whether any test refuted the claim."""
         return any(finding.refutes for finding in self.findings)
 
 
@@ -296,10 +296,10 @@ class _Test:
     """The questions put to the test samples, fixed before these are drawn.
 
     Attributes:
-        training: what chose it, and predicts for the bets.
+        training: the samples that chose it, and that predict for the bets.
         plans: bounds of epsilon, whose shares add up to 1.
         curve: a test of one tangent, where a curve is claimed.
-        overview: what is shown and decides nothing.
+        overview: counts for display; they decide nothing.
     """
 
     training: Training
@@ -309,17 +309,17 @@ class _Test:
 
     @property
     def questions(self) -> list[Question | BothSides]:
-        """Every plan's question, the curve's where there is one, the overview's and the bet's."""
+        """Return the questions of every plan, of the curve if any, of the overview and the bet."""
         middle = [] if self.curve is None else [self.curve.question]
         return [*(plan.question for plan in self.plans), *middle, self.overview, self.bet]
 
     @property
     def bet(self) -> Question:
-        """What is bet on: events, one end of the score where both are guessed."""
+        """Return the question that is bet on: one end of the score where both are guessed."""
         return self.plans[0].question.sides[0]
 
     def promises(self, claim: Claim, level: float) -> bool:
-        """Whether the training samples would refute the claim at a level, were they tested."""
+        """Return whether the training samples, if tested, would refute the claim at a level."""
         share = level if self.curve is None else level / 2
         if self.curve is not None:
             past = training_counts(self.curve.question, self.training)

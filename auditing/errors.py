@@ -1,4 +1,4 @@
-"""What auditing can refuse, under the accountant's tree.
+"""The errors of auditing, under the accountant's tree.
 
 PrivacyError
 ├─ ClaimRefuted (AssertionError)   an audit found a violation, and a test asserted the claim
@@ -18,7 +18,7 @@ class ClaimRefuted(PrivacyError, AssertionError):
 
 
 class MissingDependency(PrivacyError, ImportError):
-    """What is asked for needs an optional library; the message says how to install it."""
+    """An optional library is needed and not installed; the message says how to install it."""
 
 
 class SamplesUsed(PrivacyError):

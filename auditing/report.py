@@ -1,4 +1,4 @@
-"""What an audit says: one of three outcomes, with everything needed to check and replay it."""
+"""The report of an audit: one of three outcomes, with everything to check and replay it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NOT_ALONE: Final = ", which does not refute it by itself"
 
 @final
 class Outcome(Enum):
-    """What the samples allow to say. There is no outcome "is private"."""
+    """The conclusion that the samples allow. There is no outcome "is private"."""
 
     VIOLATION = "violation"
     NO_EVIDENCE = "no evidence"
@@ -74,13 +74,13 @@ class Finding:
     Attributes:
         what: the inequality or the bound.
         event: the event that training chose, in words.
-        order: which dataset the event is more likely on ("data" or "neighbour").
+        order: the dataset on which the event is more likely ("data" or "neighbour").
         counts: of that event.
         significance: the part of the error probability that this test was given.
         refutes: whether it contradicts the claim.
         epsilon_lower: the bound, where the test is one of epsilon.
         p_value: of the claim's tangent, where the test is one of the curve.
-        meaning: what the event looks at, for people.
+        meaning: the event in words, for people.
         epsilon: where the claim is tested.
         allowed: the delta that the claim allows there.
     """
@@ -99,7 +99,7 @@ class Finding:
 
     @property
     def difference(self) -> float:
-        """What the plain frequencies say that delta is there; decides nothing."""
+        """Return the delta that the plain frequencies suggest; it decides nothing."""
         counts, odds = self.counts, math.exp(min(self.epsilon, 700.0))
         if counts.design is Design.GUESSES:
             return (counts.hits - odds * counts.other_hits) / counts.total
@@ -107,7 +107,7 @@ class Finding:
         return mine - odds * counts.other_hits / max(counts.other_trials, 1)
 
     def headline(self) -> str:
-        """What the claim allows, and what was counted, in the numbers of both."""
+        """Return the claimed bound and the counts in one sentence."""
         (mine, other), counts = self._sides(), self.counts
         if counts.design is Design.GUESSES:
             counted = (
@@ -147,11 +147,11 @@ class Finding:
 @final
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How often each of a few thresholds of one score was passed, all fixed before the trials.
+    """Counts of passing each of a few thresholds of one score, all fixed before the trials.
 
     Attributes:
-        score: which, in words.
-        order: which dataset is more likely to pass them ("data" or "neighbour").
+        score: the score in words.
+        order: the dataset that is more likely to pass them ("data" or "neighbour").
         counts: hits on that dataset.
     """
 
@@ -169,7 +169,7 @@ class Report:
         outcome: violation, no evidence, or inconclusive.
         claim: in words.
         pair: the pair's name.
-        epsilon_claimed: what the claim says at ``delta``.
+        epsilon_claimed: the claimed epsilon at ``delta``.
         delta: where epsilon is reported.
         epsilon_lower: lower confidence bound of epsilon at delta; 0 when nothing is shown.
         significance: probability, at most, that this audit of a true claim ends in a violation
@@ -184,8 +184,8 @@ class Report:
         log_evidence: log of the audit's e-value against the claim: those of audits with independent
             trials multiply, and Pr(the product ever reaches 1 / a) <= a for a claim that holds.
         findings: the tests that were made.
-        notes: what else the reader should know.
-        seconds: how long it took.
+        notes: other remarks for the reader.
+        seconds: the time it took.
         overview: the score of the last test over all of its range, for ``TradeOffRegion``; it
             decides nothing.
         needed: fewest samples with which any test could refute the claim.
@@ -237,7 +237,7 @@ class Report:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def headline(self) -> str:
-        """The outcome in one line: of a violation, the fact that refutes the claim."""
+        """Return the outcome in one line: of a violation, the fact that refutes the claim."""
         if self.outcome is Outcome.VIOLATION:
             return f"VIOLATION. {self._refuting().headline()}"
         at = f" at delta = {self.delta:.4g}" if self.delta else ""
@@ -247,7 +247,7 @@ class Report:
         )
 
     def _refuting(self) -> Finding:
-        """The refuting test that says most: of the claim's curve, if there is one."""
+        """Return the clearest refuting test: that of the claim's curve, if there is one."""
         refuting = [finding for finding in self.findings if finding.refutes]
         return max(refuting, key=lambda finding: finding.p_value is not None)
 
@@ -262,7 +262,7 @@ class Report:
         return text if self.detectable_mu is None else f"{text}; mu >= {self.detectable_mu:.4g}"
 
     def require(self) -> Report:
-        """The report itself, unless it is a violation.
+        """Return the report itself, unless it is a violation.
 
         Raises:
             ClaimRefuted: the outcome is a violation; the message is the page.
@@ -272,7 +272,7 @@ class Report:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; infinities as null."""
+        """Return everything as plain values; infinities as null."""
         values = {"headline": self.headline(), **asdict(self)}
         return {key: _plain(value) for key, value in values.items()}
 

@@ -31,7 +31,7 @@ class _Rows(NamedTuple):
     Attributes:
         data: on D.
         neighbour: on D'.
-        places: which numbers of an output these are.
+        places: positions of these numbers in an output.
     """
 
     data: Features

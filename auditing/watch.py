@@ -146,7 +146,7 @@ def watch(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Wealth:
-    """What has been bet against a claim, and against the grids that bound epsilon and mu.
+    """The bets against a claim, and against the grids that bound epsilon and mu.
 
     Attributes:
         claim: the claim.
@@ -166,7 +166,10 @@ class _Wealth:
 
     @staticmethod
     def against(claim: Claim, significance: float) -> _Wealth:
-        """Before any trial. An epsilon that is not finite is no claim, and nothing is above it."""
+        """Return the wealth before any trial.
+
+        An epsilon that is not finite is no claim, and nothing is above it.
+        """
         epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
         over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
         curve = mu = None
@@ -176,7 +179,7 @@ class _Wealth:
         return _Wealth(claim, 0.0, over(epsilon), over(_GRID), curve, mu)
 
     def bets(self, past: Training, witnesses: Sequence[Witness]) -> Callable[[Training], _Wealth]:
-        """What the past recommends, to be applied to a block that was not drawn before."""
+        """Return the bets that the past recommends, to be applied to a block not yet drawn."""
         ranked = list(questions(witnesses, *past.halves()))
         predict = _Predictor.after(past, ranked, self.claim)
         plan = plan_curve(ranked, self.claim)
@@ -200,7 +203,7 @@ class _Wealth:
 
     @property
     def evidence(self) -> float:
-        """Log of the present wealth: of the point's, or the mean of it and the curve's."""
+        """Return the log of the present wealth: the point's, or the mean of it and the curve's."""
         point = self.point.evidence(0) if math.isfinite(self.claim.epsilon) else 0.0
         if self.curve is None:
             return point
@@ -208,7 +211,7 @@ class _Wealth:
 
     @property
     def refuted(self) -> bool:
-        """Whether the wealth has refuted the claim at any time."""
+        """Return whether the wealth has refuted the claim at any time."""
         return EProcess.refutes(self.largest, significance=self.point.significance)
 
 
@@ -229,7 +232,7 @@ class _Predictor:
     def after(
         past: Training, ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim
     ) -> _Predictor:
-        """The best question of the past, with the frequencies of labels between its events."""
+        """Return the best question of the past, with the label frequencies between its events."""
         plan, _ = best_event([*ranked], claim, len(past), Method.LABEL)
         question = next(q for q, _ in ranked if q.same_score(plan.question))
         inside, hits = question.count(past.features, past.labels)
@@ -240,12 +243,12 @@ class _Predictor:
 
     @property
     def highest(self) -> float:
-        """The upper limit of every prediction."""
+        """Return the upper limit of every prediction."""
         return float(self.posteriors.max())
 
     @property
     def lowest(self) -> float:
-        """The lower limit of every prediction."""
+        """Return the lower limit of every prediction."""
         return float(self.posteriors.min())
 
     def of(self, fresh: Training) -> tuple[Floats, Labels]:

@@ -89,7 +89,7 @@ def main(
 def _facts(
     kinds: list[type[accountants.Accountant]], load: tuple[float, ...], repeats: int
 ) -> list[str]:
-    """When, with what and on what: one sentence each."""
+    """Return the date, versions, machine and load of a run, one sentence each."""
     versions = ", ".join(
         f"{package} {version}"
         for package, version in {kind.package: kind.version() for kind in kinds}.items()

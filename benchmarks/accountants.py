@@ -20,12 +20,12 @@ class Unsupported(Exception):
 
 
 class Accountant(ABC):
-    """What computes an epsilon or a delta of a pipeline under add/remove.
+    """A package's computation of epsilon or delta of a pipeline under add/remove.
 
     Attributes:
         name: in tables.
         package: the distribution it comes from, for its version.
-        modules: what must be importable, and is imported before anything is timed.
+        modules: the modules that must be importable, and are imported before anything is timed.
     """
 
     name: ClassVar[str]
@@ -34,24 +34,27 @@ class Accountant(ABC):
 
     @classmethod
     def is_installed(cls) -> bool:
-        """Whether it can be asked here."""
+        """Return whether the package can be asked here."""
         return importlib.util.find_spec(cls.modules[0]) is not None
 
     @classmethod
     def version(cls) -> str:
-        """Version of the package."""
+        """Return the version of the package."""
         return importlib.metadata.version(cls.package)
 
     @abstractmethod
     def epsilon(self, parts: Sequence[Part], delta: Fraction) -> Ends:
-        """Smallest epsilon at a delta."""
+        """Return the smallest epsilon at a delta."""
 
     @abstractmethod
     def delta(self, parts: Sequence[Part], epsilon: float) -> Ends:
-        """Smallest delta at an epsilon."""
+        """Return the smallest delta at an epsilon."""
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
-        """The sigma of a subsampled Gaussian that meets a target; by default there is none."""
+        """Return the sigma of a subsampled Gaussian that meets a target.
+
+        By default there is none.
+        """
         raise Unsupported(f"{self.name} does not calibrate {rate, count, epsilon, delta}")
 
     def forget(self) -> None:
@@ -69,7 +72,7 @@ class Dpproof(Accountant):
 
     @classmethod
     def version(cls) -> str:
-        """The version of the tree this file is in."""
+        """Return the version of the tree this file is in."""
         try:
             return importlib.metadata.version(cls.package)
         except importlib.metadata.PackageNotFoundError:
@@ -86,7 +89,7 @@ class Dpproof(Accountant):
         return bound.lower, bound.upper
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
-        """Sigma, on the safe side of the target."""
+        """Return sigma, on the safe side of the target."""
         from dpproof.accountant.calibration.calibrate import calibrate  # noqa: PLC0415
 
         found = calibrate(
@@ -124,25 +127,25 @@ class Dpproof(Accountant):
 
 
 class _DpAccounting(Accountant):
-    """What both accountants of dp-accounting share."""
+    """The parts that both accountants of dp-accounting share."""
 
     package = "dp-accounting"
     modules = ("dp_accounting", "dp_accounting.pld", "dp_accounting.rdp")
 
     @abstractmethod
     def _empty(self) -> Any:  # noqa: ANN401  # the package is untyped
-        """A new accountant."""
+        """Return a new accountant."""
 
     def epsilon(self, parts: Sequence[Part], delta: Fraction) -> Ends:
-        """Claimed upper end of epsilon."""
+        """Return the claimed upper end of epsilon."""
         return None, float(self._composed(parts).get_epsilon(float(delta)))
 
     def delta(self, parts: Sequence[Part], epsilon: float) -> Ends:
-        """Claimed upper end of delta."""
+        """Return the claimed upper end of delta."""
         return None, float(self._composed(parts).get_delta(epsilon))
 
     def calibrate(self, rate: float, count: int, epsilon: float, delta: float) -> Ends:
-        """Sigma by the package's own search."""
+        """Return sigma by the package's own search."""
         import dp_accounting  # noqa: PLC0415
 
         sigma = dp_accounting.calibrate_dp_mechanism(
@@ -205,7 +208,7 @@ class Prv(Accountant):
     modules = ("prv_accountant",)
 
     def epsilon(self, parts: Sequence[Part], delta: Fraction) -> Ends:
-        """Its two claimed ends."""
+        """Return its two claimed ends."""
         import prv_accountant  # noqa: PLC0415
 
         prvs = []
@@ -231,7 +234,7 @@ class Prv(Accountant):
         return float(low), float(high)
 
     def delta(self, parts: Sequence[Part], epsilon: float) -> Ends:
-        """Not asked: its error must be given as an absolute delta in advance."""
+        """Refuse: the error must be given as an absolute delta in advance."""
         raise Unsupported(f"{self.name} is asked for epsilon only, not at {epsilon, len(parts)}")
 
 
@@ -244,7 +247,7 @@ class OpacusRdp(Accountant):
     modules = ("opacus",)
 
     def epsilon(self, parts: Sequence[Part], delta: Fraction) -> Ends:
-        """Claimed upper end of epsilon."""
+        """Return the claimed upper end of epsilon."""
         from opacus.accountants import RDPAccountant  # noqa: PLC0415
 
         accountant = RDPAccountant()
@@ -256,7 +259,7 @@ class OpacusRdp(Accountant):
         return None, float(accountant.get_epsilon(delta=float(delta)))
 
     def delta(self, parts: Sequence[Part], epsilon: float) -> Ends:
-        """Not offered."""
+        """Refuse, as the package offers no delta."""
         raise Unsupported(f"{self.name} has no delta at {epsilon} of {len(parts)} parts")
 
 
@@ -264,5 +267,5 @@ ALL: tuple[type[Accountant], ...] = (Dpproof, DpAccountingPld, DpAccountingRdp, 
 
 
 def installed() -> list[type[Accountant]]:
-    """Those that can be asked here, this library first."""
+    """Return the accountants that can be asked here, this library first."""
     return [one for one in ALL if one.is_installed()]

@@ -1,4 +1,4 @@
-"""How often audits are wrong, how tight they are, what they find: the tables of docs/AUDITS.md.
+"""Tables of docs/AUDITS.md: error rates of audits, their tightness, and the violations found.
 
     python -m benchmarks.audits alarms 1000
     python -m benchmarks.audits tightness 40
@@ -61,12 +61,12 @@ _MOST_NIGHTS = 60
 
 
 def alarms(case: Case, repeats: int) -> str:
-    """How many audits of a control alarmed."""
+    """Return the share of audits of a control that alarmed."""
     return f"{samplers.alarms(case, repeats)} of {repeats}"
 
 
 def tightness(case: Case, repeats: int) -> str:
-    """Mean of the bound over the truth, at 10^4, 10^5 and 10^6 samples a dataset."""
+    """Return the mean of the bound over the truth, at 10^4, 10^5 and 10^6 samples a dataset."""
     shares = []
     for factor, times in ((1, repeats), (10, repeats), (100, max(2, repeats // 10))):
         bounds = [
@@ -84,7 +84,7 @@ def tightness(case: Case, repeats: int) -> str:
 
 
 def power(case: Case, repeats: int) -> str:
-    """How often a broken implementation was caught with three times the listed samples."""
+    """Return the share of audits that catch a broken implementation with thrice its samples."""
     caught = sum(
         auditing.audit(
             case.draw,
@@ -101,7 +101,7 @@ def power(case: Case, repeats: int) -> str:
 
 
 def nights(case: Case, repeats: int) -> str:
-    """How many nightly audits refute the claim together at 1e-6, and how many do alone."""
+    """Return the number of nightly audits that refute the claim at 1e-6, together and alone."""
     level, needed, alone, audits = 0.5e-6, [], 0, 0
     for repeat in range(repeats):
         total, night = 0.0, 0

@@ -24,7 +24,7 @@ class Part:
         mechanism: "gaussian" or "laplace".
         noise: sigma or scale.
         rate: the sampling rate, None without sampling.
-        count: how often.
+        count: the number of times.
     """
 
     mechanism: str
@@ -45,12 +45,12 @@ class Case:
 
     @property
     def is_subsampled_gaussian(self) -> bool:
-        """Whether every part is a Gaussian on Poisson samples."""
+        """Return whether every part is a Gaussian on Poisson samples."""
         return all(p.mechanism == "gaussian" and p.rate is not None for p in self.parts)
 
 
 def load() -> list[Case]:
-    """Every reference case, in the order of the file."""
+    """Return every reference case, in the order of the file."""
     return [
         Case(
             name=entry["name"],
@@ -71,12 +71,12 @@ def load() -> list[Case]:
 
 
 def sampled_gaussian(*, sigma: float, rate: float, count: int) -> tuple[Part, ...]:
-    """One subsampled Gaussian, repeated."""
+    """Return one subsampled Gaussian, repeated."""
     return (Part("gaussian", sigma, rate, count),)
 
 
 def mixed(gaussians: int = 1000, laplaces: int = 100) -> tuple[Part, ...]:
-    """Different subsampled Gaussians, one step each, and equal Laplace releases.
+    """Return different subsampled Gaussians, one step each, and equal Laplace releases.
 
     sigma runs from 0.8 to 2 and the rate from 0.001 to 0.02 in equal steps; the scale is 20.
     """

@@ -1,4 +1,4 @@
-"""What choices and local reports cost over many uses, by the pairs here and by what others count.
+"""Costs of choices and local reports over many uses, by the pairs here and by other rules.
 
     python -m benchmarks.choices
 

@@ -30,7 +30,7 @@ _PEER: Final = Path(__file__).parent / "peer_estimators.py"
 
 @dataclass(frozen=True)
 class Task:
-    """What is fitted, to which rows, and what is measured."""
+    """A task: what is fitted, to which rows, and what is measured."""
 
     name: str
     kind: str
@@ -40,7 +40,10 @@ class Task:
 
 
 def regression(name: str, x: NDArray[Any], y: NDArray[Any], norm: float, bound: float) -> Task:
-    """R^2 on a quarter of the rows, held out, targets having been centred by a public number."""
+    """Return the task scored by R^2 on a held-out quarter of the rows.
+
+    Targets have been centred by a public number.
+    """
     order = np.random.default_rng(1).permutation(len(x))
     test, train = order[: len(x) // 4], order[len(x) // 4 :]
     parts = {"x": x[train], "y": y[train], "test_x": x[test], "test_y": y[test]}
@@ -56,7 +59,7 @@ def regression(name: str, x: NDArray[Any], y: NDArray[Any], norm: float, bound: 
 
 
 def components(x: NDArray[Any], norm: float, k: int) -> Task:
-    """The share of variance that so many components capture."""
+    """Return the task whose score is the share of variance that so many components capture."""
     centred = x - x.mean(axis=0)
 
     def captured(axes: NDArray[Any]) -> float:
@@ -73,7 +76,7 @@ def components(x: NDArray[Any], norm: float, k: int) -> Task:
 
 
 def clusters(x: NDArray[Any], norm: float, k: int) -> Task:
-    """The mean squared distance to the nearest of so many centres."""
+    """Return the task scored by the mean squared distance to the nearest of so many centres."""
 
     def inertia(centres: NDArray[Any]) -> float:
         apart = ((x[:, None] - centres) ** 2).sum(axis=2)

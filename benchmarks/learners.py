@@ -34,7 +34,10 @@ _PEER: Final = Path(__file__).parent / "peer_logistic.py"
 
 
 def ours(split: Split, epsilon: float) -> PerceptronClassifier:
-    """Our classifier with its defaults: margin 0.1, norm 1; two classes take 200 steps, not 60."""
+    """Return our classifier with its defaults: margin 0.1, norm 1.
+
+    Two classes take 200 steps, not 60.
+    """
     return PerceptronClassifier(
         epsilon=epsilon,
         delta=split.delta,
@@ -44,7 +47,7 @@ def ours(split: Split, epsilon: float) -> PerceptronClassifier:
 
 
 def fitted(split: Split, fits: int) -> list[float]:
-    """Our mean accuracy for every epsilon."""
+    """Return our mean accuracy for every epsilon."""
     found = []
     for epsilon in EPSILONS:
         models = [ours(split, epsilon).fit(split.train_x, split.train_y) for _ in range(fits)]
@@ -54,9 +57,10 @@ def fitted(split: Split, fits: int) -> list[float]:
 
 
 def peer(python: str, split: Split, fits: int) -> tuple[str, list[float], list[float]]:
-    """What diffprivlib is, and its mean accuracies for every epsilon, in its own environment.
+    """Return diffprivlib's version and its mean accuracies for every epsilon.
 
-    First with its default penalty, then with the best of some, for which nothing is paid.
+    It runs in its own environment: first with its default penalty, then with the best of some, for
+    which nothing is paid.
     """
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "rows.npz"
@@ -75,7 +79,7 @@ def peer(python: str, split: Split, fits: int) -> tuple[str, list[float], list[f
 
 
 def side_by_side(splits: Sequence[Split], python: str | None, fits: int) -> Table:
-    """Accuracy of both at every epsilon."""
+    """Return the accuracy of both at every epsilon."""
     rows: list[list[object]] = []
     for split in splits:
         mine = fitted(split, fits)
@@ -96,7 +100,7 @@ def side_by_side(splits: Sequence[Split], python: str | None, fits: int) -> Tabl
 
 
 def times(split: Split, rounds: int = 3) -> Table:
-    """Processor time of our fit with 60 steps and of a linear support vector machine, in turn."""
+    """Return processor times of our fit with 60 steps and of a linear SVM, in turn."""
     from sklearn.svm import LinearSVC  # noqa: PLC0415  # an optional library
 
     model = ours(split, 1.0)
@@ -115,7 +119,7 @@ def times(split: Split, rounds: int = 3) -> Table:
 
 
 def memory(splits: Sequence[Split]) -> Table:
-    """Peak memory of this process after fitting every data set, data and libraries included."""
+    """Return this process's peak memory after fitting every data set, libraries included."""
     for split in splits:
         _again(ours(split, 1.0), split)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -33,7 +33,7 @@ def _repeats(workers: Workers, ours: int, theirs: int) -> dict[str, int]:
 
 
 def accuracy(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """Epsilon at the reference's delta: the value of everybody, its distance, and its time."""
+    """Return every epsilon at the reference's delta: its value, its distance, and its time."""
     section = Section(
         name="accuracy",
         title="Epsilon at the delta of every reference case",
@@ -124,7 +124,7 @@ def _accuracy_goals(data: list[dict[str, Any]]) -> list[Goal]:
 
 
 def deltas(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """Delta at the reference's epsilon, where the reference has 18 digits: ours only."""
+    """Return delta at the reference's epsilon, where the reference has 18 digits: ours only."""
     section = Section(
         name="deltas",
         title="Delta at the epsilon of every reference case",
@@ -188,7 +188,7 @@ def deltas(workers: Workers, repeats: int, progress: Progress) -> Section:
 
 
 def growth(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """Time against the number of steps, sigma 1, rate 0.01, delta 1e-6."""
+    """Return the time against the number of steps, sigma 1, rate 0.01, delta 1e-6."""
     names = list(workers.workers)
     section = Section(
         name="growth",
@@ -249,7 +249,7 @@ def growth(workers: Workers, repeats: int, progress: Progress) -> Section:
 
 
 def mixed(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """1,000 different subsampled Gaussians and 100 Laplace releases."""
+    """Return the section on 1,000 different subsampled Gaussians and 100 Laplace releases."""
     section = Section(
         name="mixed",
         title="1,000 different subsampled Gaussians and 100 Laplace releases (delta 1e-6)",
@@ -318,7 +318,7 @@ def mixed(workers: Workers, repeats: int, progress: Progress) -> Section:
 
 
 def calibration(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """The sigma of 10,000 subsampled steps at (1, 1e-6)."""
+    """Return the section on the sigma of 10,000 subsampled steps at (1, 1e-6)."""
     progress("sigma")
     section = Section(
         name="calibration",
@@ -350,7 +350,7 @@ def calibration(workers: Workers, repeats: int, progress: Progress) -> Section:
 
 
 def starting(workers: Workers, repeats: int, progress: Progress) -> Section:
-    """Fresh processes, imports included."""
+    """Return the times of fresh processes, imports included."""
     workers.stop()
     section = Section(
         name="startup",

@@ -1,4 +1,4 @@
-"""Every mechanism as its contract test has it: what answers and a million released numbers take.
+"""Times of every mechanism, as in its contract test: answers, and a million released numbers.
 
 The samplers of ``benchmarks/samplers.py`` are timed as well.
 """

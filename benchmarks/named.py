@@ -68,25 +68,25 @@ def _found(one: Asked) -> tuple[str, str]:
 
 
 def _gaussian(sigma: float, rate: str) -> Guarantee[Any]:
-    """One step of DP-SGD."""
+    """Return one step of DP-SGD."""
     mechanism = Gaussian(sigma=sigma, sensitivity=L2(1), relation=AddRemove())
     return mechanism.subsample(Poisson(sampling_rate=Fraction(rate))).guarantee()
 
 
 def _fixed(sigma: float) -> Guarantee[Any]:
-    """Noise on 100 of 60,000 records, 3,000 times."""
+    """Return noise on 100 of 60,000 records, 3,000 times."""
     mechanism = Gaussian(sigma=sigma, sensitivity=L2(1), relation=ReplaceOne())
     scheme = WithoutReplacement(sample_size=100, population_size=60_000)
     return self_compose(mechanism.subsample(scheme).guarantee(), 3000)
 
 
 def _cases() -> list[Case]:
-    """All of them, with what they took or how wide they were."""
+    """Return all cases, with their former time or width."""
     return [*_samples(), *_bounded(), *_selections()]
 
 
 def _samples() -> list[Case]:
-    """Samples, alone and composed."""
+    """Return cases of sampling, alone and composed."""
     two, few = self_compose(_gaussian(0.6, "1e-5"), 2), self_compose(_gaussian(0.6, "1e-5"), 3)
     step = self_compose(_gaussian(1, "1e-3"), 2)
     rare = compose(_gaussian(1, "1e-4"), _gaussian(1.1, "2e-4"), _gaussian(1.2, "3e-4"))
@@ -117,7 +117,7 @@ def _samples() -> list[Case]:
 
 
 def _bounded() -> list[Case]:
-    """Bounded losses, lattices, and extreme numbers."""
+    """Return cases of bounded losses, lattices, and extreme numbers."""
     laplace = Laplace(scale=2, sensitivity=L1(1), relation=AddRemove()).guarantee()
     response = RandomizedResponse(epsilon=4, categories=2, relation=AddRemove())
     sampled = response.subsample(Poisson(sampling_rate=Fraction(1, 100))).guarantee()
@@ -146,7 +146,7 @@ def _bounded() -> list[Case]:
 
 
 def _selections() -> list[Case]:
-    """Selections, alone and composed."""
+    """Return cases of selection, alone and composed."""
     base, beside = GDP(mu=Fraction(1, 4)), GDP(mu=1)
     above = select_above(base, _GEOMETRIC)
     tuned, fixed = select(base, _GEOMETRIC), select(base, FixedRuns(count=3))

@@ -116,7 +116,7 @@ def rare(_: Workers, __: int, progress: Progress) -> Section:
 
 
 def _scan() -> dict[str, Callable[[Guarantee[Any]], Bound]]:
-    """What is asked of every training."""
+    """Return the questions that are asked of every training."""
     geometric = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))
     few = PoissonRuns(rate=5)
     return {
@@ -134,7 +134,7 @@ def _scan() -> dict[str, Callable[[Guarantee[Any]], Bound]]:
 
 
 def _counts(asked: Sequence[Asked]) -> str:
-    """How many are slow, wide and useless, in a sentence."""
+    """Return the numbers of slow, wide and useless answers in a sentence."""
     slow = sum(one.cpu > SLOW for one in asked)
     wide = sum(one.width > WIDE for one in asked)
     useless = sum(one.width > USELESS for one in asked)
@@ -146,7 +146,7 @@ def _counts(asked: Sequence[Asked]) -> str:
 
 
 def _listed(asked: Sequence[Asked]) -> list[str]:
-    """The slow and the wide ones, one a line."""
+    """Return the slow and the wide answers, one a line."""
     return [
         f"- {one.what}: {seconds(one.cpu)}, {one.width:.1e} wide, {one.answer}"
         for one in asked
@@ -160,7 +160,7 @@ def _useful(kind: str, asked: Sequence[Asked]) -> Goal:
 
 
 def _question(rng: random.Random, guarantee: Guarantee[Any]) -> tuple[str, Callable[[], Bound]]:
-    """A random question, in words and as a call."""
+    """Return a random question, in words and as a call."""
     small = 10 ** rng.uniform(-12, -3)
     match rng.choice(_QUESTIONS):
         case "epsilon":

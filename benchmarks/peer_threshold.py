@@ -1,4 +1,4 @@
-"""What other libraries say of choices and noise, beside ``benchmarks.choices``.
+"""Other libraries' answers on choices and noise, beside ``benchmarks.choices``.
 
     python benchmarks/peer_threshold.py
 

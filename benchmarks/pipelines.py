@@ -50,14 +50,14 @@ Drawn = tuple[str, Guarantee[Any]]
 
 
 def training(rng: random.Random) -> Drawn:
-    """DP-SGD of 1 to 100 epochs: batches of 32 to 1024 of 5,000 to a million records."""
+    """Return DP-SGD of 1 to 100 epochs: batches of 32 to 1024 of 5,000 to a million records."""
     batch, records = 2 ** rng.randint(5, 10), _rounded(10 ** rng.uniform(3.7, 6))
     steps = max(round(10 ** rng.uniform(0, 2) * records / batch), 1)
     return _steps(_rounded(rng.uniform(0.5, 4)), batch / records, steps)
 
 
 def sampled(rng: random.Random) -> Drawn:
-    """One or two releases on all records, on Poisson samples or on samples of a fixed size."""
+    """Return one or two releases on all records, on Poisson samples or on fixed-size samples."""
     scheme = rng.choice(("none", "poisson", "fixed"))
     relation: Relation = ReplaceOne() if scheme == "fixed" else AddRemove()
     drawn = []
@@ -75,7 +75,7 @@ def sampled(rng: random.Random) -> Drawn:
 
 
 def queries(rng: random.Random) -> Drawn:
-    """One to three kinds of queries, each asked up to a hundred times."""
+    """Return one to three kinds of queries, each asked up to a hundred times."""
     drawn = []
     for _ in range(rng.randint(1, 3)):
         mechanism, name = _release(rng, AddRemove())
@@ -91,12 +91,12 @@ def queries(rng: random.Random) -> Drawn:
 
 
 def training_and_queries(rng: random.Random) -> Drawn:
-    """Queries about the records of a training."""
+    """Return queries about the records of a training, drawn at random."""
     return _composed([training(rng), queries(rng)])
 
 
 def reports(rng: random.Random) -> Drawn:
-    """Local reports of one kind."""
+    """Return local reports of one kind."""
     epsilon, categories = _rounded(rng.uniform(0.1, 4)), rng.choice((2, 10, 100))
     kind: type[Any] = rng.choice((RandomizedResponse, UnaryEncoding, LocalHashing, SubsetSelection))
     mechanism = kind(epsilon=epsilon, categories=categories)
@@ -105,7 +105,7 @@ def reports(rng: random.Random) -> Drawn:
 
 
 def threshold(rng: random.Random) -> Drawn:
-    """The first above a threshold, some times, perhaps beside queries."""
+    """Return the first above a threshold, some times, perhaps beside queries."""
     scale = _rounded(10 ** rng.uniform(0, 1.5))
     mechanism = AboveThreshold(threshold_scale=scale, query_scale=2 * scale)
     drawn = [_repeated(mechanism, f"AboveThreshold({scale})", rng.randint(1, 20))]
@@ -113,7 +113,7 @@ def threshold(rng: random.Random) -> Drawn:
 
 
 def choices(rng: random.Random) -> Drawn:
-    """Choices of the best of several candidates, perhaps beside queries."""
+    """Return choices of the best of several candidates, perhaps beside queries."""
     epsilon = _rounded(10 ** rng.uniform(-2, 0.3))
     mechanism, name = rng.choice(
         (
@@ -127,7 +127,7 @@ def choices(rng: random.Random) -> Drawn:
 
 
 def tuning(rng: random.Random) -> Drawn:
-    """The best of a random number of trainings or queries, perhaps beside a last training."""
+    """Return the best of a random number of trainings or queries, perhaps with a last training."""
     words, base = rng.choice((training, training, training_and_queries, queries))(rng)
     law, name = _law(rng)
     drawn = [(f"best of {name} of ({words})", select(base, law))]
@@ -135,7 +135,7 @@ def tuning(rng: random.Random) -> Drawn:
 
 
 def schedule(rng: random.Random) -> Drawn:
-    """A training of 2 to 200 stages, each with noise and a rate of its own."""
+    """Return a training of 2 to 200 stages, each with noise and a rate of its own."""
     stages, steps = round(10 ** rng.uniform(0.3, 2.3)), round(10 ** rng.uniform(0, 3))
     sigma, rate = rng.uniform(0.8, 3), 10 ** rng.uniform(-4, -1.5)
     growth, decay = rng.uniform(0.995, 1.01), rng.uniform(0.98, 1.01)
@@ -148,7 +148,7 @@ def schedule(rng: random.Random) -> Drawn:
 
 
 def fixed_size(rng: random.Random) -> Drawn:
-    """A training on samples of a fixed size."""
+    """Return a training on samples of a fixed size."""
     sigma = _rounded(rng.uniform(0.8, 8))
     gaussian = Gaussian(sigma=sigma, sensitivity=L2(1), relation=ReplaceOne())
     mechanism, name = _fixed(rng, gaussian, f"Gauss({float(sigma):g})")
@@ -171,12 +171,12 @@ KINDS: Final[Mapping[Callable[[random.Random], Drawn], int]] = {
 
 
 def pipeline(rng: random.Random) -> Drawn:
-    """A random pipeline of any kind."""
+    """Return a random pipeline of any kind."""
     return rng.choices(list(KINDS), [*KINDS.values()])[0](rng)
 
 
 def _law(rng: random.Random) -> tuple[RunLaw, str]:
-    """A law of the number of runs, of a mean of 3 to 30."""
+    """Return a random law of the number of runs, with a mean of 3 to 30."""
     mean = _rounded(10 ** rng.uniform(0.5, 1.5))
     kind = rng.choice(("geometric", "logarithmic", "poisson", "binomial", "fixed"))
     name = f"{kind} {float(mean):g}"
@@ -193,7 +193,7 @@ def _law(rng: random.Random) -> tuple[RunLaw, str]:
 
 
 def _release(rng: random.Random, relation: Relation) -> tuple[Mechanism[Any], str]:
-    """One release of sensitivity 1, or a randomised response."""
+    """Return one release of sensitivity 1, or a randomised response."""
     noise = _rounded(10 ** rng.uniform(-0.3, 1.5))
     match rng.choice(("gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "response")):
         case "gaussian":
@@ -215,14 +215,14 @@ def _release(rng: random.Random, relation: Relation) -> tuple[Mechanism[Any], st
 
 
 def _fixed(rng: random.Random, mechanism: Mechanism[Any], name: str) -> tuple[Mechanism[Any], str]:
-    """A mechanism on a sample of a fixed size."""
+    """Return a mechanism on a sample of a fixed size."""
     size, records = rng.choice(((1, 1000), (100, 60_000), (256, 5000), (50, 200)))
     scheme = WithoutReplacement(sample_size=size, population_size=records)
     return mechanism.subsample(scheme), f"{name} on {size} of {records}"
 
 
 def _steps(sigma: Fraction, rate: Fraction, steps: int) -> Drawn:
-    """So many steps of DP-SGD."""
+    """Return so many steps of DP-SGD."""
     step = Gaussian(sigma=sigma, sensitivity=L2(1)).subsample(Poisson(sampling_rate=rate))
     return _repeated(step, f"Gauss({float(sigma):g}) at rate {float(rate):.3g}", steps)
 
@@ -237,5 +237,5 @@ def _composed(drawn: list[Drawn]) -> Drawn:
 
 
 def _rounded(value: float) -> Fraction:
-    """Three digits, as people write parameters."""
+    """Return a number with three digits, as people write parameters."""
     return Fraction(f"{value:.3g}")

@@ -40,7 +40,7 @@ class Section:
         columns: headings.
         rows: texts, as many as headings.
         notes: sentences below it.
-        goals: what was to be reached, and whether it is.
+        goals: the goals, each with whether it is met.
         data: the numbers, for JSON.
     """
 
@@ -67,7 +67,7 @@ def show(console: Console, section: Section) -> None:
 
 
 def goals(sections: list[Section]) -> Section:
-    """The table of everything that was to be reached."""
+    """Return the table of all goals."""
     all_goals = [goal for section in sections for goal in section.goals]
     return Section(
         name="goals",
@@ -82,7 +82,7 @@ def goals(sections: list[Section]) -> Section:
 
 
 def markdown(sections: list[Section], heading: str, facts: list[str]) -> str:
-    """All sections as a Markdown document."""
+    """Return all sections as a Markdown document."""
     lines = [f"# {heading}", "", *facts, ""]
     for section in sections:
         lines += [f"## {section.title}", ""]
@@ -94,7 +94,7 @@ def markdown(sections: list[Section], heading: str, facts: list[str]) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration with three digits and a unit."""
+    """Return a duration with three digits and a unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms")):
         if value * factor >= 1.0:
             return f"{value * factor:.3g} {unit}"
@@ -102,29 +102,29 @@ def seconds(value: float) -> str:
 
 
 def megabytes(value: float) -> str:
-    """A size in units of 10^6 bytes."""
+    """Return a size in units of 10^6 bytes."""
     return f"{value / 1e6:.0f} MB"
 
 
 def ratio(value: float) -> str:
-    """How many times."""
+    """Return a factor in words, "-" where it is not finite."""
     return f"{value:.3g}x" if math.isfinite(value) else "-"
 
 
 def difference(value: float) -> str:
-    """A signed relative distance."""
+    """Return a signed relative distance as text."""
     return "0" if value == 0 else f"{value:+.1e}"
 
 
 def geometric_mean(values: list[float]) -> float:
-    """Of positive numbers; nan of none."""
+    """Return the geometric mean of positive numbers; nan of none."""
     if not values:
         return math.nan
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
 def column(rows: list[dict[str, Any]], key: str) -> list[float]:
-    """The finite numbers under one key."""
+    """Return the finite numbers under one key."""
     found = [row[key] for row in rows if isinstance(row.get(key), int | float)]
     return [float(value) for value in found if math.isfinite(value)]
 

@@ -53,7 +53,7 @@ mechanism = "{mechanism}"
 
 @cache
 def _compiled() -> str:
-    """A folder that keeps compiled modules for this run, filled."""
+    """Return a folder that keeps compiled modules for this run, filled."""
     folder = tempfile.mkdtemp(prefix="dpproof-startup-")
     atexit.register(shutil.rmtree, folder)
     Path(folder, STAGES).write_text(_stages(200), encoding="utf-8")
@@ -63,7 +63,7 @@ def _compiled() -> str:
 
 
 def _stages(count: int) -> str:
-    """A pipeline of Gaussian, Laplace, discrete and sampled Gaussian noise, all different."""
+    """Return a pipeline of Gaussian, Laplace, discrete and sampled Gaussian noise, all distinct."""
     kinds = (
         ("gaussian", "noise_multiplier = {}\ncount = 3"),
         ("laplace", "scale = {}\nsensitivity = 1"),
@@ -90,7 +90,7 @@ def _run(arguments: list[str], folder: str) -> None:
 
 
 def seconds(arguments: list[str]) -> float:
-    """Wall time of one fresh process."""
+    """Return the wall time of one fresh process."""
     folder = _compiled()
     start = time.perf_counter()
     _run(arguments, folder)

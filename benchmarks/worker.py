@@ -1,4 +1,4 @@
-"""Every accountant in a process of its own: with its own memory, a limit of it, and a time limit.
+"""Accountants, each in a process of its own with limits of its memory and of its time.
 
 Questions go to the processes in turn, so that a slow minute of the machine is slow for all. A
 process that runs out of time or memory is ended and started again.
@@ -110,7 +110,7 @@ class Worker:
     def ask(
         self, method: str, *arguments: object, seconds: float = SECONDS, traced: bool = False
     ) -> Outcome:
-        """One answer, or why there is none."""
+        """Return one answer, or the reason that there is none."""
         pipe = self._started()
         pipe.send((method, arguments, traced, seconds))
         try:
@@ -181,7 +181,7 @@ class Workers:
 
 
 def _median(outcomes: list[Outcome]) -> Outcome:
-    """The last answer with the median times, or the first failure."""
+    """Return the last answer with the median times, or the first failure."""
     timed: list[Timed] = []
     for outcome in outcomes:
         if isinstance(outcome, Failed):

@@ -43,7 +43,7 @@ import importlib.util
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import dpproof.mechanisms.learning as learning  # noqa: PLR0402  # no name of a file
+    import dpproof.mechanisms.learning as learning  # noqa: F401, PLR0402  # no file defines it
     from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
         GDPFilter as GDPFilter,

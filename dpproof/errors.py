@@ -1,4 +1,4 @@
-"""What the application refuses: bad input, in one line."""
+"""The error of the application for bad input, in one line."""
 
 from __future__ import annotations
 

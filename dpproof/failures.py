@@ -1,4 +1,4 @@
-"""What the command line says where it has no answer: one line, and a status."""
+"""The reply of the command line where it has no answer: one line, and a status."""
 
 from __future__ import annotations
 

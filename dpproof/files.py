@@ -1,4 +1,4 @@
-"""What the commands read: a file by its path, or standard input for ``-``."""
+"""The files that commands read: by path, or standard input for ``-``."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class _Session:
             self.files = getattr(config, "workerinput")[_SESSION]  # noqa: B009  # xdist adds it
 
     def ledger_and_store(self) -> tuple[str, str | None]:
-        """Where the audits of the session are counted, and where evidence is kept."""
+        """Return the files that count the session's audits and that keep evidence."""
         if self.files is None:
             self.folder = tempfile.TemporaryDirectory(prefix="dpproof-audits-")
             self.files = str(Path(self.folder.name, "made.sqlite")), self._file("--audit-store")
@@ -133,7 +133,7 @@ class _Session:
             self.ledger_and_store()
 
     def share(self, test: str) -> float:
-        """The error probability of the next audit of a test."""
+        """Return the error probability of the next audit of a test."""
         if test not in self.tests:
             raise pytest.UsageError(
                 f"{test} asks for the audit fixture while it runs: name it as a parameter of the "
@@ -145,7 +145,7 @@ class _Session:
 
     @contextmanager
     def timed(self, test: str, own: float | None) -> Iterator[float | None]:
-        """Seconds that the next audit of a test may take: its own budget or its part of the rest.
+        """Yield the seconds for the next audit of a test: its own budget or its part of the rest.
 
         They are taken from the session's before it begins, and corrected when it has ended.
         """
@@ -178,7 +178,7 @@ class _Session:
             Path(target).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """One line an audit, with what replays it."""
+        """Print one line an audit, with the values that replay it."""
         if not self.reports:
             return
         budget = self.config.getoption("--audit-budget")
@@ -212,7 +212,10 @@ def _count(ledger: str, test: str) -> int:
 
 
 def _reserve(ledger: str, test: str, tests: frozenset[str], total: float) -> tuple[int, float]:
-    """Seconds for an audit, and what they are corrected by; a thousandth where none are left."""
+    """Return the seconds for an audit, and the row that corrects them.
+
+    A thousandth is given where none are left.
+    """
     with _opened(ledger) as database:
         begun = {name for (name,) in database.execute("SELECT DISTINCT test FROM taken")}
         (taken,) = database.execute("SELECT total(seconds) FROM taken").fetchone()
@@ -233,7 +236,7 @@ def _evidence(made: dict[str, Any]) -> str:
 def audit(
     request: pytest.FixtureRequest, record_property: Callable[[str, object], None]
 ) -> Iterator[Callable[..., Report]]:
-    """``dpproof.auditing.audit`` on the session's error budget, asserting the claim.
+    """Yield ``dpproof.auditing.audit`` on the session's error budget, asserting the claim.
 
     The test fails with ``ClaimRefuted`` on a violation, or when the evidence of all runs refutes
     the claim, and is skipped when an audit was inconclusive: a failure has the session's error
@@ -306,7 +309,7 @@ class _Runs:
         self.run = self.store.begin(self.name, told, least=LEAST)
 
     def finish(self, report: Report, level: float) -> dict[str, Any] | None:
-        """The evidence of all runs, this one multiplied in."""
+        """Return the evidence of all runs, this one multiplied in."""
         if self.path is None:
             return None
         total = self.store.finish(self.run, report.log_evidence)
@@ -321,7 +324,7 @@ class _Runs:
 def _record(
     record_property: Callable[[str, object], None], report: Report, evidence: dict[str, Any] | None
 ) -> None:
-    """Everything for the JSON, and the numbers that a reader of JUnit files looks for."""
+    """Record everything for the JSON, and the numbers that readers of JUnit files look for."""
     record_property(_PROPERTY, json.dumps({**report.to_dict(), "evidence": evidence}))
     record_property("audit_outcome", report.outcome.name)
     record_property("audit_epsilon_lower", report.epsilon_lower)

@@ -13,7 +13,7 @@ _LEAST_FLOAT, _LARGEST_FLOAT = Fraction(math.ulp(0.0)), Fraction(sys.float_info.
 
 
 def above(value: float | Fraction, digits: int = 5) -> str:
-    """The number in decimal, rounded up to some significant digits.
+    """Return the number in decimal, rounded up to some significant digits.
 
     Laws: read back exactly, the text is at or above the value.
     Example:
@@ -24,7 +24,7 @@ def above(value: float | Fraction, digits: int = 5) -> str:
 
 
 def below(value: float | Fraction, digits: int = 5) -> str:
-    """The number in decimal, rounded down to some significant digits.
+    """Return the number in decimal, rounded down to some significant digits.
 
     Laws: read back exactly, the text is at or below the value.
     Example:
@@ -35,7 +35,7 @@ def below(value: float | Fraction, digits: int = 5) -> str:
 
 
 def percent_above(share: float | Fraction) -> str:
-    """A share as per cent, rounded up to one decimal, below 1 % to two significant digits.
+    """Return a share as per cent, rounded up to one decimal, below 1 % to two digits.
 
     What is below 100 % is shown with as many digits as that takes.
 
@@ -59,7 +59,7 @@ def percent_above(share: float | Fraction) -> str:
 
 
 def exactly(value: Fraction) -> str:
-    """The shortest decimal that names the same float; whole numbers in full.
+    """Return the shortest decimal that names the same float; whole numbers in full.
 
     What is beyond all floats, or below them, is rounded up to 17 digits.
 
@@ -81,7 +81,7 @@ def exactly(value: Fraction) -> str:
 
 
 def grouped(count: int) -> str:
-    """A whole number with its thousands apart.
+    """Return a whole number with its thousands apart.
 
     Example:
         >>> grouped(14062)

@@ -90,13 +90,13 @@ def _silent(_: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether somebody sees standard error; it is None where it was closed."""
+    """Return whether somebody sees standard error; it is None where it was closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager
 def progress(total: int | None) -> Iterator[Callable[[str], None]]:
-    """A bar that disappears when the work is done; a spinner when the total is unknown.
+    """Yield a bar that disappears when the work is done; a spinner if the total is unknown.
 
     Yields:
         To be called with the name of each piece of work, before it begins.
@@ -118,7 +118,7 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def trials() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of the trials of an audit with the time that is left, for ``dpproof.auditing.audit``.
+    """Yield a bar of an audit's trials and remaining time, for ``dpproof.auditing.audit``.
 
     Yields:
         The audit's ``progress``; None where there is no terminal.

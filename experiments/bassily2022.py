@@ -37,7 +37,7 @@ STEPS: Final = 100
 
 
 def covers(records: int = 10_000) -> report.Table:
-    """How many candidates the cover of the paper's Algorithm 1 has."""
+    """Return the number of candidates in the cover of the paper's Algorithm 1."""
     rows: list[list[object]] = []
     for ratio in RATIOS:
         found = published_cover(ratio=ratio, records=records)
@@ -47,7 +47,7 @@ def covers(records: int = 10_000) -> report.Table:
 
 
 def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
-    """What one record costs in the phases of Algorithm 4: on a permutation, with replacement."""
+    """Return one record's cost in Algorithm 4's phases: on a permutation, with replacement."""
     rows: list[list[object]] = []
     for mu in (0.05, 0.1, 0.2):
         shared: dict[str, Any] = {"margin": 1, "norm_bound": 1, "mu": mu, "records": records}
@@ -62,12 +62,12 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
 
 
 def extended(rows: Matrix) -> Matrix:
-    """Rows with a constant feature, scaled to norm 1 one by one."""
+    """Return rows with a constant feature, scaled to norm 1 one by one."""
     return unit(np.column_stack([rows, np.ones(len(rows))]))
 
 
 def accuracy(learner: Mechanism[Any], split: Split, fits: int) -> float:
-    """The mean accuracy of some fits on the test rows; each is a release of its own."""
+    """Return the mean accuracy of some fits on the test rows; each is a separate release."""
     train = Records(extended(split.train_x), 2 * split.train_y - 1)
     found = learner.release_many(train, fits)["weights"]
     said = extended(split.test_x) @ found.T >= 0
@@ -83,7 +83,7 @@ def learners(
     sizes: tuple[tuple[int, int], ...] = COVERS,
     steps: int = STEPS,
 ) -> report.Table:
-    """Accuracy of both learners under replace-one, by margin."""
+    """Return the accuracy of both learners under replace-one, by margin."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for split in splits:
@@ -118,7 +118,7 @@ def main(directory: Path | None, out: Path | None, fits: int) -> None:
 
 
 def tasks(directory: Path | None) -> list[Split]:
-    """Two-class tasks: one digit against the rest, even digits, and Adult."""
+    """Return two-class tasks: one digit against the rest, even digits, and Adult."""
     if directory is None:
         return [data.digits().two("digits, even", lambda y: y % 2 == 0)]
     usps, mnist = data.usps(directory), data.mnist(directory)

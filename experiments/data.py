@@ -29,9 +29,9 @@ class Split:
     """A data set in a training and a test part.
 
     Attributes:
-        name: what tables call it.
+        name: its name in tables.
         delta: at which its experiments state epsilon.
-        classes: how many; labels are 0 to classes - 1.
+        classes: their number; labels are 0 to classes - 1.
         train_x, train_y, test_x, test_y: rows in raw units, and labels.
     """
 
@@ -44,7 +44,7 @@ class Split:
     test_y: Labels
 
     def two(self, name: str, positive: Callable[[Labels], NDArray[np.bool_]]) -> Split:
-        """The same rows with two classes: 1 where a label is positive, else 0."""
+        """Return the same rows with two classes: 1 where a label is positive, else 0."""
         return Split(
             name=name,
             delta=self.delta,
@@ -57,7 +57,7 @@ class Split:
 
 
 def digits(_: Path | None = None) -> Split:
-    """The small digits that come with scikit-learn: 8 x 8 pixels, scaled to [0, 1]."""
+    """Return the small digits that come with scikit-learn: 8 x 8 pixels, scaled to [0, 1]."""
     from sklearn.datasets import load_digits  # noqa: PLC0415  # an optional library
 
     rows, labels = load_digits(return_X_y=True)
@@ -65,7 +65,10 @@ def digits(_: Path | None = None) -> Split:
 
 
 def breast_cancer(_: Path | None = None) -> Split:
-    """Cells of tumours, with scikit-learn: the thirty measurements over generous public bounds."""
+    """Return cells of tumours, from scikit-learn.
+
+    The thirty measurements are divided by generous public bounds.
+    """
     from sklearn.datasets import load_breast_cancer  # noqa: PLC0415  # an optional library
 
     rows, labels = load_breast_cancer(return_X_y=True)
@@ -78,7 +81,7 @@ def breast_cancer(_: Path | None = None) -> Split:
 
 
 def usps(directory: Path) -> Split:
-    """USPS digits, 16 x 16 pixels in [0, 1], in the published split of 7,291 and 2,007."""
+    """Return USPS digits, 16 x 16 pixels in [0, 1], in the published split of 7,291 and 2,007."""
     with np.load(directory / "usps.npz") as file:
         parts = {name: file[name] for name in ("train_x", "train_y", "test_x", "test_y")}
     return Split(
@@ -93,7 +96,10 @@ def usps(directory: Path) -> Split:
 
 
 def mnist(directory: Path) -> Split:
-    """MNIST's 10,000 test images, 28 x 28 pixels in [0, 1], split into 8,000 and 2,000."""
+    """Return MNIST's 10,000 test images, 28 x 28 pixels in [0, 1].
+
+    They are split into 8,000 and 2,000.
+    """
     with gzip.open(directory / "t10k-images-idx3-ubyte.gz") as file:
         rows = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784) / 255.0
     with gzip.open(directory / "t10k-labels-idx1-ubyte.gz") as file:
@@ -130,7 +136,7 @@ _CATEGORIES: Final[Mapping[str, str]] = {
 
 
 def adult(directory: Path) -> Split:
-    """Adult: five numbers over public bounds, categories of public lists, and a constant feature.
+    """Return Adult: five numbers over public bounds, public categories, and a constant feature.
 
     The label is an income above 50,000; a category that is not listed is none of them.
     """
@@ -153,7 +159,7 @@ LOADERS: Final[Mapping[str, Callable[[Path], Split]]] = {
 
 
 def available(directory: Path | None, names: tuple[str, ...]) -> list[Split]:
-    """The data sets by name from a directory; without one, those that come with scikit-learn."""
+    """Return the data sets by name from a directory, by default those of scikit-learn."""
     if directory is None:
         return [digits(), breast_cancer()]
     loaders = [partial(LOADERS[name], directory) for name in names]
@@ -161,7 +167,7 @@ def available(directory: Path | None, names: tuple[str, ...]) -> list[Split]:
 
 
 def unit(rows: Matrix) -> Matrix:
-    """Rows scaled to norm 1, for methods that do not do it themselves; zero rows stay zero."""
+    """Return rows scaled to norm 1, for methods that do not do it; zero rows stay zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(norms > 0, norms, 1.0))
 

@@ -43,7 +43,7 @@ PUBLISHED: Final = (
 
 
 def cost(published: tuple[tuple[int, int, float, float], ...] = PUBLISHED) -> report.Table:
-    """What noise for one class costs for ten, and the noise that ten classes need."""
+    """Return the cost of one class's noise for ten, and the noise that ten classes need."""
     rows: list[list[object]] = []
     for size, batch, epsilon, delta in published:
         rate, steps = Fraction(batch, size), -(-size // batch)
@@ -69,7 +69,7 @@ def cost(published: tuple[tuple[int, int, float, float], ...] = PUBLISHED) -> re
 
 
 def methods(split: Split) -> Mapping[str, Build]:
-    """Every learner that is compared, as a function of its noise."""
+    """Return every learner that is compared, as a function of its noise."""
     several = {
         "one vs rest": learners.one_vs_rest(split, learners.sampled(split)),
         "Kesler": learners.kesler(split),
@@ -87,7 +87,7 @@ def methods(split: Split) -> Mapping[str, Build]:
 def against_epsilon(
     split: Split, epsilons: tuple[float, ...], fits: int
 ) -> tuple[report.Table, report.Figure]:
-    """Accuracy at every epsilon; one-vs-rest also with the noise of one class."""
+    """Return the accuracy at every epsilon; one-vs-rest also with the noise of one class."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for epsilon in epsilons:
         for name, build in methods(split).items():
@@ -111,7 +111,7 @@ def against_epsilon(
 def against_delta(
     split: Split, deltas: tuple[float, ...], fits: int
 ) -> tuple[report.Table, report.Figure]:
-    """Accuracy at epsilon 1 and every delta."""
+    """Return the accuracy at epsilon 1 and every delta."""
     chosen = {
         name: build
         for name, build in methods(split).items()
@@ -139,7 +139,7 @@ def kernel(
     frequencies: int,
     fits: int,
 ) -> report.Table:
-    """Linear rows against random Fourier features, all records in every step."""
+    """Compare linear rows with random Fourier features, all records in every step."""
     build = learners.full_batch(split)
     rows = []
     for width in (None, *widths):
@@ -163,7 +163,10 @@ def robust(
     frequencies: int,
     rows: int = 500,
 ) -> tuple[report.Table, report.Figure]:
-    """Robust accuracy against the radius, in pixels, linear and kernel: certified to attacked."""
+    """Return robust accuracy against the radius, in pixels, for linear and kernel models.
+
+    The numbers go from certified to attacked.
+    """
     kept, labels = split.test_x[:rows], split.test_y[:rows]
     waves = _waves(split, frequencies, _WIDTH)
     curves: dict[str, list[tuple[float, float]]] = {}
@@ -190,7 +193,7 @@ def robust(
 
 
 def _waves(split: Split, frequencies: int, width: float) -> FourierFeatures:
-    """Random Fourier features of rows whose numbers lie in [0, 1]."""
+    """Return random Fourier features of rows whose numbers lie in [0, 1]."""
     features = split.train_x.shape[1]
     return FourierFeatures(
         features=features,
@@ -213,7 +216,10 @@ def experiment(
     rows: int = 500,
     published: tuple[tuple[int, int, float, float], ...] = PUBLISHED,
 ) -> tuple[list[report.Table], list[report.Figure]]:
-    """All tables and figures; deltas on the first data set, kernels and robustness on images."""
+    """Return all tables and figures.
+
+    Deltas are on the first data set, kernels and robustness on images.
+    """
     tables, figures = [cost(published)], []
     for split in splits:
         table, figure = against_epsilon(split, epsilons, fits)

@@ -34,31 +34,31 @@ _BATCH: Final = 100
 
 
 def at_budget(build: Build, *, epsilon: float, delta: float) -> Learner:
-    """What ``build`` makes with the least noise that the budget allows."""
+    """Return the learner of ``build`` with the least noise that the budget allows."""
     return build(calibrate(build, epsilon=epsilon, delta=delta, increasing=False).value)
 
 
 def epoch(split: Split) -> tuple[Fraction, int]:
-    """The rate and the number of steps of one pass over the records, as in the papers."""
+    """Return the rate and the number of steps of one pass over the records, as in the papers."""
     size, batch = len(split.train_y), BATCH.get(split.name, _BATCH)
     return Fraction(batch, size), -(-size // batch)
 
 
 def sampled(split: Split) -> Build:
-    """One perceptron for two classes, on samples, for one epoch."""
+    """Return the builder of one perceptron for two classes, on samples, for one epoch."""
     rate, steps = epoch(split)
     return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, rate=rate, norm=None)
 
 
 def one_vs_rest(split: Split, base: Build) -> Build:
-    """A halfspace for every class; two classes need one."""
+    """Return the builder of one halfspace for every class; two classes need one."""
     if split.classes == 2:
         return base
     return lambda s: OneVsRest(base=base(s), classes=split.classes)  # type: ignore[arg-type]
 
 
 def full_batch(split: Split, steps: int = FULL_STEPS) -> Build:
-    """All records in every step: Kesler's construction for several classes."""
+    """Return the builder with all records in every step, Kesler's for several classes."""
     if split.classes == 2:
         return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, norm=None)
     return lambda s: KeslerPerceptron(
@@ -67,7 +67,7 @@ def full_batch(split: Split, steps: int = FULL_STEPS) -> Build:
 
 
 def kesler(split: Split) -> Build:
-    """Kesler's construction on samples, for one epoch."""
+    """Return the builder of Kesler's construction on samples, for one epoch."""
     if split.classes == 2:
         return sampled(split)
     rate, steps = epoch(split)
@@ -77,7 +77,7 @@ def kesler(split: Split) -> Build:
 
 
 def hinge(split: Split) -> Build:
-    """The support vector machine by noisy subgradients, for one epoch."""
+    """Return the builder of the support vector machine by noisy subgradients, for one epoch."""
     rate, steps = epoch(split)
     return lambda s: SubsampledHinge(
         learning_rate=0.1, decay=1e-4, steps=steps, sigma=s, rate=rate, norm=None
@@ -85,19 +85,19 @@ def hinge(split: Split) -> Build:
 
 
 def means(split: Split) -> Build:
-    """One release of means."""
+    """Return the builder of one release of means."""
     if split.classes == 2:
         return lambda s: MeanHalfspace(sigma=s, norm=None)
     return lambda s: ClassMeans(classes=split.classes, sigma=s, norm=None)
 
 
 def accuracy(learner: Learner, split: Split, fits: int) -> float:
-    """The mean accuracy of some fits on the test rows; each is a release of its own."""
+    """Return the mean accuracy of some fits on the test rows; each is a separate release."""
     return float(np.mean([np.mean(p == split.test_y) for p in predictions(learner, split, fits)]))
 
 
 def predictions(learner: Learner, split: Split, fits: int) -> list[NDArray[np.int64]]:
-    """The classes that some fits predict on the test rows."""
+    """Return the classes that some fits predict on the test rows."""
     released = learner.release_many(training(split), fits)
     rows = learner.map.apply(split.test_x) if isinstance(learner, Featured) else split.test_x
     if "means" in (released.dtype.names or ()):
@@ -111,6 +111,6 @@ def predictions(learner: Learner, split: Split, fits: int) -> list[NDArray[np.in
 
 
 def training(split: Split) -> Records:
-    """The training rows, labels as learners take them."""
+    """Return the training rows, labels as learners take them."""
     labels: Any = 2 * split.train_y - 1 if split.classes == 2 else split.train_y
     return Records(split.train_x, labels)

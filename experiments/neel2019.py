@@ -87,12 +87,12 @@ def chosen(train: Records, width: int) -> list[int]:
 
 
 def normed(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Rows of norm 1."""
+    """Return rows of norm 1."""
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def read(path: Path) -> dict[str, NDArray[np.str_]]:
-    """Adult as texts by column."""
+    """Return Adult as texts by column."""
     import gzip  # noqa: PLC0415
 
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -106,7 +106,10 @@ def read(path: Path) -> dict[str, NDArray[np.str_]]:
 def balanced(
     rows: NDArray[np.int64], positive: NDArray[np.bool_], count: int, rng: np.random.Generator
 ) -> tuple[Records, Records]:
-    """Training records with ``count`` of either label, and test records of the others, balanced."""
+    """Return training records with ``count`` of either label, and balanced test records.
+
+    Test records are taken from the others.
+    """
     parts = []
     for label in (True, False):
         order = rng.permutation(np.flatnonzero(positive == label))
@@ -119,12 +122,12 @@ def balanced(
 
 
 def accuracy(weights: NDArray[Any], test: Records, threshold: float) -> float:
-    """The share of test records on their side of a halfspace."""
+    """Return the share of test records on their side of a halfspace."""
     return float(np.mean((test.rows @ weights >= threshold) == (test.labels == 1)))
 
 
 def direct(train: Records) -> dict[str, Fit]:
-    """Methods that minimise the number of mistakes: from epsilon and runs to weights."""
+    """Return methods that minimise the number of mistakes: from epsilon and runs to weights."""
     space, rng = Cube(train.rows.shape[1]), SystemRng()
     data = patterns(train, space.coordinates)
     start = time.perf_counter()
@@ -157,7 +160,7 @@ def direct(train: Records) -> dict[str, Fit]:
 
 
 def convex(train: Records, delta: float) -> dict[str, Fit]:
-    """Methods that minimise a convex loss: from epsilon and runs to weights."""
+    """Return methods that minimise a convex loss: from epsilon and runs to weights."""
 
     def published(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
         # Kifer, Smith & Thakurta, COLT 2012, Theorem 5, for a curvature of at most 1/4.
@@ -210,7 +213,7 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
 def measure(
     train: Records, test: Records, runs: int, epsilons: tuple[float, ...]
 ) -> dict[str, list[list[float]]]:
-    """Accuracies on the test records, by method and epsilon, one a run."""
+    """Return accuracies on the test records, by method and epsilon, one a run."""
     kinds = (direct(train), 1.0), (convex(train, 1 / len(train) ** 2), 0.0)
     return {
         name: [[accuracy(w, test, threshold) for w in fit(epsilon, runs)] for epsilon in epsilons]
@@ -222,7 +225,9 @@ def measure(
 def oracles(
     train: Records, widths: Sequence[int], limit: float
 ) -> list[tuple[int, int, float, float]]:
-    """Width, distinct rows, and seconds that enumeration and integer programming take, one noise.
+    """Return width, distinct rows, and seconds of enumeration and of integer programming.
+
+    Both are solved for one noise.
 
     Columns are the first ones and the constant. What the program leaves open after the limit is
     finished by enumeration. Both have to agree.
@@ -247,7 +252,7 @@ def oracles(
 
 
 def peer(python: str, train: Records, test: Records, runs: int) -> list[list[float]]:
-    """Mean accuracies of diffprivlib's logistic regression with its default penalty."""
+    """Return mean accuracies of diffprivlib's logistic regression with its default penalty."""
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "rows.npz"
         np.savez(
@@ -264,7 +269,7 @@ def peer(python: str, train: Records, test: Records, runs: int) -> list[list[flo
 
 
 def averages(found: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[float, float]]]:
-    """Mean and standard deviation over the runs of all splits, by method and epsilon."""
+    """Return mean and standard deviation over the runs of all splits, by method and epsilon."""
     joined = {}
     for name in found[0]:
         runs = [
@@ -275,10 +280,10 @@ def averages(found: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[
 
 
 def honest(epsilon: float, delta: float, dimension: int) -> float:
-    """What Gaussian noise at OPDisc's printed sigma is proved to cost on the cube.
+    """Return the proved cost on the cube of Gaussian noise at OPDisc's printed sigma.
 
-    The loss is at most mu X + mu^2/2, X a chi variable of d + 1 degrees, mu = 4 epsilon /
-    (7 sqrt(log 1/delta)): replace-one, as the paper.
+    The loss is at most mu X + mu^2/2, X a chi variable of d + 1 degrees. Here mu = 4 epsilon / (7
+    sqrt(log 1/delta)). The relation is replace-one, as in the paper.
     """
     from scipy import integrate, optimize, stats  # noqa: PLC0415
 

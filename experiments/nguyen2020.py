@@ -53,10 +53,11 @@ CANDIDATES: Final = 4_000
 
 
 def printed_budget(sizes: tuple[int, ...] = (200, 1_000), runs: int = RUNS) -> report.Table:
-    """What Algorithm 3 costs as printed for (1, 1e-6), with and without its selection.
+    """Return the cost of Algorithm 3 as printed for (1, 1e-6), with and without its selection.
 
-    Every run makes n^2 - 1 steps on one record each, with noise 32 L^2 n^2 ln(n/d') ln(1/d') / e'^2
-    where e' = 1 / k, d' = 1e-6 / k; the records are replaced, n is public.
+    Every run makes n^2 - 1 steps on one record each. Their noise is
+    32 L^2 n^2 ln(n/d') ln(1/d') / e'^2, where e' = 1 / k and d' = 1e-6 / k. The records are
+    replaced, and n is public.
     """
     epsilon, delta = Fraction(1, runs), 1e-6 / runs
     rows: list[list[object]] = []
@@ -77,7 +78,7 @@ def printed_budget(sizes: tuple[int, ...] = (200, 1_000), runs: int = RUNS) -> r
 
 
 def dimensions(margins: tuple[float, ...] = (0.3, 0.1, 0.05), points: int = 10_000) -> report.Table:
-    """Dimensions of a projection that keeps margins: the paper's constant, and exact ones."""
+    """Return dimensions of a projection that keeps margins: the paper's, and exact ones."""
     failure = 0.05 / points
     rows: list[list[object]] = []
     for margin in margins:
@@ -89,7 +90,7 @@ def dimensions(margins: tuple[float, ...] = (0.3, 0.1, 0.05), points: int = 10_0
 
 
 def cones(records: int = 2_000, features: int = 1_000, margin: float = 0.3) -> Split:
-    """Two cones about a direction, each row at exactly the margin: the mean errs on a third."""
+    """Return two cones about a direction, each row at the margin: the mean errs on a third."""
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, size=2 * records)
     side = np.where(rng.random(2 * records) < 0.7, 1.0, -1.0) * math.sqrt(1 - margin**2)
@@ -102,7 +103,7 @@ def cones(records: int = 2_000, features: int = 1_000, margin: float = 0.3) -> S
 
 
 def methods(split: Split, margin: float, epsilon: float) -> Iterator[tuple[str, learners.Learner]]:
-    """Every learner by name, at its budget."""
+    """Yield every learner by name, at its budget."""
     features, size = split.train_x.shape[1], len(split.train_y)
 
     def hinge(sigma: float) -> NoisyHinge[AddRemove]:
@@ -131,7 +132,7 @@ def methods(split: Split, margin: float, epsilon: float) -> Iterator[tuple[str, 
 def accuracies(
     splits: list[tuple[Split, float]], epsilons: tuple[float, ...], fits: int
 ) -> tuple[report.Table, list[report.Figure]]:
-    """Accuracy of every algorithm on every data set, at the margin given for it."""
+    """Return the accuracy of every algorithm on every data set, at the margin given for it."""
     rows: list[list[object]] = []
     figures = []
     for split, margin in splits:
@@ -157,7 +158,7 @@ def experiment(
     sizes: tuple[int, ...] = (200, 1_000),
     margins: tuple[float, ...] = (0.3, 0.1, 0.05),
 ) -> tuple[list[report.Table], list[report.Figure]]:
-    """All tables and figures."""
+    """Return all tables and figures."""
     table, figures = accuracies(splits, epsilons, fits)
     return [printed_budget(sizes), dimensions(margins), table], figures
 

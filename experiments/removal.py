@@ -1,4 +1,4 @@
-"""How fast a margin grows as hard points are removed, and how suddenly one point ends it.
+"""The growth of a margin as hard points are removed, and its sudden end by one point.
 
     python -m experiments.removal --data DIR --out OUT
 
@@ -36,7 +36,7 @@ _CELLS: Final = 7_200
 
 
 def removal(rows: Matrix, signs: Matrix, *, share: float, rounds: int) -> list[tuple[float, float]]:
-    """Shares removed, and margins y <w, x>/||w|| of the rest, 0 if it is not separated.
+    """Return shares removed, and margins y <w, x>/||w|| of the rest, 0 if not separated.
 
     Args:
         rows: of norm at most 1.
@@ -61,7 +61,10 @@ def removal(rows: Matrix, signs: Matrix, *, share: float, rounds: int) -> list[t
 
 
 def curves(split: Split, pairs: list[tuple[int, int]], *, rounds: int = 20) -> report.Figure:
-    """Removal against margin for pairs of digits, on pixels and on Fourier features."""
+    """Return curves of removal against margin for pairs of digits.
+
+    They are on pixels and on Fourier features.
+    """
     drawn: dict[str, list[tuple[float, float]]] = {}
     rows = extended(split.train_x)
     waves = FourierFeatures(
@@ -83,7 +86,7 @@ def curves(split: Split, pairs: list[tuple[int, int]], *, rounds: int = 20) -> r
 
 
 def table(figure: report.Figure) -> report.Table:
-    """The curves of a figure at some shares."""
+    """Return the curves of a figure at some shares."""
     rows: list[list[object]] = []
     for name, points in figure.curves.items():
         shares, margins = np.array(points).T
@@ -93,14 +96,14 @@ def table(figure: report.Figure) -> report.Table:
 
 
 def margin(rows: Matrix, signs: Matrix) -> float:
-    """The largest margin of halfspaces through the origin of the plane, up to its grid."""
+    """Return the largest margin of halfspaces through the plane's origin, up to its grid."""
     turns = np.linspace(0, 2 * np.pi, _CELLS, endpoint=False)
     directions = np.stack([np.cos(turns), np.sin(turns)])
     return max(float((signs[:, np.newaxis] * (rows @ directions)).min(axis=0).max()), 0.0)
 
 
 def discontinuity(margins: int = 41) -> report.Figure:
-    """One more point of the first class moves from its own side to the other one."""
+    """Plot the margin as one more point of the first class moves to the other side."""
     around = np.linspace(-0.6, 0.6, 25)
     cloud = np.stack([np.full(25, 0.5), around], axis=1)
     rows, signs = np.vstack([cloud, -cloud]), np.repeat([1.0, -1.0], 25)
@@ -120,7 +123,7 @@ def discontinuity(margins: int = 41) -> report.Figure:
 def learning_bounds(
     epsilon: float = 1.0, delta: float = 1e-5, failure: float = 0.05
 ) -> report.Table:
-    """Bounds of the error on the training records, from the formulas of this library."""
+    """Return bounds of the error on the training records, from the formulas of this library."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for records in (10_000, 100_000, 1_000_000):
@@ -142,7 +145,7 @@ def learning_bounds(
 
 
 def risk_bounds(records: int = 10_000, failure: float = 0.05) -> report.Table:
-    """Bounds of the risk at two errors on the training records, without noise."""
+    """Return bounds of the risk at two errors on the training records, without noise."""
     rows: list[list[object]] = []
     for share in (0.05, 0.0):
         count = NoisyCount(value=share * records, sigma=0, records=records, relation=ReplaceOne())

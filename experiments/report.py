@@ -17,7 +17,7 @@ class Table:
     """One table of results.
 
     Attributes:
-        title: what it is about.
+        title: its subject.
         columns: their names.
         rows: cells, numbers and words.
     """
@@ -27,7 +27,7 @@ class Table:
     rows: Sequence[Sequence[object]]
 
     def markdown(self) -> str:
-        """The table as a section in Markdown."""
+        """Return the table as a section in Markdown."""
         lines = [f"### {self.title}", "", _line(self.columns), "|" + "---|" * len(self.columns)]
         return "\n".join([*lines, *(_line([cell(x) for x in row]) for row in self.rows)]) + "\n"
 
@@ -92,7 +92,7 @@ def finish(name: str, tables: Sequence[Table], figures: Sequence[Figure], out: P
 
 
 def cell(value: object) -> str:
-    """A number in three decimals, or four digits if it is small or large; words as they are."""
+    """Return a number in three decimals, or four digits if small or large; words as they are."""
     if not isinstance(value, float):
         return str(value)
     return f"{value:.3f}" if 0.1 <= abs(value) < 10 else f"{value:.4g}"

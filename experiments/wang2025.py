@@ -44,12 +44,12 @@ PUBLISHED_NOISE: Final = 9.956
 
 
 def runs(margins: int, miss: float = MISS) -> TruncatedNegativeBinomial:
-    """The geometric number of runs that leaves a margin untried with probability ``miss``."""
+    """Return the geometric run law that leaves a margin untried with probability ``miss``."""
     return TruncatedNegativeBinomial(eta=1, gamma=miss / ((margins - 1) * (1 - miss)))
 
 
 def noises(margins: int, *, epsilon: float, delta: float) -> tuple[float, float]:
-    """The noise of a run, 1 / mu: if all of a grid are run, and by a random number of runs."""
+    """Return the noise of a run, 1 / mu: for a whole grid, and for a random number of runs."""
     law = runs(margins)
 
     def tried(mu: float) -> Any:  # noqa: ANN401  # a guarantee
@@ -65,7 +65,7 @@ def noises(margins: int, *, epsilon: float, delta: float) -> tuple[float, float]
 
 
 def tuning(epsilon: float = 1.0, delta: float = 1e-5, margins: int = len(GRID)) -> report.Table:
-    """What tuning costs in noise."""
+    """Return the cost of tuning in noise."""
     every, tried = noises(margins, epsilon=epsilon, delta=delta)
     rows: list[list[object]] = [
         ["all of the grid, composed", margins, every],
@@ -78,7 +78,7 @@ def tuning(epsilon: float = 1.0, delta: float = 1e-5, margins: int = len(GRID)) 
 
 
 def scored(margin: float, noise: float, steps: int) -> Chained[ReplaceOne]:
-    """One run: training with most of mu^2, and a noisy count of mistakes with the rest."""
+    """Return one run: training with most of mu^2, and a noisy count of mistakes with the rest."""
     mu = 1 / noise
     first = MarginDescent(
         margin=margin, norm_bound=1, steps=steps, mu=mu * (1 - SCORE_SHARE) ** 0.5
@@ -88,14 +88,14 @@ def scored(margin: float, noise: float, steps: int) -> Chained[ReplaceOne]:
 
 
 def mistakes(output: Any) -> float:  # noqa: ANN401  # an output of a choice of runs
-    """The score of a run: its noisy number of mistakes, negated."""
+    """Return the score of a run: its noisy number of mistakes, negated."""
     return -float(output[1][1])
 
 
 def tuned(
     split: Split, fits: int, *, epsilon: float, delta: float, steps: int, grid: tuple[float, ...]
 ) -> list[list[object]]:
-    """Accuracy by margin without tuning, then tuned in both ways."""
+    """Return the accuracy by margin without tuning, then tuned in both ways."""
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for margin in grid:
@@ -132,7 +132,7 @@ def experiment(
     steps: int = STEPS,
     grid: tuple[float, ...] = GRID,
 ) -> list[report.Table]:
-    """All tables."""
+    """Return all tables."""
     rows: list[list[object]] = []
     for split in splits:
         rows += tuned(split, fits, epsilon=epsilon, delta=delta, steps=steps, grid=grid)

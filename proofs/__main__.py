@@ -91,7 +91,7 @@ def _unanswered(reason: str) -> int:
 
 
 def lines(verdict: Verdict) -> list[str]:
-    """A verdict for readers."""
+    """Return a verdict as lines for readers."""
     if isinstance(verdict, Rejected):
         place = "" if verdict.step is None else f"step {verdict.step}, "
         rule = verdict.rule if _NAME.fullmatch(verdict.rule) else json.dumps(verdict.rule)

@@ -44,7 +44,7 @@ class Step:
         conclusion: the statement, as JSON.
         premises: positions of earlier steps, never decreasing.
         witness: the parameters of the rule and whatever makes it easy to check, as JSON.
-        label: what the author calls the mechanism that the step is about; empty if nothing.
+        label: the author's name of the step's mechanism; empty if there is none.
     """
 
     rule: str
@@ -72,7 +72,7 @@ class Certificate:
 
     @property
     def claim(self) -> Mapping[str, Json]:
-        """The conclusion of the last step.
+        """Return the conclusion of the last step.
 
         Raises:
             CertificateError: there is no step.
@@ -82,7 +82,7 @@ class Certificate:
         return self.steps[-1].conclusion
 
     def to_json(self) -> str:
-        """The certificate as text: one step a line, the claim first.
+        """Return the certificate as text: one step a line, the claim first.
 
         Raises:
             CertificateError: there is no step, or a step holds what JSON cannot say.
@@ -142,7 +142,7 @@ def _text(given: object) -> str:
 
 
 def show_rational(value: Fraction | int) -> str:
-    """An exact rational in lowest terms, as ``"-3/4"`` or ``"5"``.
+    """Return an exact rational in lowest terms as text, such as ``"-3/4"`` or ``"5"``.
 
     Raises:
         CertificateError: more digits than the format allows.
@@ -154,7 +154,7 @@ def show_rational(value: Fraction | int) -> str:
 
 
 def read_rational(text: object) -> Fraction:
-    """The exact value of a rational in lowest terms.
+    """Return the exact value of a rational in lowest terms.
 
     Raises:
         CertificateError: anything else, "0.5" and "2/4" included.

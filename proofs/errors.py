@@ -1,4 +1,4 @@
-"""Why a certificate is not accepted.
+"""The reasons for not accepting a certificate.
 
 CheckError
 ├─ CertificateError   the text is not a certificate of this format

@@ -25,7 +25,7 @@ class Fields:
         self._where = where
 
     def has(self, name: str) -> bool:
-        """Whether a field is there and was not taken."""
+        """Return whether a field is there and was not taken."""
         return name in self._left
 
     def take(self, name: str) -> object:

@@ -29,7 +29,7 @@ class Verified:
 
     @property
     def ok(self) -> bool:
-        """True: the certificate proves its claim."""
+        """Return True: the certificate proves its claim."""
         return True
 
 
@@ -43,7 +43,7 @@ class VerifiedUnder:
         assumptions: everything taken for granted, each once, in words that the checker chose.
         rule_sets: those that the certificate needs.
         details: by digest, the contents that the claim and assumptions name by their digests.
-        labels: what the certificate's author calls mechanisms, quoted; nothing follows from it.
+        labels: the certificate author's names of mechanisms, quoted; nothing follows from it.
     """
 
     claim: str
@@ -54,7 +54,7 @@ class VerifiedUnder:
 
     @property
     def ok(self) -> bool:
-        """True: the certificate proves its claim, under the assumptions that it lists."""
+        """Return True: the certificate proves its claim, under the assumptions that it lists."""
         return True
 
 
@@ -66,7 +66,7 @@ class Rejected:
     Attributes:
         step: position of the first step that does not follow, None when no single step is wrong.
         rule: the rule it names, "format" when the text is not a certificate.
-        reason: what is wrong, in one line.
+        reason: the error, in one line.
     """
 
     step: int | None
@@ -75,7 +75,7 @@ class Rejected:
 
     @property
     def ok(self) -> bool:
-        """False: this certificate proves nothing."""
+        """Return False: this certificate proves nothing."""
         return False
 
 
@@ -93,7 +93,7 @@ def openable(content: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """Words that the certificate's author chose: in quotation marks that they cannot close."""
+    """Return the author's words in quotation marks that they cannot close."""
     return json.dumps(words)
 
 

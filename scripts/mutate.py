@@ -98,7 +98,7 @@ NAMES = {
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
-    """What one node could be instead."""
+    """Yield the mutations of one node."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARISONS:
         yield _with(node, ops=[COMPARISONS[type(node.ops[0])](), *node.ops[1:]])
     elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
@@ -179,7 +179,7 @@ def _comment(rows: Sequence[str], node: ast.stmt) -> str:
 
 
 def _code(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
-    """Every node but annotations, decorators, imports, texts, and the arguments of raise."""
+    """Yield every node but annotations, decorators, imports, texts, and arguments of raise."""
     skipped: set[ast.AST] = set()
     for node in ast.walk(tree):
         hidden: list[ast.AST | None] = []
@@ -206,7 +206,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def tests_of(path: Path, root: Path) -> list[Path]:
-    """The mirrored test file, else the shortest ones that import the module."""
+    """Return the mirrored test file, else the shortest ones that import the module."""
     mirrored = root / "tests" / path.relative_to(root).parent / f"test_{path.stem}.py"
     if mirrored.exists():
         return [mirrored]
@@ -234,7 +234,7 @@ def tests_of(path: Path, root: Path) -> list[Path]:
 
 
 class Contexts:
-    """Which tests run which lines, as coverage's data say."""
+    """The tests that run each line, by coverage's data."""
 
     def __init__(self, path: str | None) -> None:
         """Open the data; without a path nothing is known."""
@@ -247,7 +247,7 @@ class Contexts:
 
     @cached_property
     def _width(self) -> dict[str, int]:
-        """How much of the source a test runs."""
+        """Return the amount of source that each test runs."""
         rows = self._data.execute(
             "SELECT context, SUM(LENGTH(numbits)) FROM line_bits"
             " JOIN context ON context.id = context_id GROUP BY context_id"
@@ -255,7 +255,10 @@ class Contexts:
         return dict(rows.fetchall())
 
     def tests(self, file: str, line: int) -> list[str]:
-        """Tests that run a line, narrow ones first; those of the file if it is run by imports."""
+        """Return tests that run a line, narrow ones first.
+
+        If imports run the line, these are the tests of the file.
+        """
         rows = self._data.execute(
             "SELECT context, numbits FROM line_bits JOIN context ON context.id = context_id"
             " JOIN file ON file.id = file_id WHERE path LIKE ? AND context LIKE '%|run'",
@@ -277,7 +280,7 @@ class Contexts:
 
 
 def passes(root: Path, tests: Sequence[Path | str], limit: int) -> tuple[str, float]:
-    """Whether the tests pass, fail, or take too long, and how long."""
+    """Return whether the tests pass, fail or time out, and the seconds taken."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
     settings = {**os.environ, "PYTHONPATH": str(root), "CI": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     before = os.times().children_user

@@ -13,7 +13,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def command(name: str) -> str:
-    """The command of one name; fails when there is not exactly one."""
+    """Return the command of one name; fail when there is not exactly one."""
     pattern = rf"^<!-- command: {re.escape(name)} -->\n```bash\n(.+?)\n```$"
     found = re.findall(pattern, README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     if len(found) != 1:

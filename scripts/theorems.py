@@ -72,7 +72,7 @@ class Theorem:
     rules: tuple[str, ...]
 
     def text(self) -> str:
-        """The entry as Markdown."""
+        """Return the entry as Markdown."""
         rules = [
             f"`{rule}` (`{_place(rule)}`)" if rule in RULES else f"`{rule}`: none yet"
             for rule in self.rules
@@ -105,7 +105,7 @@ class Theorem:
 
 
 def theorems() -> Iterator[Theorem]:
-    """Every theorem, by file."""
+    """Yield every theorem, by file."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -179,7 +179,7 @@ def _recorded(tree: ast.Module, node: ast.FunctionDef | ast.ClassDef) -> tuple[s
 
 
 def conditions(assumes: str) -> dict[str, str]:
-    """The conditions that ``Assumes:`` names, each with when it applies, empty for always."""
+    """Return the conditions that ``Assumes:`` names, each with its case, empty for always."""
     found = {}
     for item in assumes.rstrip(".").split("; "):
         name, _, when = item.partition(" (")
@@ -191,7 +191,7 @@ def conditions(assumes: str) -> dict[str, str]:
 
 
 def spelled_out(assumes: str) -> str:
-    """The clauses that a derivation lists, or that there are none."""
+    """Return the clauses that a derivation lists, or that there are none."""
     clauses = [
         CONDITIONS[name].text + (f" ({when})" if when else "")
         for name, when in conditions(assumes).items()
@@ -214,7 +214,7 @@ def _flat(text: str) -> str:
 
 
 def document() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n\n".join([HEAD.rstrip(), *(theorem.text() for theorem in theorems())]) + "\n"
 
 

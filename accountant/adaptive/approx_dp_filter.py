@@ -28,7 +28,7 @@ from dpproof.accountant.theorems.conversion import convert
 @final
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the deltas of parts, and all else, may add up to: (epsilon, delta)-DP together."""
+    """The epsilon and delta of the whole composition, and the parts that are left of them."""
 
     epsilon: Fraction
     delta: Fraction
@@ -106,7 +106,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
 
     @property
     def remaining(self) -> tuple[Fraction, Fraction]:
-        """The rho that is left, and how much of delta is left for deltas of parts, exactly."""
+        """Return the rho that is left and the part of delta left for the parts' deltas, exactly."""
         rho, failures = self._left
         return rho, failures
 

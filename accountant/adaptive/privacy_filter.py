@@ -1,4 +1,4 @@
-"""What every privacy filter does: admit, spend, and refuse what is over the budget."""
+"""The common behaviour of privacy filters: admit, spend, and refuse what is over the budget."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
     @property
     @final
     def relation(self) -> R:
-        """Which datasets are neighbours."""
+        """Return the neighbouring relation."""
         return self._relation
 
     @abstractmethod
@@ -84,7 +84,7 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
 
     @final
     def admits(self, guarantee: Guarantee[R]) -> bool:
-        """Whether what is left of the budget covers a guarantee; changes nothing."""
+        """Return whether the remaining budget covers a guarantee; change nothing."""
         return all(
             cost <= left
             for cost, left in zip(self._costs(self._accepted(guarantee)), self._left, strict=True)
@@ -208,7 +208,7 @@ class GDPFilter(PrivacyFilter[R]):
 
     @property
     def remaining(self) -> Fraction:
-        """The square of mu that is left, exactly."""
+        """Return the square of mu that is left, exactly."""
         return self._left[0]
 
     def guarantee(self) -> GDP[R]:
@@ -280,7 +280,7 @@ class ZCDPFilter(PrivacyFilter[R]):
 
     @property
     def remaining(self) -> Fraction:
-        """The rho that is left, exactly."""
+        """Return the rho that is left, exactly."""
         return self._left[0]
 
     def guarantee(self) -> ZCDP[R]:
@@ -359,7 +359,7 @@ class RenyiFilter(PrivacyFilter[R]):
 
     @property
     def remaining(self) -> Fraction:
-        """The divergence that is left, in nats, exactly."""
+        """Return the divergence that is left, in nats, exactly."""
         return self._left[0]
 
     def guarantee(self) -> RDP[R]:

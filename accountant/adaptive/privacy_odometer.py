@@ -1,4 +1,4 @@
-"""What every privacy odometer does: add up what is spent, and say what it comes to at any time."""
+"""The common behaviour of privacy odometers: sum the spends, and give the total at any time."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
     @property
     @final
     def relation(self) -> R:
-        """Which datasets are neighbours."""
+        """Return the neighbouring relation."""
         return self._relation
 
     @abstractmethod

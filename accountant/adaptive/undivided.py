@@ -1,4 +1,4 @@
-"""What is spent in one place: it has a lock, and neither copies nor child processes."""
+"""State that is spent in one place: it has a lock, and neither copies nor child processes."""
 
 from __future__ import annotations
 

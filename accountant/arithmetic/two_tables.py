@@ -46,7 +46,7 @@ class Outcomes:
         rest: P's mass where Q has none.
         blur: error of a loss, at most.
         rounding: relative error of a mass, at most.
-        terms: how many masses were rounded: each may have lost a little by underflow.
+        terms: the number of rounded masses: each may have lost a little by underflow.
     """
 
     loss: Reals

@@ -39,9 +39,9 @@ class Calibrated:
         value: the parameter; an int if integers were asked for.
         achieved: the answer at ``value``, of the kind of the target; its upper end meets it.
         target: the largest acceptable value of that kind.
-        guarantee: what ``build(value)`` satisfies.
+        guarantee: the guarantee of ``build(value)``.
         delta: the delta of an epsilon target, None for every other kind.
-        evaluations: how many parameters were evaluated.
+        evaluations: the number of evaluated parameters.
         at_limit: every value in the interval meets the target, and this one costs the most.
     """
 

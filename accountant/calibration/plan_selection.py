@@ -41,7 +41,7 @@ class SelectionOption:
         runs: the law.
         noise: of every run; the larger, the more private.
         probability_drawn: that a given candidate is among the runs.
-        epsilon: what the selection costs at the target's delta.
+        epsilon: the selection's epsilon at the target's delta.
     """
 
     runs: RunLaw
@@ -60,7 +60,7 @@ class SelectionPlan:
         options: every law that reaches the probability, by the noise it needs.
         all_candidates_noise: the noise with which releasing one run of every candidate meets
             the target; every candidate is then tried, and all results may be looked at.
-        all_candidates_epsilon: what that would cost with the best option's noise.
+        all_candidates_epsilon: epsilon of that with the best option's noise.
     """
 
     best: SelectionOption
@@ -70,7 +70,7 @@ class SelectionPlan:
 
     @property
     def selecting_pays(self) -> bool:
-        """Whether selecting needs less noise than trying every candidate once."""
+        """Return whether selecting needs less noise than trying every candidate once."""
         return self.best.noise < self.all_candidates_noise
 
 

@@ -16,11 +16,11 @@ class ProvedGuarantee:
     """A guarantee with the steps that prove it.
 
     Attributes:
-        guarantee: what is proved.
+        guarantee: the proved guarantee.
         premise: from what.
-        steps: how far apart the premise's datasets are -> steps, the last of which concludes;
+        steps: distance of the premise's datasets -> steps, the last of which concludes;
             premise 0 stands for the premise, k for the k-th of these steps.
-        size: how many times further apart the conclusion's datasets are.
+        size: factor by which the conclusion's datasets are further apart.
     """
 
     guarantee: Guarantee[Any]

@@ -47,8 +47,8 @@ class RangeParts:
 
     Attributes:
         root: the derivation of the composition.
-        parts: how often each of its parts runs.
-        aim: what the finite pairs are for.
+        parts: the number of runs of each part.
+        aim: the purpose of the finite pairs.
     """
 
     root: Derivation

@@ -60,7 +60,7 @@ class Steps:
 
     Attributes:
         raised: conversions to raised numbers, by id of their derivation.
-        aim: what finite pairs above selections are for; without a tail there are none.
+        aim: purpose of finite pairs above selections; without a tail there are none.
         ranges: a composition whose bounded ranges are counted together, if any.
     """
 

@@ -331,7 +331,7 @@ class _Terms:
         size: sum of the sizes of all of them.
         moment: sum of their sizes times their imaginary parts.
         reach: the largest imaginary part.
-        base: what bounds the error of the sum, epsilon's part left out.
+        base: bound of the error of the sum, epsilon's part left out.
     """
 
     known: Complexes

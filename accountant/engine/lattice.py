@@ -125,7 +125,7 @@ class LatticeNodes:
         cgf: shape (n,), K(s).
         radius: shape (n,), its error.
         weights: shape (n,), 1/N or 2/N (conjugate pairs), 1/N at the end of the period.
-        lattice: what the losses lie on.
+        lattice: the lattice of the losses.
         period: N * span.
     """
 
@@ -353,7 +353,7 @@ class LatticeContour:
         dropped_pull: bounds how much these terms change over M(c) e^{-c l}, per nat that losses are
             moved by.
         most_blur: up to which distance of losses to the lattice it does.
-        aliases: what bounds them.
+        aliases: their bounds.
     """
 
     nodes: LatticeNodes

@@ -43,7 +43,7 @@ class ExponentialSum:
         weights: shape (t, j).
         sizes: shape (t, j), the sums of the absolute values that were merged into each weight.
         size: sum of counts times largest exponents: bounds what rounding moves an exponent by.
-        moved: what merging nearly equal exponents has moved one by, at most.
+        moved: the largest move of an exponent by merging nearly equal ones.
         wobble: sum of counts times the largest relative errors of weights, in units of u.
     """
 

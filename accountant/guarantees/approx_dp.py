@@ -91,7 +91,7 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         return ((self.stated_epsilon, self.stated_delta),)
 
     def to_pair(self) -> DominatingPair[R]:
-        """With probability delta the outcome tells everything, else randomised response.
+        """Return the pair that tells all with probability delta, else is randomised response.
 
         Statement: for every event P(S) <= e^eps Q(S) + delta and, from the other order on the
             complement, P(S) <= 1 - e^{-eps} (1 - delta - Q(S)); the smaller of the two is the

@@ -1,4 +1,4 @@
-"""Whether the mechanism has what is computed of its dominating pair."""
+"""The extent to which the mechanism attains the answers of its dominating pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import final
 
 @final
 class Attained(IntEnum):
-    """How much of the answers some instance of the described mechanism attains; NO is falsy.
+    """The extent to which an instance of the described mechanism attains the answers; NO is falsy.
 
     An instance is a mechanism that meets every word of the derivation, on two neighbours of its
     relation. Every answer's claim holds for all instances. The other end of its bracket speaks

@@ -89,7 +89,7 @@ class BoundedRange(PairGuarantee[R]):
         return ((self.stated_epsilon, Fraction(0)),)
 
     def _zcdp(self) -> Bound:
-        """The smallest rho, where orders next to 1 decide: about the largest KL divergence.
+        """Return the smallest rho, decided by orders next to 1: about the largest KL divergence.
 
         Rounds: outwards. The pair's own rho is larger: for divergences a range says more than it.
         """
@@ -100,7 +100,7 @@ class BoundedRange(PairGuarantee[R]):
         return divergence(self.stated_epsilon, order)
 
     def to_pair(self) -> DominatingPair[R]:
-        """Two logistic distributions shifted by epsilon.
+        """Return the pair of two logistic distributions shifted by epsilon.
 
         Statement: logit P(S) <= logit Q(S) + eps for every event S, which is the trade-off of
             the logistic distribution against itself shifted by eps.

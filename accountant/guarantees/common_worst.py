@@ -41,7 +41,7 @@ def common_worst(parts: Sequence[Guarantee[R]]) -> tuple[list[Guarantee[R]], Gua
 
 
 def has_common_worst(parts: Sequence[Guarantee[R]]) -> bool:
-    """Whether ``common_worst`` has an answer.
+    """Return whether ``common_worst`` has an answer.
 
     Example:
         >>> has_common_worst([GDP(mu=1), PureDP(epsilon=1)])

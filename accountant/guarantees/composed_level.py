@@ -1,4 +1,4 @@
-"""What some composition attains of the product of its parts' pairs."""
+"""The part of the product of its parts' pairs that some composition attains."""
 
 from __future__ import annotations
 

@@ -74,16 +74,16 @@ class Derivation:
     """One application of one theorem.
 
     Attributes:
-        theorem: what was applied.
+        theorem: the applied theorem.
         statement: the conclusion in words and numbers.
-        premises: what it was applied to.
-        assumptions: what the mathematics takes for granted here (a sensitivity, a sampler).
-        parameters: what the theorem was applied with, exactly (a count, a sampling rate,
+        premises: the guarantees it was applied to.
+        assumptions: the side conditions of the theorem here (a sensitivity, a sampler).
+        parameters: the theorem's exact arguments (a count, a sampling rate,
             the law of a number of runs).
         conclusion: the guarantee that follows, set by its constructor; None before.
-        apart: how many steps of the relation the datasets that it speaks of are apart.
-        label: what its author calls the mechanism, which proves nothing.
-        attained: what of the conclusion some instance attains; by default what the theorem
+        apart: the number of relation steps between the datasets that it covers.
+        label: the author's name of the mechanism, which proves nothing.
+        attained: the part of the conclusion some instance attains; by default what the theorem
             keeps of its premises.
     """
 

@@ -92,7 +92,7 @@ class GDP(FaithfulPairGuarantee[R]):
         return f"{show(self.mu)}-GDP"
 
     def to_pair(self) -> DominatingPair[R]:
-        """The definition itself: N(mu, 1) over N(0, 1).
+        """Return the definition itself: N(mu, 1) over N(0, 1).
 
         Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
         """

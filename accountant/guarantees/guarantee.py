@@ -72,8 +72,8 @@ class Guarantee(Readable, ABC, Generic[R]):
     the mechanism only where the bracket is ``attained``.
 
     Attributes:
-        relation: which datasets are neighbours.
-        derivation: what the statement follows from; equality and hashing ignore it.
+        relation: the neighbouring relation.
+        derivation: the proof of the statement; equality and hashing ignore it.
     """
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @property
     @final
     def attained(self) -> Attained:
-        """What of the answers some instance of the described mechanism attains."""
+        """Return the extent to which some instance of the mechanism attains the answers."""
         return self.derivation.attained
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def epsilon(self, *, delta: Number) -> Bound:
-        """Smallest epsilon >= 0, in nats, such that the mechanism is (epsilon, delta)-DP."""
+        """Return the smallest epsilon >= 0, in nats, with the mechanism (epsilon, delta)-DP."""
         below, above = floats_around(arguments.probability(delta=delta))
         if below == 1.0:
             return Bound.exactly(0.0)
@@ -137,7 +137,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def delta(self, *, epsilon: Number) -> Bound:
-        """The privacy profile: smallest delta such that the mechanism is (epsilon, delta)-DP.
+        """Return the privacy profile: smallest delta with the mechanism (epsilon, delta)-DP.
 
         Any real epsilon, in nats; below 0 it is the hockey-stick divergence there.
         """
@@ -148,7 +148,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def rdp(self, *, order: Number) -> Bound:
-        """Largest Renyi divergence, in nats, at a finite order above 1."""
+        """Return the largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
         answer = ask_increasing(self._rdp_above_one, exact)
         return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
@@ -160,13 +160,13 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def zcdp(self) -> Bound:
-        """Smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
+        """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
         return self._marked(self._zcdp(), Attained.WHOLE)
 
     @final
     @within_floats
     def gdp(self, *, smallest_delta: Number = 0) -> Bound:
-        """Smallest mu such that the mechanism is mu-GDP, +inf when there is none.
+        """Return the smallest mu such that the mechanism is mu-GDP, +inf when there is none.
 
         Args:
             smallest_delta: compare the profiles only where delta is at least this; 0 compares
@@ -178,13 +178,16 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def advantage(self) -> Bound:
-        """Largest total variation distance: an attacker's accuracy is at most (1 + it)/2."""
+        """Return the largest total variation distance.
+
+        An attacker's accuracy is at most (1 + it)/2.
+        """
         return self._marked(self._delta_at(0.0))
 
     @final
     @within_floats
     def true_positive_rate(self, *, false_positive_rate: Number) -> Bound:
-        """Largest power of any attack with this false-positive rate."""
+        """Return the largest power of any attack with this false-positive rate."""
         return self._power(arguments.probability(false_positive_rate=false_positive_rate))
 
     def _power(self, rate: Fraction) -> Bound:
@@ -199,7 +202,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def type_ii_error(self, *, type_i_error: Number) -> Bound:
-        """The trade-off curve: least miss rate of any attack with this false-alarm rate.
+        """Return the trade-off curve: least miss rate of any attack with this false-alarm rate.
 
         Here a small value is bad, so the claim is the ``lower`` end.
         """
@@ -245,7 +248,7 @@ class Guarantee(Readable, ABC, Generic[R]):
         advantage: bool = False,
         lower: bool = False,
     ) -> Certificate:
-        """``accountant.certify`` of this guarantee; ``proofs.check`` verifies the proof.
+        """Certify this guarantee by ``accountant.certify``; ``proofs.check`` verifies the proof.
 
         Args:
             delta: where epsilon is asked for, or else

@@ -1,4 +1,4 @@
-"""What a guarantee is about, as its author would say it."""
+"""The subject of a guarantee, in the words of its author."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class MetricDP(FaithfulPairGuarantee[R]):
         return ((self.stated_epsilon, Fraction(0)),)
 
     def to_pair(self) -> DominatingPair[R]:
-        """Two Laplace distributions of scale 1 shifted by epsilon.
+        """Return the pair of two Laplace distributions of scale 1 shifted by epsilon.
 
         Statement: every event's mass p(t) along the path has p' <= epsilon min(p, 1 - p), so
             F^-1(p(1)) <= F^-1(p(0)) + epsilon, F the Laplace distribution function: the trade-off

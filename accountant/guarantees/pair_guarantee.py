@@ -79,7 +79,7 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
 
     @final
     def _zcdp(self) -> Bound:
-        """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
+        """Return the smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
         return self._worse(answers.smallest_rho)
 
     @final

@@ -182,7 +182,7 @@ _LEAST: Final = 1e-24  # The smallest delta but 0. Heuristic.
 
 
 def profile_places(guarantee: Guarantee[Any]) -> list[float]:
-    """Epsilons from 0 to the largest loss, where delta falls by equal factors.
+    """Return epsilons from 0 to the largest loss, where delta falls by equal factors.
 
     Args:
         guarantee: any notion.

@@ -80,7 +80,7 @@ class PureDP(FaithfulPairGuarantee[R]):
         return ((self.stated_epsilon, Fraction(0)),)
 
     def to_pair(self) -> DominatingPair[R]:
-        """Binary randomised response dominates every epsilon-DP mechanism.
+        """Return binary randomised response, which dominates every epsilon-DP mechanism.
 
         Statement: for every event P(S) <= e^eps Q(S) and P(S) <= 1 - e^{-eps} (1 - Q(S)), so the
             trade-off is at or above that of randomised response at eps, which has equality.

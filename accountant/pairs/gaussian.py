@@ -80,7 +80,7 @@ _FARTHEST = 1e150
 
 
 def gaussian_profile(mu: float | Reals, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Rigorous lower and upper ends of the profile of mu-GDP.
+    """Return rigorous lower and upper ends of the profile of mu-GDP.
 
     Statement: delta(eps) = Phi(-x) - e^eps Phi(-y), x = eps/mu - mu/2, y = eps/mu + mu/2
         (Balle & Wang, arXiv:1805.06530, Theorem 8), and as e^eps phi(y) = phi(x) this is
@@ -158,7 +158,7 @@ def gaussian_overlap(mu: float | Reals, at: Reals, to: Reals) -> tuple[Reals, Re
 
 
 def pure_mu(epsilon: float) -> float:
-    """Upper end of the mu of pure epsilon-DP, 2 Phi^{-1}(e^eps / (1 + e^eps)).
+    """Return the upper end of the mu of pure epsilon-DP, 2 Phi^{-1}(e^eps / (1 + e^eps)).
 
     Statement: randomised response's trade-off has its corner at type-I = type-II error
         1/(1 + e^eps), and every pure epsilon-DP trade-off lies above; G_mu is convex, meets

@@ -1,4 +1,4 @@
-"""What the pairs have in common whose loss is that of a Gaussian pair, from a floor on.
+"""The common part of the pairs whose loss is that of a Gaussian pair, from a floor on.
 
 P has the loss G ~ N(mu^2/2, mu^2) with ``weight`` times its density above the floor f, and its
 other mass at f. Q has density e^{-loss} there and its other mass off P, so the swapped pair has

@@ -27,7 +27,7 @@ _LEVELS: Final = 8
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tangents:
-    """Where the concave bounds are replaced by tangents; any places give valid bounds. Heuristic.
+    """The tangents that replace the concave bounds; any places give valid bounds. Heuristic.
 
     Attributes:
         near: normal quantiles z, tangents of I at the mass of the tail beyond z.

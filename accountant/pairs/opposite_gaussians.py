@@ -45,7 +45,7 @@ _MILLS = math.sqrt(math.pi / 2)  # The factor between erfcx and the Mills ratio.
 
 
 def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Reals, Reals]:
-    """Rigorous lower and upper ends of the hockey-stick divergence.
+    """Return rigorous lower and upper ends of the hockey-stick divergence.
 
     Rounds: outwards, by the sizes of the three parts times the roundings in each, and by what a
         threshold x that is off by d moves: at most d (1 + |x - mu| m(x - mu)) D in the first part,

@@ -40,7 +40,7 @@ class ComposedRangePair(Reflected, TabulatedPair):
 
     Attributes:
         length: of the range of each, exact, above 0, nats.
-        count: how many, from 2.
+        count: the number, from 2.
         cells: of the recursion's grid for each range; 0 for as many as suit the count.
     """
 

@@ -60,7 +60,9 @@ _RARE = 3e3  # Values of all from which three are slower by sums over K than by 
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How many losses tables have, and where they are closest. Heuristic: any give brackets.
+    """The number of losses in tables, and where they are densest.
+
+    Heuristic: any grid gives brackets.
 
     Attributes:
         fine: losses of a table on either side of 0.

@@ -58,7 +58,7 @@ class SubsampledPair(TabulatedPair):
     Attributes:
         base: the releases that share the sample, in this direction.
         sampling_rate: exact, in (0, 1).
-        direction: which theorem.
+        direction: the theorem that applies.
     """
 
     base: Product

@@ -50,7 +50,7 @@ _POINTS = 400
 
 
 def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Number) -> float:
-    """Epsilon of a selection by an earlier bound, which ``select`` never exceeds.
+    """Return epsilon of a selection by an earlier bound, which ``select`` never exceeds.
 
     Statement: for truncated negative binomial runs of mean m, every e >= 0, and the base's
         profile d, the larger of both directions, the selection has profile at most
@@ -102,7 +102,7 @@ SELECT_PURE: Final = Theorem(
 
 
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
-    """Pure differential privacy of the best of a random number of epsilon-DP runs.
+    """Return the pure DP guarantee of the best of a random number of epsilon-DP runs.
 
     Statement: the selected output is (epsilon + excess)-DP, where with z = e^eps/(1 + e^eps)
         excess is log phi'(z)/phi'(1 - z): (1 + eta) log((gamma + e^eps)/(1 + gamma e^eps)) for
@@ -236,7 +236,7 @@ SELECT_RDP: Final = Theorem(
 
 
 def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
-    """Renyi divergences of the best of a random number of runs.
+    """Return renyi divergences of the best of a random number of runs.
 
     Statement: with R(a) the divergence of one run at order a, that of the selection is at most
         each of the following, m the mean of the number of runs, p_0 the probability of none:

@@ -1,4 +1,4 @@
-"""What every bound from one event answers."""
+"""The questions that every bound from one event answers."""
 
 from __future__ import annotations
 
@@ -30,29 +30,32 @@ class EventBound(ABC):
 
     @abstractmethod
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
+        """
 
     @final
     def refutes(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> bool:
-        """Whether the counts contradict (epsilon, delta) at the significance."""
+        """Return whether the counts contradict (epsilon, delta) at the significance."""
         return self.p_value(counts, epsilon=epsilon, delta=delta) <= self.significance
 
     @final
     def epsilon(self, counts: EventCounts, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if none is refuted."""
         arguments.probability(delta=delta)
         return self.roughly(counts, delta=delta, tolerance=1e-5)
 
     @final
     def roughly(self, counts: EventCounts, *, delta: Number, tolerance: float) -> float:
-        """The bound up to a tolerance: at or below it."""
+        """Return the bound up to a tolerance, never above it."""
         return largest_at_most(
             lambda e: self.p_value(counts, epsilon=e, delta=delta), self.significance, tolerance
         )
 
 
 def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
-    """A refuted epsilon, at most ``tolerance`` below the first one that is not; 0 when none is.
+    """Return a refuted epsilon within ``tolerance`` of the first one that is not; 0 when none is.
 
     The predicate has to be true up to some point and false from there on.
     """
@@ -67,12 +70,10 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
 
 
 def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:
-    """A refuted epsilon as of ``largest_refuted``, from p-values that grow with epsilon.
+    """Return a refuted epsilon as in ``largest_refuted``, from p-values that grow with epsilon.
 
-    Each step is where the logarithm, taken as straight between the ends, crosses the level, or a
-    little beyond, so that the ends meet there; one end that stays is counted for half (Illinois).
-    What is left is halved in every fourth step, and in each one once it is clear that nothing is
-    straight.
+    The search is the Illinois variant of regula falsi on the logarithm of the p-value. Every fourth
+    step halves the interval. So does every step once the logarithm is clearly not linear.
     """
 
     def excess(epsilon: float) -> float:
@@ -106,7 +107,7 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
 
 
 def significance_of(value: Number) -> float:
-    """A significance level as a float at or below the exact value."""
+    """Return a significance level as a float at or below the exact value."""
     exact = arguments.open_probability(significance=value)
     nearest = float(exact)
     return nearest if nearest <= exact else math.nextafter(nearest, 0.0)

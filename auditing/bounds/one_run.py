@@ -19,12 +19,12 @@ from dpproof.auditing.counts.claim import Claim, LeastWrong, gaussian, lines, su
 @final
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """What was guessed about the canaries of one run.
+    """The guesses made about the canaries of one run.
 
     Attributes:
-        canaries: how many there were, each included by its own fair coin.
+        canaries: their number, each included by its own fair coin.
         made: for how many a guess was made; which ones may depend on the output, not on the coins.
-        correct: how many guesses were right.
+        correct: the number of right guesses.
     """
 
     canaries: int
@@ -73,7 +73,7 @@ class OneRun:
         object.__setattr__(self, "marked", float(arguments.open_probability(marked=marked)))
 
     def p_value(self, guesses: Guesses, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of (epsilon, delta); grows with epsilon."""
+        """Return an upper bound of the p-value of (epsilon, delta); grows with epsilon."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1] * guesses.canaries * (1 + 1e-15)
         removed = max(0, math.ceil(mass / (self.marked * self.significance)) - 1)
@@ -82,7 +82,7 @@ class OneRun:
         return min(1.0, paid + tail)
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is shown."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         return largest_refuted(
             lambda e: self.p_value(guesses, epsilon=e, delta=delta) <= self.significance
         )
@@ -128,11 +128,14 @@ class OneRunCurve:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def refutes(self, guesses: Guesses, claim: object) -> bool:
-        """Whether a claim, a guarantee or (epsilon, delta), is contradicted at the significance."""
+        """Return whether a claim is contradicted at the significance.
+
+        The claim is a guarantee or (epsilon, delta).
+        """
         return contradicts(guesses, self.significance, supported(Claim.of(claim)))
 
     def p_value(self, guesses: Guesses, claim: object) -> float:
-        """Upper bound of the p-value of a claim."""
+        """Return an upper bound of the p-value of a claim."""
         least = supported(Claim.of(claim))
 
         def holds(log_level: float) -> bool:
@@ -141,13 +144,13 @@ class OneRunCurve:
         return math.exp(bisect(holds, _LEAST_LOG, 0.0, close=_FINE)[1])
 
     def mu(self, guesses: Guesses) -> float:
-        """Lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
+        """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
         return largest_refuted(
             lambda mu: contradicts(guesses, self.significance, gaussian(mu)), 1e-4
         )
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is shown."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         mass = floats_around(arguments.probability(delta=delta))[1]
         return largest_refuted(
             lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))
@@ -155,7 +158,7 @@ class OneRunCurve:
 
 
 def contradicts(guesses: Guesses, tail: float, least_wrong: LeastWrong) -> bool:
-    """Whether Pr(at least this many right guesses) is less than ``tail``, by the recursion."""
+    """Return whether Pr(at least this many right guesses) is below ``tail``, by the recursion."""
     c, m = guesses.made, guesses.canaries
     if guesses.correct == 0:
         return False

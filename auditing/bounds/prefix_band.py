@@ -30,7 +30,7 @@ _STEP_ERROR = 1e-13
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixBand:
-    """Every threshold is looked at, and the exact price of looking is paid.
+    """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
@@ -65,13 +65,13 @@ class PrefixBand:
         object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of (epsilon, delta)."""
+        """Return an upper bound of the p-value of (epsilon, delta)."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         looked = self._prefixes(counts, delta)
         return 1.0 if looked is None else looked.p_value(loss, loss)
 
     def refutes(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> bool:
-        """Whether the counts contradict (epsilon, delta) at the significance."""
+        """Return whether the counts contradict (epsilon, delta) at the significance."""
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         looked = self._prefixes(counts, delta)
         if looked is None or looked.single(loss) > self.significance:
@@ -81,7 +81,7 @@ class PrefixBand:
         return looked.p_value(loss, loss) <= self.significance
 
     def epsilon(self, counts: PrefixCounts, *, delta: Number = 0) -> float:
-        """Lower confidence bound of epsilon at delta, in nats; 0 when nothing is refuted."""
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if none is refuted."""
         looked = self._prefixes(counts, delta)
         if looked is None:
             return 0.0
@@ -122,15 +122,15 @@ class _Prefixes:
         return float(np.min(tail_up(self.hits, self.inside, logistic_up(epsilon))))
 
     def single(self, epsilon: float) -> float:
-        """At or below every p-value: no price for looking."""
+        """Return a number at or below every p-value: no price for looking."""
         return self.paid + self.smallest_tail(epsilon)
 
     def union_bound(self, epsilon: float) -> float:
-        """At or above every p-value: the full price for every prefix."""
+        """Return a number at or above every p-value: the full price for every prefix."""
         return self.paid + self.smallest_tail(epsilon) * self.inside.size
 
     def p_value(self, low: float, high: float) -> float:
-        """Upper bound of the p-value at every epsilon in [low, high]."""
+        """Return an upper bound of the p-value at every epsilon in [low, high]."""
         smallest = max(self.smallest_tail(high), _SMALLEST_TAIL)
         band = band_of(self.inside, logistic_up(low) * (1 - 1e-15), smallest)
         left = leaving_probability(self.inside, band, logistic_up(high))
@@ -138,7 +138,7 @@ class _Prefixes:
 
 
 def band_of(inside: Floats, bias: float, level: float) -> Floats:
-    """For each k the smallest h with Pr(Bin(k, bias) >= h) <= level, or one below it."""
+    """Return for each k the smallest h with Pr(Bin(k, bias) >= h) <= level, or one below it."""
     low = np.zeros(inside.size)
     high = inside + 1.0
     while (high - low > 1).any():
@@ -149,7 +149,7 @@ def band_of(inside: Floats, bias: float, level: float) -> Floats:
 
 
 def leaving_probability(inside: Floats, band: Floats, bias: float) -> float:
-    """Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
+    """Return Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
 
     Args:
         inside: the k_j, increasing whole numbers, at least one.

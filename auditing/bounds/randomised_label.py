@@ -54,7 +54,9 @@ class RandomisedLabel(EventBound):
         object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon.
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
 
         Raises:
             ParameterError: the design is not by coins.
@@ -68,7 +70,7 @@ class RandomisedLabel(EventBound):
 
 
 def thinned(trials: int, marked: Fraction, level: float) -> tuple[float, int]:
-    """What delta costs: a probability t <= level, and c with Pr(Bin(trials, marked) > c) <= t.
+    """Return the cost of delta: a t <= level, and a c with Pr(Bin(trials, marked) > c) <= t.
 
     Nothing of the level is used when nothing is marked.
     """

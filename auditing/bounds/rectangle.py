@@ -49,14 +49,17 @@ class Rectangle(EventBound):
         object.__setattr__(self, "significance", significance_of(significance))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
+        """
         counts.design.compare()
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1]
         return 1.0 if loss > LARGEST_EPSILON else _crossing(counts, loss, mass)
 
     def limits(self, counts: EventCounts) -> tuple[float, float]:
-        """The lower limit of P(S) and the upper limit of Q(S), both right at once."""
+        """Return the lower limit of P(S) and the upper limit of Q(S), valid jointly."""
         counts.design.compare()
         half = self.significance / 2
         return (
@@ -103,7 +106,7 @@ _MARGIN = 1e-9
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class GaussianEvent:
-    """How far apart two normal distributions have to be to explain one event.
+    """The distance of two normal distributions that is needed to explain one event.
 
     Statement: if the mechanism is mu-GDP then Phi^-1(P(S)) - Phi^-1(Q(S)) <= mu for every event
         S; with the limits of ``Rectangle`` in place of P(S) and Q(S), the left side exceeds mu
@@ -125,7 +128,7 @@ class GaussianEvent:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def mu(self, counts: EventCounts) -> float:
-        """Lower confidence bound of mu; 0 when nothing is shown."""
+        """Return the lower confidence bound of mu; 0 when nothing is shown."""
         low, high = Rectangle(significance=self.significance).limits(counts)
         if not low > 0 or not high < 1 or low <= high:
             return 0.0
@@ -160,7 +163,7 @@ class RenyiEvent:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def rdp(self, counts: EventCounts, *, order: Number) -> float:
-        """Lower confidence bound of the divergence at an order above 1, in nats."""
+        """Return the lower confidence bound of the divergence at an order above 1, in nats."""
         exact = float(renyi_order(order=order))
         low, high = Rectangle(significance=self.significance).limits(counts)
         if low <= high:
@@ -168,7 +171,7 @@ class RenyiEvent:
         return _of_coins(low, high, exact - 1.0)
 
     def rho(self, counts: EventCounts, *, orders: Sequence[Number] = (1.01, 1.5, 2, 4, 8)) -> float:
-        """Lower confidence bound of rho for a claim of zCDP: the best of the orders."""
+        """Return the lower confidence bound of rho for a claim of zCDP: the best of the orders."""
         if not orders:
             raise ParameterError("orders", orders, "at least one order above 1")
         shares = [self.rdp(counts, order=order) / float(order) for order in orders]
@@ -176,7 +179,7 @@ class RenyiEvent:
 
 
 def _of_coins(p: float, q: float, excess: float) -> float:
-    """d_a(p, q) for p > q and a = 1 + excess, rounded down.
+    """Return d_a(p, q) for p > q and a = 1 + excess, rounded down.
 
     As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, with l = log p/q and
     m = log (1-p)/(1-q): next to order 1 the terms are as small as s, and so is their rounding. Far

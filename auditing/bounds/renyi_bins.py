@@ -62,12 +62,12 @@ class RenyiBins:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def rdp(self, counts: BinCounts, *, order: Number) -> float:
-        """Lower confidence bound of the divergence at an order above 1, in nats."""
+        """Return the lower confidence bound of the divergence at an order above 1, in nats."""
         limits = self._limits(counts)
         return limits.divergence(float(renyi_order(order=order)), limits.ratios())
 
     def rho(self, counts: BinCounts, *, orders: Sequence[Number] = ORDERS) -> float:
-        """Lower confidence bound of rho for a claim of zCDP: the best D_a / a of the orders."""
+        """Return the lower confidence bound of rho for a zCDP claim: the best D_a / a."""
         if not orders:
             raise ParameterError("orders", orders, "at least one order above 1")
         exact = [float(renyi_order(order=order)) for order in orders]
@@ -97,7 +97,7 @@ class _Limits:
     other_high: Floats
 
     def divergence(self, order: float, ratio: Floats) -> float:
-        """What tangents at these ratios certify at one order."""
+        """Return the divergence that tangents at these ratios certify at one order."""
         # A price that overflows makes the total nan or -inf, which shows nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             first = order * ratio ** (order - 1)
@@ -111,7 +111,10 @@ class _Limits:
         return value * (1 - _MARGIN)
 
     def ratios(self) -> Floats:
-        """Ratios p / q of the least favourable pair, by minimising over p and over q in turn."""
+        """Return the ratios p / q of the least favourable pair.
+
+        Minimise over p and over q in turn.
+        """
         q = _filled(np.ones(self.low.size), self.other_low, self.other_high)
         ratio = np.ones(self.low.size)
         for _ in range(_ROUNDS):

@@ -1,4 +1,4 @@
-"""What is measured of a whole trade-off curve: a region that it has to pass through."""
+"""A measured region that the whole trade-off curve has to pass through."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TradeOffRegion:
         object.__setattr__(self, "significance", significance_of(significance))
 
     def points(self, counts: PrefixCounts) -> tuple[Rates, ...]:
-        """Upper limits of the error rates of every event, all right at once."""
+        """Return upper limits of the error rates of every event, valid jointly."""
         counts.design.compare()
         level = self.significance / (2 * max(1, len(counts.inside)))
         hits, inside = np.array(counts.hits, int), np.array(counts.inside, int)
@@ -67,11 +67,11 @@ class TradeOffRegion:
         return tuple(zip(alarms.tolist(), misses.tolist(), strict=True))
 
     def vertices(self, counts: PrefixCounts) -> tuple[Rates, ...]:
-        """Vertices of the lower convex hull, from (0, 1) to (1, 0)."""
+        """Return the vertices of the lower convex hull, from (0, 1) to (1, 0)."""
         return lower_hull([(0.0, 1.0), *self.points(counts), (1.0, 0.0)])
 
     def type_ii_error(self, counts: PrefixCounts, *, type_i_error: Number) -> float:
-        """Upper confidence bound of the trade-off curve at a false-alarm rate."""
+        """Return an upper confidence bound of the trade-off curve at a false-alarm rate."""
         at = floats_around(arguments.probability(type_i_error=type_i_error))[0]
         for (left, above), (right, below) in pairwise(self.vertices(counts)):
             if left <= at <= right and left < right:
@@ -80,7 +80,7 @@ class TradeOffRegion:
         raise ArithmeticError(f"no edge of the hull is above {at}")
 
     def refutes(self, counts: PrefixCounts, claim: object) -> Rates | None:
-        """A point that is measured and that the claim excludes, the clearest; None if none is."""
+        """Return the measured point that the claim excludes most clearly; None if there is none."""
         guarantee = Claim.of(claim).guarantee
         clearest: tuple[float, Rates | None] = (0.0, None)
         for rates in self.vertices(counts):
@@ -91,7 +91,7 @@ class TradeOffRegion:
 
 
 def lower_hull(points: Iterable[Rates]) -> tuple[Rates, ...]:
-    """Vertices of the lower convex hull, from left to right (Andrew's monotone chain)."""
+    """Return the lower convex hull's vertices, left to right (Andrew's monotone chain)."""
     hull: list[Rates] = []
     lowest = math.inf
     for point in sorted(points):
@@ -105,6 +105,6 @@ def lower_hull(points: Iterable[Rates]) -> tuple[Rates, ...]:
 
 
 def _turns_right(first: Rates, second: Rates, third: Rates) -> bool:
-    """Whether the second point is on or above the line from the first to the third."""
+    """Return whether the second point is on or above the line from the first to the third."""
     run, rise = second[0] - first[0], second[1] - first[1]
     return run * (third[1] - first[1]) <= rise * (third[0] - first[0])

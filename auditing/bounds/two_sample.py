@@ -74,7 +74,10 @@ class TwoSample(EventBound):
         object.__setattr__(self, "nuisance", float(arguments.open_probability(nuisance=nuisance)))
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta; grows with epsilon."""
+        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
+
+        It grows with epsilon.
+        """
         counts.design.compare()
         loss = floats_around(arguments.real(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1]
@@ -193,15 +196,15 @@ class Enumeration:
         )
 
     def epsilon(self, *, delta: Number = 0) -> Bound:
-        """The smallest epsilon of this pair, in the worse order."""
+        """Return the smallest epsilon of this pair, in the worse order."""
         return self.pair.epsilon(delta=delta)
 
     def delta(self, *, epsilon: Number) -> Bound:
-        """The smallest delta of this pair, in the worse order."""
+        """Return the smallest delta of this pair, in the worse order."""
         return self.pair.delta(epsilon=epsilon)
 
     def refutes(self, claim: object) -> Tangent | None:
-        """A point (epsilon, delta) of the claim that is false for this pair, None if none is."""
+        """Return a point (epsilon, delta) of the claim that is false for this pair, else None."""
         stated = Claim.of(claim)
         for tangent in (self._point(stated), *stated.tangents()):
             if self.delta(epsilon=Fraction(tangent.epsilon)).lower > tangent.delta:

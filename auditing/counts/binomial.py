@@ -26,7 +26,7 @@ def special() -> Any:  # noqa: ANN401  # scipy's module, imported when first use
 
 
 def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
-    """Upper bound of Pr(Bin(n, p) >= k), elementwise; 1 where k <= 0, 0 where k > n."""
+    """Return an upper bound of Pr(Bin(n, p) >= k), elementwise; 1 where k <= 0, 0 where k > n."""
     k, n, p = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float), np.asarray(p, float))
     inside = (k > 0) & (k <= n)
     a, b = np.where(inside, k, 1.0), np.where(inside, n - k + 1.0, 1.0)
@@ -35,7 +35,7 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """The p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
+    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
 
     Source: Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
     """
@@ -48,18 +48,23 @@ def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 
 
 def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """The p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
+    """Return the p with Pr(Bin(n, p) <= k) = significance, rounded up; 1 where k >= n."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     return complement_up(lower_limit(n - k, n, significance))
 
 
 def complement_up(limit: Floats) -> Floats:
-    """1 - limit, rounded up: next to 1 a limit's own margin is less than a float's width."""
+    """Return 1 - limit, rounded up.
+
+    Next to 1 a limit's own margin is less than a float's width.
+    """
     return np.asarray(np.where(limit > 0.0, np.minimum(np.nextafter(1.0 - limit, 2.0), 1.0), 1.0))
 
 
 def masses_up(n: int, p: Floats) -> Floats:
-    """Upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n, a row for each p; for n up to 4096.
+    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n, a row for each p.
+
+    n is at most 4096.
 
     Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
     """
@@ -77,7 +82,7 @@ def _choices(n: int) -> Floats:
 
 
 def logistic_up(epsilon: float) -> float:
-    """e^epsilon / (1 + e^epsilon), rounded up; at most 1."""
+    """Return e^epsilon / (1 + e^epsilon), rounded up; at most 1."""
     return min(1.0, (1.0 + 4e-16) / (1.0 + math.exp(-epsilon)))
 
 
@@ -87,7 +92,10 @@ def exp_up(epsilon: float) -> float:
 
 
 def quantile(probability: float, n: int, p: float) -> int:
-    """The smallest k with Pr(Bin(n, p) <= k) >= probability; for planning, not for bounds."""
+    """Return the smallest k with Pr(Bin(n, p) <= k) >= probability.
+
+    It is for planning, not for bounds.
+    """
     if p >= 1.0:
         return n
     if float(special().bdtr(0, n, p)) >= probability:

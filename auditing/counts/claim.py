@@ -1,4 +1,4 @@
-"""What is claimed: a guarantee, or a pair (epsilon, delta)."""
+"""A claim: a guarantee, or a pair (epsilon, delta)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Claim:
 
     @staticmethod
     def of(claim: object, delta: Number | None = None) -> Claim:
-        """A claim from a guarantee or a tuple (epsilon, delta).
+        """Return a claim from a guarantee or a tuple (epsilon, delta).
 
         Args:
             claim: any ``Guarantee``, or ``(epsilon, delta)``.
@@ -87,20 +87,20 @@ class Claim:
 
     @property
     def epsilon(self) -> float:
-        """What the claim says at its delta: a value above it is a violation."""
+        """Return the claimed epsilon at the claim's delta: a value above it is a violation."""
         return _epsilon(self.guarantee, self.delta)
 
     @property
     def delta_up(self) -> float:
-        """The delta as a float at or above it."""
+        """Return the delta as a float at or above it."""
         return floats_around(self.delta)[1]
 
     def tangents(self) -> tuple[Tangent, ...]:
-        """Consequences of a curve, one for each of a few heights; none for a point."""
+        """Return consequences of a curve, one for each of a few heights; none for a point."""
         return _tangents(self.guarantee) if self.is_curve else ()
 
     def describe(self) -> str:
-        """The claim's label or mechanism in words, or what is stated of it."""
+        """Return the claim's label or mechanism in words, or what is stated of it."""
         return in_words(self.guarantee)
 
 
@@ -137,13 +137,13 @@ LeastWrong = Callable[[float], float]
 
 
 def gaussian(mu: float) -> LeastWrong:
-    """Phi(Phi^-1(right) - mu): the curve of a claim of mu-GDP."""
+    """Return Phi(Phi^-1(right) - mu): the curve of a claim of mu-GDP."""
     ndtr, ndtri = special().ndtr, special().ndtri
     return lambda right: float(ndtr(ndtri(right) - mu))
 
 
 def lines(points: list[tuple[float, float]]) -> LeastWrong:
-    """The greatest of the lines that (epsilon, delta)-DP in both orders gives.
+    """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives.
 
     right <= e^eps wrong + delta, and 1 - wrong <= e^eps (1 - right) + delta, which is the same of
     the complements with the datasets exchanged.
@@ -159,7 +159,7 @@ def lines(points: list[tuple[float, float]]) -> LeastWrong:
 
 
 def supported(claim: Claim) -> LeastWrong:
-    """Lines of the claimed profile at many epsilons; each is true, together close to the curve."""
+    """Return lines of the claimed profile at many epsilons, which together are close to it."""
     if not claim.is_curve:
         return lines([(claim.epsilon, claim.delta_up)])
     far = claim.guarantee.epsilon(delta=_FAR).upper

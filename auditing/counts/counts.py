@@ -1,4 +1,4 @@
-"""What is counted: how often an event happened on each of two datasets."""
+"""Counts of an event on each of two datasets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dpproof.accountant.errors import ParameterError
 
 @final
 class Design(Enum):
-    """How it was decided on which of the two datasets a trial runs, and what a hit is."""
+    """The rule that assigns trials to the two datasets, and the definition of a hit."""
 
     COIN = "a fair coin for every trial"
     FIXED = "numbers fixed in advance"
     GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
 
     def marked(self, delta: Number) -> Fraction:
-        """Largest probability that a coin trial is a hit which only delta explains.
+        """Return the largest probability that a coin trial is a hit which only delta explains.
 
         Raises:
             ParameterError: there were no coins.
@@ -71,11 +71,11 @@ class EventCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials on both datasets."""
+        """Return the number of trials on both datasets."""
         return self.trials + self.other_trials
 
     def reversed(self) -> EventCounts:
-        """The same event with the datasets exchanged."""
+        """Return the same event with the datasets exchanged."""
         return EventCounts(self.other_hits, self.other_trials, self.hits, self.trials, self.design)
 
     def complement(self) -> EventCounts:
@@ -118,11 +118,11 @@ class PrefixCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials on both datasets."""
+        """Return the number of trials on both datasets."""
         return self.trials + self.other_trials
 
     def event(self, position: int) -> EventCounts:
-        """The counts of one of the events; to test it, it has to be chosen in advance."""
+        """Return the counts of one of the events; to test it, it has to be chosen in advance."""
         hits = self.hits[position]
         return EventCounts(
             hits, self.trials, self.inside[position] - hits, self.other_trials, self.design
@@ -161,7 +161,7 @@ class BinCounts:
 
     @staticmethod
     def between(counts: PrefixCounts) -> BinCounts:
-        """The bins between nested events, and what is outside of all."""
+        """Return the bins between nested events, and the rest outside of all."""
         counts.design.compare()
         others = [inside - hit for inside, hit in zip(counts.inside, counts.hits, strict=True)]
         return BinCounts(
@@ -171,16 +171,16 @@ class BinCounts:
 
     @property
     def trials(self) -> int:
-        """The number of trials on D."""
+        """Return the number of trials on D."""
         return sum(self.hits)
 
     @property
     def other_trials(self) -> int:
-        """The number of trials on D'."""
+        """Return the number of trials on D'."""
         return sum(self.other_hits)
 
     def reversed(self) -> BinCounts:
-        """The same bins with the datasets exchanged."""
+        """Return the same bins with the datasets exchanged."""
         return BinCounts(self.other_hits, self.hits)
 
 

@@ -57,7 +57,7 @@ class ConfidenceSequence:
     def over(
         epsilons: Sequence[Number], *, significance: Number, delta: Number = 0
     ) -> ConfidenceSequence:
-        """The sequence before any trial.
+        """Return the sequence before any trial.
 
         Args:
             epsilons: the grid, at least one number >= 0.
@@ -74,7 +74,7 @@ class ConfidenceSequence:
     def after(
         self, eta: Floats, labels: NDArray[np.bool_], *, highest: float, lowest: float
     ) -> ConfidenceSequence:
-        """The sequence after one more block of trials, looked at once, at the end of the block.
+        """Return the sequence after one more block of trials, looked at once, at its end.
 
         Args:
             eta: shape (n,), predictions of Pr(L = 1 | x), fixed before the labels were seen.
@@ -98,20 +98,20 @@ class ConfidenceSequence:
 
     @property
     def epsilon(self) -> float:
-        """The lower confidence bound of epsilon, in nats; 0 when nothing is refuted."""
+        """Return the lower confidence bound of epsilon, in nats; 0 when nothing is refuted."""
         refuted = self.largest >= EProcess.needed(significance=self.significance)
         return refuted_from_below([bet.claimed_epsilon for bet in self.bets], refuted.tolist())
 
     def refutes(self, position: int) -> bool:
-        """Whether the wealth against one epsilon of the grid has been large enough, at any time."""
+        """Return whether the wealth against one epsilon of the grid was ever large enough."""
         return EProcess.refutes(float(self.largest[position]), significance=self.significance)
 
     def evidence(self, position: int) -> float:
-        """Log of the present wealth against one epsilon of the grid: an e-value."""
+        """Return the log of the present wealth against one epsilon of the grid: an e-value."""
         return EProcess.mixed(self.wealths[position].ravel())
 
 
 def refuted_from_below(grid: Sequence[float], refuted: Sequence[bool]) -> float:
-    """The largest number of a grid such that it and every smaller one are refuted, else 0."""
+    """Return the largest number of a grid up to which all are refuted, 0 if the first is not."""
     first_left = (*refuted, False).index(False)
     return grid[first_left - 1] if first_left else 0.0

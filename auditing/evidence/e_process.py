@@ -59,7 +59,7 @@ class EProcess:
         )
 
     def log_wealths(self, eta: Floats, labels: NDArray[np.bool_], *, highest: float) -> Floats:
-        """Log of what each of several bettors makes of some trials, shape (bettors,).
+        """Return the log wealths that several bettors gain from some trials, shape (bettors,).
 
         Add them over the blocks of a run; ``mixed`` gives the wealth.
 
@@ -75,31 +75,31 @@ class EProcess:
         return self.tallied(*tallies(eta, labels), highest=highest)
 
     def tallied(self, eta: Floats, hits: Floats, misses: Floats, *, highest: float) -> Floats:
-        """The same from how many trials had each prediction, on D and on D'."""
+        """Return the log wealths from the numbers of trials on D and on D' with each prediction."""
         return np.asarray(gained([self], eta, hits, misses, highest=highest)[0])
 
     def start(self) -> Floats:
-        """The log wealths before any trial."""
+        """Return the log wealths before any trial."""
         return np.zeros(len(SHARES))
 
     @staticmethod
     def mixed(log_wealths: Floats) -> float:
-        """Log of the mixture of the bettors, rounded down: evidence against the claim."""
+        """Return the log of the bettors' mixture, rounded down: evidence against the claim."""
         return float(mixed_rows(np.asarray(log_wealths)[None])[0])
 
     @staticmethod
     def refutes(log_wealth: float, *, significance: Number) -> bool:
-        """Whether the evidence, at any time, contradicts the claim at the significance."""
+        """Return whether the evidence, at any time, contradicts the claim at the significance."""
         return log_wealth >= EProcess.needed(significance=significance)
 
     @staticmethod
     def needed(*, significance: Number) -> float:
-        """Log of the wealth that contradicts a claim: 1 / significance, rounded up."""
+        """Return the log of the wealth that contradicts a claim: 1 / significance, rounded up."""
         return -math.log(significance_of(significance)) * (1 + 1e-12)
 
 
 def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """The distinct predictions, and how many trials had each on D and on D'."""
+    """Return the distinct predictions and the numbers of trials with each, on D and on D'."""
     values, place = np.unique(eta, return_inverse=True)
     hits, misses = (np.bincount(place[side], minlength=len(values)) for side in (labels, ~labels))
     return values, hits.astype(np.float64), misses.astype(np.float64)
@@ -108,7 +108,7 @@ def tallies(eta: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats, Flo
 def gained(
     bets: Sequence[EProcess], eta: Floats, hits: Floats, misses: Floats, *, highest: float
 ) -> Floats:
-    """``EProcess.tallied`` of many claims at once, shape (claims, bettors)."""
+    """Return ``EProcess.tallied`` of many claims at once, shape (claims, bettors)."""
     q = np.array([logistic_up(bet.claimed_epsilon) for bet in bets])[:, None]
     delta = np.array([bet.claimed_delta for bet in bets])[:, None]
     excess = np.maximum(eta - q, 0.0)
@@ -125,7 +125,7 @@ def gained(
 
 
 def mixed_rows(log_wealths: Floats) -> Floats:
-    """``EProcess.mixed`` of every row, shape (rows,)."""
+    """Return ``EProcess.mixed`` of every row, shape (rows,)."""
     largest = log_wealths.max(axis=1)
     lost = largest == -math.inf
     apart = log_wealths - np.where(lost, 0.0, largest)[:, None]
@@ -190,7 +190,7 @@ class EventBet:
         return 2 - w - delta, -w - delta, w - 2 * self.slope - delta, w - delta
 
     def log_evidence(self, counts: EventCounts) -> float:
-        """Log of the e-value of fresh counts, rounded down.
+        """Return the log of the e-value of fresh counts, rounded down.
 
         Raises:
             ParameterError: no coins decided where the trials ran.
@@ -198,7 +198,7 @@ class EventBet:
         return EProcess.mixed(self.log_wealths(counts))
 
     def log_wealths(self, counts: EventCounts) -> Floats:
-        """Log of what each of several bettors makes of fresh counts, shape (bettors,).
+        """Return the log wealths that several bettors gain from fresh counts, shape (bettors,).
 
         Raises:
             ParameterError: no coins decided where the trials ran.
@@ -220,7 +220,7 @@ class EventBet:
 
 
 def unbet() -> float:
-    """Log of what is left when a run ends before its counts are complete: what nobody bets.
+    """Return the log of the wealth not bet, left when a run ends before its counts are complete.
 
     Whether it ends may depend on its trials; e 1{complete} + unbet 1{not} is at most e, since the
     bettor with share 0 keeps its part of the wealth whatever happens.
@@ -229,7 +229,7 @@ def unbet() -> float:
 
 
 def _nearest(p: float, q: float, slope: float, delta: float) -> float:
-    """The q' in [q, (p - delta) / slope] whose (slope q' + delta, q') is nearest to (p, q)."""
+    """Return the q' in [q, (p - delta) / slope] with (slope q' + delta, q') nearest to (p, q)."""
 
     def falling(there: float) -> bool:
         here = slope * there + delta
@@ -269,11 +269,11 @@ class BetProcess:
 
     @staticmethod
     def start() -> BetProcess:
-        """The process before any trial."""
+        """Return the process before any trial."""
         return BetProcess(np.zeros(len(SHARES)), 0.0)
 
     def after(self, bet: EventBet, counts: EventCounts) -> BetProcess:
-        """The process after one more block.
+        """Return the process after one more block.
 
         Args:
             bet: chosen by the blocks before.
@@ -284,9 +284,9 @@ class BetProcess:
 
     @property
     def evidence(self) -> float:
-        """Log of the present wealth: an e-value."""
+        """Return the log of the present wealth: an e-value."""
         return EProcess.mixed(self.wealths)
 
     def refutes(self, *, significance: float) -> bool:
-        """Whether the wealth has been large enough, at any time."""
+        """Return whether the wealth was large enough at any time."""
         return EProcess.refutes(self.largest, significance=significance)

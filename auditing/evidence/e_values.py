@@ -1,4 +1,4 @@
-"""What the counts of an audit say as e-values, which multiply over its runs."""
+"""E-values from the counts of an audit, which multiply over its runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def log_evidence(
     curve: CurvePlan | None,
     counts: Sequence[PrefixCounts],
 ) -> float:
-    """Log of the e-value of a stage's counts: the mean of a bet on each of its questions.
+    """Return the log of the e-value of a stage's counts: the mean of bets on its questions.
 
     A bet is on what training showed, but on at least a tenth more loss than is claimed.
 
@@ -60,7 +60,7 @@ def _best_bet(question: Question, training: Training, claim: Claim, counts: Pref
 
 
 def _tangent(past: EventCounts, claim: Claim) -> Tangent:
-    """The claim at its own epsilon, with the room that a tenth more epsilon would make."""
+    """Return the claim at its own epsilon, with the room that a tenth more epsilon would make."""
     q = _frequency(past.other_hits, past.other_trials)
     here, more = (math.exp(min(a * claim.epsilon, _LARGEST)) for a in (1.0, _GROWTH))
     return Tangent(claim.epsilon, claim.delta_up, (more - here) * q)
@@ -74,7 +74,7 @@ def training_counts(question: Question | BothSides, training: Training) -> Prefi
 
 
 def bet_on(past: EventCounts, tangent: Tangent) -> EventBet:
-    """What the past shows, or a tenth more loss than is claimed where it shows less."""
+    """Return a bet on the past frequencies, or on a tenth more loss than claimed if larger."""
     p = _frequency(past.hits, past.trials)
     q = _frequency(past.other_hits, past.other_trials)
     grown = math.exp(min(tangent.epsilon, _LARGEST)) * q + tangent.delta + tangent.room

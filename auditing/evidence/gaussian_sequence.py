@@ -56,7 +56,7 @@ class GaussianSequence:
 
     @staticmethod
     def over(mus: Sequence[Number], *, significance: Number) -> GaussianSequence:
-        """The sequence before any trial.
+        """Return the sequence before any trial.
 
         Args:
             mus: the grid, at least one number >= 0.
@@ -69,7 +69,7 @@ class GaussianSequence:
         return GaussianSequence(tuple(grid), significance_of(significance), processes)
 
     def after(self, past: PrefixCounts, fresh: PrefixCounts) -> GaussianSequence:
-        """The sequence after one more block, with the bets that the past recommends.
+        """Return the sequence after one more block, with the bets that the past recommends.
 
         Args:
             past: what earlier trials showed of nested events.
@@ -84,7 +84,7 @@ class GaussianSequence:
 
     @property
     def mu(self) -> float:
-        """The lower confidence bound of mu; 0 when nothing is refuted."""
+        """Return the lower confidence bound of mu; 0 when nothing is refuted."""
         return refuted_from_below(self.mus, self._refuted())
 
     def _refuted(self) -> list[bool]:
@@ -111,7 +111,7 @@ class _Predictions:
 
     @staticmethod
     def of(past: PrefixCounts) -> _Predictions:
-        """With half an observation added, so that none is certain."""
+        """Return predictions from the past, half an observation added so that none is certain."""
         hits, inside = np.array(past.hits, float), np.array(past.inside, float)
         p = (hits + 0.5) / (past.trials + 1)
         q = (inside - hits + 0.5) / (past.other_trials + 1)
@@ -122,7 +122,7 @@ class _Predictions:
         return _Predictions(p, q, quantiles[0] - quantiles[1], spread / (numbers * density**2))
 
     def bet(self, mu: float, process: BetProcess, fresh: PrefixCounts) -> BetProcess:
-        """After a bet on the event that looks clearest, none where no event is beyond mu."""
+        """Return the process after a bet on the clearest event; no bet if no event is beyond mu."""
         beyond = (self.apart - mu) / np.sqrt(self.errors.sum(axis=0))
         if not beyond.max(initial=-math.inf) > 0:
             return process
@@ -135,7 +135,7 @@ class _Predictions:
 
 
 def tangent(mu: float, quantile: float) -> tuple[float, float]:
-    """The tangent (epsilon, delta) of mu-GDP where Q(S) = Phi(quantile), delta rounded up."""
+    """Return the tangent (epsilon, delta) of mu-GDP at Q(S) = Phi(quantile), delta rounded up."""
     if mu == 0.0:
         return 0.0, 0.0
     epsilon = -mu * quantile - 0.5 * mu**2

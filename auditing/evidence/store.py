@@ -91,7 +91,7 @@ class EvidenceStore:
         return math.fsum(log for (log,) in rows)
 
     def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
-        """``begin`` and ``finish`` in one, for runs that always come to their end.
+        """Begin and finish a run in one call, for runs that always come to their end.
 
         Raises:
             ParameterError: the evidence is nan.
@@ -100,7 +100,7 @@ class EvidenceStore:
         return self.finish(run, log_evidence)
 
     def runs(self, name: str) -> int:
-        """How many runs the present evidence of a name comes from."""
+        """Return the number of runs behind the present evidence of a name."""
         with closing(self._connect()) as database:
             row = database.execute("SELECT count(*) FROM runs WHERE name = ?", (name,)).fetchone()
         return int(row[0])
@@ -117,7 +117,7 @@ def _number(log_evidence: float) -> float:
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """A digest of everything that identifies code and claim, in order.
+    """Return a digest of everything that identifies code and claim, in order.
 
     Example:
         >>> fingerprint("def f(): ...", "epsilon = 1") != fingerprint("def f(): ...epsilon = 1")

@@ -125,7 +125,7 @@ def _signed(first: object, other: object) -> bool:
 
 
 def _wrapped(first: object, other: object, moved: Distance, declared: Sensitivity) -> bool:
-    """Whether the movement is small when counted around the end of a fixed-width integer."""
+    """Return whether the movement is small modulo the range of a fixed-width integer."""
     kinds = {value.dtype for value in (first, other) if isinstance(value, np.ndarray | np.generic)}
     if len(kinds) != 1 or (kind := kinds.pop()).kind not in "iu":
         return False

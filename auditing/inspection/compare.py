@@ -36,7 +36,7 @@ class Largest:
             self._found[where] = moved, declared, pair
 
     def movements(self) -> tuple[Movement, ...]:
-        """All, in the order in which their primitives were first seen."""
+        """Return all movements, in the order in which their primitives were first seen."""
         return tuple(
             Movement(
                 where,
@@ -50,7 +50,7 @@ class Largest:
 
 
 def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest) -> Iterator[Fact]:
-    """What differs between the run on D and the one on D'.
+    """Yield the differences between the run on D and the one on D'.
 
     A second run on D, answered as the first, has to be the first again; when it is not, there is
     randomness that is not recorded, and nothing else can be said.
@@ -127,7 +127,7 @@ def _excess(
 
 
 def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
-    """How the runs end: with an error, after so many calls, with an output."""
+    """Yield the differences in the ends of two runs: an error, the number of calls, the output."""
     if first.end.error is not None or other.end.error is not None:
         mine, theirs = (run.end.error or "no error" for run in (first, other))
         yield Fact(FactKind.RAISED, pair, "the run", mine, theirs)

@@ -1,4 +1,4 @@
-"""How far two values are apart, exactly: no rounding between a value and its sensitivity."""
+"""The distance of two values, exactly: no rounding between a value and its sensitivity."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Distance:
     largest: Fraction | float
 
     def plus(self, other: Distance) -> Distance:
-        """Of two parts of one value, together."""
+        """Return the joint distance of two parts of one value."""
         largest = max(self.largest, other.largest)
         return Distance(self.total + other.total, self.squares + other.squares, largest)
 
     def exceeds(self, declared: Sensitivity) -> bool:
-        """Whether it is above a declared sensitivity, without any rounding."""
+        """Return whether the distance is above a declared sensitivity, without any rounding."""
         match declared:
             case L1():
                 return self.total > declared.value
@@ -48,7 +48,7 @@ class Distance:
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
     def nearest(self, declared: Sensitivity | None) -> float:
-        """In the norm of a declared sensitivity, LInf without one, as a float for show.
+        """Return the distance in the norm of a declared sensitivity, by default LInf, for display.
 
         It is rounded up to two digits, as a movement may be what a record holds.
         """
@@ -65,10 +65,10 @@ APART = Distance(math.inf, math.inf, math.inf)
 
 
 def distance(first: object, second: object) -> Distance | None:
-    """The distance of two numbers or arrays of numbers of one shape; None where there is none.
+    """Return the distance of two numbers or arrays of one shape; None where there is none.
 
-    What is bitwise the same is at distance 0, an infinity or nan too; from anything else these are
-    infinitely far.
+    Bitwise equal entries are at distance 0, infinities and nan too. From anything else, an infinity
+    or nan is infinitely far.
 
     Example:
         >>> distance([0.1, 2], [0.1, 5]).largest
@@ -94,10 +94,10 @@ def distance(first: object, second: object) -> Distance | None:
 
 
 def identical(first: object, second: object) -> bool:
-    """Whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan.
+    """Return whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan.
 
-    Arrays by type, shape and bytes; containers item by item, mappings in their order; anything
-    else by its type, and by ``==`` where its class defines that.
+    Arrays are compared by type, shape and bytes; containers item by item; mappings in their order.
+    Anything else is compared by type, and by ``==`` where its class defines that.
 
     Example:
         >>> identical([0.0, "a"], [0.0, "a"]), identical(0.0, -0.0), identical({1: 2}, {1: 2.0})

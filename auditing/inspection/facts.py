@@ -1,4 +1,4 @@
-"""What was seen without any statistics: facts about an implementation, each on one pair."""
+"""Facts seen without any statistics: facts about an implementation, each on one pair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpproof.auditing.errors import ClaimRefuted
 
 @final
 class FactKind(Enum):
-    """What is the matter. Recorded runs see the first seven, checks of queries the last seven."""
+    """The kinds of facts. Recorded runs see the first seven, checks of queries the last seven."""
 
     SEQUENCE = "other calls, or another number of them"
     PARAMETER = "a parameter is not the same"
@@ -35,13 +35,13 @@ class Fact:
     """One difference that was seen, on one pair of datasets.
 
     Attributes:
-        kind: what is the matter.
+        kind: the kind of fact.
         pair: the pair's name.
         where: the call, or the query.
-        on_data: what was seen on D: the form of a value, and not what it holds.
-        on_neighbour: what was seen on D'.
+        on_data: the observation on D: the form of a value, and not its contents.
+        on_neighbour: the observation on D'.
         declared: the declared sensitivity, where it is one that is exceeded.
-        measured: how far the value moved, rounded up to two digits; the comparison was exact.
+        measured: the movement of the value, rounded up to two digits; the comparison was exact.
     """
 
     kind: FactKind
@@ -65,7 +65,7 @@ class Fact:
 @final
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """How far the value that one primitive acts on moved at most, over all pairs.
+    """The largest movement of the value that one primitive acts on, over all pairs.
 
     Attributes:
         where: the primitive, or the query.
@@ -89,14 +89,14 @@ class Movement:
 @final
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was seen on some pairs. No error probability: each fact is one, and can be replayed.
+    """The facts seen on some pairs. No error probability: each fact is one, and can be replayed.
 
     Nothing seen says nothing about other pairs, and does not make anything private.
 
     Attributes:
-        pairs: how many pairs were looked at.
+        pairs: the number of pairs examined.
         facts: the differences, in the order they were seen.
-        movements: how far the values moved, for each primitive.
+        movements: the largest movements of values, for each primitive.
         seed: replays the runs; None where nothing is random.
     """
 
@@ -107,7 +107,7 @@ class Inspection:
 
     @property
     def kinds(self) -> frozenset[FactKind]:
-        """The kinds of facts that were found."""
+        """Return the kinds of facts that were found."""
         return frozenset(fact.kind for fact in self.facts)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Inspection:
         return "\n  ".join(lines)
 
     def require(self) -> Inspection:
-        """The inspection itself, when there is no fact.
+        """Return the inspection itself, when there is no fact.
 
         Raises:
             ClaimRefuted: there is one; the message is the page.
@@ -128,7 +128,7 @@ class Inspection:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; infinities as null."""
+        """Return everything as plain values; infinities as null."""
         plain = asdict(self)
         plain["facts"] = [{**asdict(fact), "kind": fact.kind.name.lower()} for fact in self.facts]
         for item in (*plain["facts"], *plain["movements"]):
@@ -146,5 +146,5 @@ def _counted(count: int, noun: str) -> str:
 
 
 def nearest(declared: Sensitivity | None) -> float | None:
-    """A declared sensitivity as a float, for show."""
+    """Return a declared sensitivity as a float, for display."""
     return None if declared is None else float(declared.value)

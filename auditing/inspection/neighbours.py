@@ -31,7 +31,7 @@ def neighbours(
     records: Sequence[Any] | None = None,
     blank: object = None,
 ) -> Iterator[Pair]:
-    """Pairs that differ by one record of ``data``, under one relation.
+    """Yield pairs that differ by one record of ``data``, under one relation.
 
     Each record of ``records`` is tried as the one that differs (by default ``records_like`` the
     data: extreme values, nan, infinities, a new key), and so is a duplicate of each end of the
@@ -61,7 +61,7 @@ def neighbours(
 
 @withholding
 def records_like(data: Dataset) -> list[Any]:
-    """Records worth trying beside these: numbers, keys or rows, as the first one is.
+    """Return records worth trying beside these: numbers, keys or rows, as the first one is.
 
     Numbers: zeros of both signs, extremes, nan and infinities, for whole numbers also the ends of
     32 and 64 bits and of an array's type. Keys: the empty one and a new one. Rows of numbers: all
@@ -93,7 +93,7 @@ def crowded(
     sizes: Sequence[int] = CROWDS,
     blank: object = None,
 ) -> Iterator[Pair]:
-    """Many records, and one more: totals and counters that go round the end of their type.
+    """Yield pairs with many records and one more: totals and counters that overflow their type.
 
     The same extreme record up to four times, and the data again and again up to a size.
 
@@ -130,7 +130,7 @@ def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
 
 
 def permuted(data: Dataset) -> Iterator[Pair]:
-    """The same records in other orders: at distance 0 where order is not part of the data."""
+    """Yield the same records in other orders: at distance 0 where order is not part of the data."""
     records = withholding(list)(data)
     for other, name in ((records[::-1], "reversed"), (records[1:] + records[:1], "rotated")):
         yield from _typed(data, iter([Pair(records, other, name)]))
@@ -183,7 +183,7 @@ def _relabelled(rest: Records, record: Any, name: str) -> Iterator[Pair]:  # noq
 
 
 def _rows(first: Any) -> list[Any]:  # noqa: ANN401  # a row
-    """Rows like this one: one number everywhere, and one number in the first place only."""
+    """Return rows like this one: one number everywhere, and one in the first place only."""
     row = np.asarray(first)
     if row.dtype.kind not in "biuf" or row.size == 0:
         return []
@@ -199,7 +199,7 @@ def _rows(first: Any) -> list[Any]:  # noqa: ANN401  # a row
 
 
 def _typed(data: Dataset, pairs: Iterator[Pair]) -> Iterator[Pair]:
-    """Pairs of arrays where the data is one, without those that do not fit into its type."""
+    """Yield pairs of arrays where the data is one, without those that do not fit its type."""
     if not isinstance(data, np.ndarray):
         yield from pairs
         return

@@ -85,9 +85,9 @@ class Recorder:
         sensitivity: Sensitivity | None = None,
         together: bool = False,
     ) -> Callable[..., Any]:
-        """The primitive, recorded while this recorder runs something, and as it was otherwise.
+        """Return the primitive, recorded while this recorder runs something, else unchanged.
 
-        What it calls itself is not recorded.
+        Calls made inside the primitive are not recorded.
 
         Args:
             primitive: any callable: a noise function, a mechanism's ``release``.

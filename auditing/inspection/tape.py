@@ -17,11 +17,11 @@ from dpproof.accountant.sensitivity import Sensitivity
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Protected:
-    """What a primitive protects: the value that noise is added to, or that it chooses by.
+    """The value that a primitive protects: noise is added to it, or a choice is made by it.
 
     Attributes:
         value: as it was when the primitive was called.
-        sensitivity: what is declared of it, None for nothing.
+        sensitivity: its declared sensitivity, None for nothing.
         together: whether that is of all values of this name in one run, not of each.
     """
 
@@ -38,7 +38,7 @@ class Call:
     Attributes:
         name: of the primitive.
         parameters: by name, as they were when it was called.
-        protected: what it protects, None for a call that only draws.
+        protected: the value that it protects, None for a call that only draws.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Tape:
         before: the earlier run, or None.
     Attributes:
         calls: in order.
-        answers: what each returned.
+        answers: the return value of each.
         faithful: whether every call so far could be answered as before.
     """
 
@@ -70,7 +70,7 @@ class Tape:
 
     @property
     def listening(self) -> bool:
-        """Whether a call made now is the implementation's, not one from inside a primitive."""
+        """Return whether a call made now is the implementation's, not a primitive's own."""
         return self._depth == 0
 
     def __enter__(self) -> None:
@@ -104,7 +104,7 @@ class Tape:
 
 
 def snapshot(item: Any) -> Any:  # noqa: ANN401  # whatever a parameter may be
-    """What an item is now: arrays and containers copied, generators by what they are only."""
+    """Return a snapshot of an item: arrays and containers copied, a generator by its name only."""
     if isinstance(item, np.random.Generator):
         return "a generator"
     if isinstance(item, np.ndarray):
@@ -125,7 +125,7 @@ def _same_form(answer: object, own: object) -> bool:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where noise comes from, and what is declared of the values that it protects."""
+    """A source of noise, and the declared sensitivity of the values that it protects."""
 
     tape: Tape
     name: str
@@ -146,7 +146,7 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
 
     @staticmethod
     def of(values: Any, source: Source) -> Drawn:  # noqa: ANN401  # a number or an array
-        """Numbers or an array as noise from a source."""
+        """Return numbers or an array as noise from a source."""
         drawn = np.asarray(values).view(Drawn)
         drawn.source = source
         return drawn
@@ -210,7 +210,7 @@ def _plain(item: Any) -> Any:  # noqa: ANN401
 @final
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """How the calls of one primitive are read.
+    """The rules for reading the calls of one primitive.
 
     Attributes:
         name: on the tape.
@@ -288,7 +288,7 @@ _NO_METHODS = {"bit_generator", "spawn"}
 @final
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What is recorded of a generator, and what is declared of the values it protects."""
+    """The calls recorded of a generator, and the declared sensitivity of the values it protects."""
 
     sensitivity: Sensitivity | Mapping[str, Sensitivity] | None
     together: bool

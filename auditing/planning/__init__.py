@@ -1,1 +1,1 @@
-"""Which test is made: chosen on training samples."""
+"""The choice of a test, made on training samples."""

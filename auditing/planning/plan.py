@@ -49,7 +49,7 @@ Ranked = tuple[Question | BothSides, PrefixCounts]
 
 @final
 class Method(Enum):
-    """Which bound is made of the counts."""
+    """The bound that is made of the counts."""
 
     BAND = "every threshold of the score"
     LABEL = "the labels of one event"
@@ -64,7 +64,7 @@ class EpsilonPlan:
     Attributes:
         question: the nested events, or pairs of them; one for ``LABEL`` and ``TWO_SAMPLE``.
         position: the event that looked best in training.
-        epsilon: what it showed there, cautiously.
+        epsilon: its cautious estimate in training.
         method: the bound.
         share: part of the significance that it is made with.
     """
@@ -81,18 +81,18 @@ class EpsilonPlan:
         return math.exp(min(max(self.epsilon, 0.0), 50.0))
 
     def lower_bound(self, counts: PrefixCounts, claim: Claim, significance: float) -> float:
-        """The lower confidence bound from fresh counts."""
+        """Return the lower confidence bound from fresh counts."""
         if self.method is Method.BAND:
             level = self.share * significance
             return PrefixBand(significance=level).epsilon(counts, delta=claim.delta)
         return self.bound(significance).epsilon(counts.event(self.position), delta=claim.delta)
 
     def cautious(self, significance: float) -> EventBound:
-        """The bound from one event at the level that is left of it when a band is looked at."""
+        """Return the bound from one event at the level that is left when a band is looked at."""
         return self.bound(significance / (_BAND_PRICE if self.method is Method.BAND else 1.0))
 
     def bound(self, significance: float) -> EventBound:
-        """The bound from one event, at the plan's share of a significance."""
+        """Return the bound from one event, at the plan's share of a significance."""
         level = self.share * significance
         if self.method is Method.TWO_SAMPLE:
             return TwoSample(significance=level, weight=self.weight)
@@ -108,7 +108,7 @@ class CurvePlan:
     tangent: Tangent
 
     def p_value(self, counts: PrefixCounts, significance: float) -> float:
-        """The p-value of the tangent from fresh counts of the question's only event."""
+        """Return the p-value of the tangent from fresh counts of the question's only event."""
         bound = TwoSample(significance=significance, weight=math.exp(self.tangent.epsilon))
         return bound.p_value(
             counts.event(0), epsilon=self.tangent.epsilon, delta=self.tangent.delta
@@ -118,9 +118,10 @@ class CurvePlan:
 def questions(
     witnesses: Sequence[Witness], fit: Training, rank: Training
 ) -> Iterator[tuple[Question, PrefixCounts]]:
-    """Every score, direction and order of the datasets, with its counts where it can be ranked.
+    """Yield every score, direction and order of the datasets with its counts.
 
-    A score that was fitted is ranked on the other samples, one that was not on all of them.
+    A fitted score is ranked on the other samples, an unfitted one on all of them. Scores that
+    cannot be ranked are left out.
     """
     both = fit.joined(rank)
     for witness in witnesses:
@@ -137,7 +138,7 @@ def questions(
 def plan_epsilon(
     ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim, trials: int
 ) -> EpsilonPlan:
-    """The score, direction, order of the datasets and bound that promise most in training."""
+    """Return the plan with the score, direction, order and bound that promise most in training."""
     one_event: list[Ranked] = [*ranked]
     plain = [item for item in ranked if not item[0].fitted]
     guesses: list[Ranked] = [*ranked, *both_sides(ranked if trials < FEW else plain)]
@@ -175,7 +176,7 @@ def _scaled(counts: EventCounts, trials: int) -> EventCounts:
 def best_event(
     ranked: Sequence[Ranked], claim: Claim, trials: int, method: Method
 ) -> tuple[EpsilonPlan, EventCounts]:
-    """The best plan of one kind in training, and the training counts of its event."""
+    """Return the best plan of one kind in training, and the training counts of its event."""
     if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
     cautions = [_first_caution(question, method) for question, _ in ranked]
@@ -210,12 +211,15 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
 
 
 def _first_caution(question: Question | BothSides, method: Method) -> float:
-    """More where many thresholds of one sample compete; a fitted score is ranked on another one."""
+    """Return the caution of a first ranking, more where many thresholds of one sample compete.
+
+    A fitted score is ranked on another sample.
+    """
     return _SURE if method is Method.BAND and not question.fitted else _CAUTION
 
 
 def clearness(counts: PrefixCounts) -> float:
-    """Most standard errors that any event's hits are above half, as a whole score tells."""
+    """Return the most standard errors by which any event's hits exceed half."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
     return float(np.max((2 * hits - inside) / np.sqrt(np.maximum(inside, 1)), initial=0.0))
 
@@ -262,7 +266,7 @@ class _Events:
 
 
 def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
-    """Whether it is labels that will be tested, not two probabilities."""
+    """Return whether labels will be tested, not two probabilities."""
     if counts.design is Design.GUESSES:
         return True
     return delta == 0.0 and method is not Method.TWO_SAMPLE
@@ -300,7 +304,7 @@ def _normal_tail(z: float) -> float:
 
 
 def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
-    """The event and tangent to test, None for a point."""
+    """Return the event and tangent to test, None for a point claim."""
     shown = [
         (question, np.array(counts.inside, float), np.array(counts.hits, float))
         for question, counts in ranked
@@ -357,7 +361,7 @@ def clearest_tangent(
 
 
 def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
-    """Fewest samples on both datasets together with which any test can refute a claim.
+    """Return the fewest samples on both datasets together with which any test can refute a claim.
 
     Statement: a test that errs with probability at most ``significance`` needs at least so many,
         even of an implementation whose every output gives its dataset away.

@@ -1,4 +1,4 @@
-"""What an audit would have found: its power against the smallest violation that it sees."""
+"""The power of an audit against the smallest violation that it detects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEPS = 30
 def detectable_epsilon(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> float:
-    """Smallest epsilon above the claim's found with 95 % probability; inf when there is none.
+    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none.
 
     At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
     (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
@@ -65,7 +65,7 @@ def detectable_epsilon(
 def _rejector(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> Callable[[EventCounts], bool]:
-    """Whether counts of one event are sure to contradict the claim."""
+    """Return a predicate: whether counts of one event are sure to contradict the claim."""
     epsilon, delta = claim.epsilon, claim.delta_up
     if plan.method is not Method.BAND:
         bound = plan.bound(significance)
@@ -80,7 +80,7 @@ def _rejector(
 
 
 def detectable_mu(tangent: Tangent, counts: PrefixCounts, significance: float) -> float:
-    """Smallest mu of Gaussian noise found with 95 % probability at this event's frequency."""
+    """Return the smallest mu of Gaussian noise found with 95 % probability at this frequency."""
     bound = TwoSample(significance=significance, weight=math.exp(tangent.epsilon))
     frequency = counts.inside[0] / max(counts.total, 1)
 
@@ -101,7 +101,7 @@ def _unlucky(counts: PrefixCounts, p: float, q: float) -> EventCounts:
 
 
 def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> EventCounts:
-    """As many guesses as counted, of which fewer are right with probability at most 5 %."""
+    """Return guess counts with so few right that fewer have probability at most 5 %."""
     made = round(frequency * counts.total)
     hits = quantile(2 * (1 - _SURE), made, right)
     wrong = made - hits
@@ -125,7 +125,7 @@ def _smallest(finds: Callable[[float], bool], start: float) -> float:
 
 
 def _gaussian_share(mu: float, frequency: float) -> float:
-    """Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
+    """Return Q(S) when the mean of Q(S) and Phi(Phi^-1(Q(S)) + mu) is the frequency."""
 
     def small(share: float) -> bool:
         return 0.5 * (share + _normal(_normal_quantile(share) + mu)) < frequency

@@ -55,7 +55,7 @@ def sharpened(
     trials: int,
     significance: float,
 ) -> tuple[EpsilonPlan, ...]:
-    """The plan, and beside it the event with the largest bound that smooth odds expect.
+    """Return the plan, and beside it the event with the largest bound that smooth odds expect.
 
     Frequencies in training are too noisy to tell the best of many rare events. A smooth curve is
     not, and where it is wrong the plan still has its part of the significance.
@@ -88,7 +88,7 @@ def sharpened(
 def sharpened_curve(
     plan: CurvePlan | None, ranked: Sequence[Ranked], training: Training, claim: Claim
 ) -> CurvePlan | None:
-    """The tangent and event of the plan's score that smooth odds say most about.
+    """Return the tangent and event of the plan's score with most evidence under smooth odds.
 
     The clearest of all frequencies in training is often one of few trials, by chance. The plan
     stays where its score was fitted or has few values, or its event contradicts the smooth odds.
@@ -107,7 +107,7 @@ def sharpened_curve(
 
 
 def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
-    """Questions about the same score, of the clearest scores that have many values."""
+    """Return lists of questions about one score, for the clearest scores with many values."""
     scores: dict[int, list[Ranked]] = {}
     for question, counts in ranked:
         if len(question.thresholds) > _FEWEST_EVENTS:
@@ -134,7 +134,7 @@ class _Posterior:
 
     @staticmethod
     def of(question: Question, sample: Training) -> _Posterior | None:
-        """By the question's score; None where it has no smooth odds."""
+        """Return the posterior of the question's score; None where it has no smooth odds."""
         scores = np.asarray(question.score(sample.features), dtype=np.float64)
         smooth = SmoothOdds.of(scores, sample.labels)
         if smooth is None:
@@ -144,7 +144,7 @@ class _Posterior:
         return _Posterior(sample, likely, low, high)
 
     def expected(self, question: Question | BothSides) -> tuple[Floats, Floats]:
-        """Samples in each event, and how many of them are right, cautiously."""
+        """Return the expected numbers of samples and of right ones in each event, cautiously."""
         inside, hits = np.zeros(len(question.thresholds)), np.zeros(len(question.thresholds))
         for side in question.sides:
             cell = side.cell(self.sample.features)
@@ -154,14 +154,14 @@ class _Posterior:
         return inside, hits
 
     def surprise(self, event: Question) -> float:
-        """How likely so many hits of one event are, about."""
+        """Return the approximate p-value of this many hits of one event under the smoothed odds."""
         inside = event.cell(self.sample.features) == 0
         likely = 1 - self.likely[inside] if event.swapped else self.likely[inside]
         right = int((self.sample.labels[inside] != event.swapped).sum())
         return float(tail_up(right, likely.size, likely.mean())) if likely.size else 1.0
 
     def contradicted(self, event: Question | BothSides) -> bool:
-        """Whether many more guesses of one event were right than is likely."""
+        """Return whether many more guesses of one event were right than the smoothed odds allow."""
         right = expected = variance = 0.0
         for side in event.sides:
             inside = side.cell(self.sample.features) == 0
@@ -179,7 +179,7 @@ def _promise(
     trials: int,
     significance: float,
 ) -> Floats:
-    """The bound from each event that so many trials are expected to show; -inf for nothing."""
+    """Return the bound from each event with its expected counts; -inf for none."""
     ratio = trials / len(posterior.sample)
     inside, hits = (ratio * counts for counts in posterior.expected(question))
     design = Design.GUESSES if isinstance(question, BothSides) else Design.COIN

@@ -72,14 +72,14 @@ def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> 
 
 
 def widened(part: Features, width: int) -> Features:
-    """Outputs of different length on the two datasets: the missing coordinates are nan."""
+    """Return outputs padded with nan to a common width."""
     return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.nan)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """How tasks become chunks: which executor draws them, and which store keeps them.
+    """The way from tasks to chunks: the executor that draws them, the store that keeps them.
 
     A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
     audit sees the same whatever the executor, its number of workers, and what finishes first.
@@ -114,7 +114,7 @@ class Drawing:
             flight.land()
 
     def left(self) -> float | None:
-        """Seconds until the deadline; None, which is how waiting is told, without one.
+        """Return the seconds until the deadline; None, which waiting takes, without one.
 
         Raises:
             OutOfTime: it is over.
@@ -152,7 +152,7 @@ class _Flight:
             future.add_done_callback(lambda _: self._finished.put(task.position))
 
     def deliver(self) -> Chunk:
-        """The oldest task's chunk; others that finish meanwhile are stored at once."""
+        """Return the oldest task's chunk; store others that finish meanwhile at once."""
         first = self.waiting[0].position
         while first not in self._ready:
             try:
@@ -170,7 +170,7 @@ class _Flight:
         self._ready[task.position] = chunk
 
     def land(self) -> None:
-        """Whatever ended the work: keep what is finished, cancel what has not begun."""
+        """Keep finished work and cancel work that has not begun, whatever ended the work."""
         for _, future in self._running.values():
             future.cancel()
         for task, future in self._running.values():

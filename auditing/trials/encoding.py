@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> Features:
-    """Outputs as a matrix of floats, one row each.
+    """Return outputs as a matrix of floats, one row each.
 
     Numbers stay numbers (``nan`` and infinities too), arrays are flattened, structured arrays give
     one column a field. Anything else becomes three numbers: a hash of its ``repr``, one of its type
@@ -81,14 +81,14 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
 
 
 def _is_plain(array: NDArray[Any], raw: object) -> bool:
-    """Whether all outputs are numbers, and each would be the same number by itself."""
+    """Return whether all outputs are numbers, and each would be the same number by itself."""
     if array.dtype.kind not in "biuf":
         return False
     return isinstance(raw, np.ndarray) or not bool((np.abs(array) >= _HUGE).any())
 
 
 def _column(values: NDArray[Any], size: int) -> Features:
-    """One field of structured outputs: as wide for all of them."""
+    """Return one field of structured outputs as columns, as many for all of them."""
     if values.dtype.kind == "c":
         values = np.stack([values.real, values.imag], axis=-1)
     if values.dtype.kind in "biuf":
@@ -111,14 +111,14 @@ def _row(item: object) -> Features:
 
 
 def _plain(item: Any) -> Any:  # noqa: ANN401  # any object
-    """Python's own numbers and lists for those of numpy that may hold anything."""
+    """Return Python's own numbers and lists for numpy's that may hold anything."""
     if isinstance(item, np.generic) or (isinstance(item, np.ndarray) and item.dtype == object):
         return item.tolist()
     return item
 
 
 def _stacked(rows: Sequence[Features]) -> Features:
-    """Rows of different length: what the shorter ones have not is nan."""
+    """Return rows of different length as a matrix; the shorter ones are filled with nan."""
     stacked = np.full((len(rows), max(1, *map(len, rows))), np.nan)
     for place, row in zip(stacked, rows, strict=True):
         place[: len(row)] = row
@@ -135,7 +135,7 @@ def _as_array(outputs: Any) -> NDArray[Any]:  # noqa: ANN401  # any object
 
 
 def _described(item: object) -> tuple[int, int, int]:
-    """A hash of the item, one of what kind of thing it is (the keys, of a mapping), its length."""
+    """Return a hash of the item, a hash of its type (of a mapping, of its keys), and its length."""
     kind = (
         str(sorted(map(stable_text, item)))
         if isinstance(item, Mapping)
@@ -145,7 +145,7 @@ def _described(item: object) -> tuple[int, int, int]:
 
 
 def stable_text(item: object) -> str:
-    """The ``repr`` of an item, of a set in order.
+    """Return the ``repr`` of an item, of a set in order.
 
     Raises:
         ParameterError: it has an address in memory, which depends on what was drawn before.
@@ -159,7 +159,7 @@ def stable_text(item: object) -> str:
 
 
 def hashed(text: str) -> int:
-    """52 bits that a text decides: the same on every machine."""
+    """Return 52 bits that a text determines, the same on every machine."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> (64 - _HASH_BITS)
 
@@ -204,7 +204,7 @@ class ObjectFeatures:
 
 
 def _leaves(path: str, item: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401  # any object
-    """Paths inside an object with the number at each; a word is part of its path."""
+    """Yield paths inside an object with the number at each; a word is part of its path."""
     if isinstance(item, np.ndarray | np.generic):
         item = item.tolist()
     if type(item) in {int, float} and abs(item) < _OBJECT_FEATURES_HUGE:

@@ -1,4 +1,4 @@
-"""What tells code and data from other code and data: a digest of state, and of the sources."""
+"""Digests that identify code and data: of state, and of the sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpproof.auditing.errors import Unidentified
 
 @functools.lru_cache(maxsize=64)  # what runs is what was imported, not what is edited since
 def digest_of_sources(modules: frozenset[str]) -> bytes:
-    """Changes with the files of the modules, and of every module that these import.
+    """Return a digest of the modules' files and of those of every module that these import.
 
     Modules of the standard library count by the Python version, those of an installed
     distribution by the digests of all its files; the others by their own content, and further by
@@ -67,7 +67,7 @@ def _origin(name: str) -> Path | None:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Where a module would come from; a parent is searched, not imported."""
+    """Return the spec of a module, found by searching a parent, not importing it."""
     parent, _, _ = name.rpartition(".")
     if not parent:
         try:
@@ -105,7 +105,7 @@ def _distribution(top: str) -> str | None:
 
 
 def _records(top: str) -> list[str]:
-    """The lists of files of the distribution with a package's name, or of all that have it."""
+    """Return the file lists of the distribution with a package's name, or of all that have it."""
     try:
         record = importlib.metadata.distribution(top).read_text("RECORD") or ""
     except importlib.metadata.PackageNotFoundError:
@@ -123,7 +123,7 @@ def _content(file: Path) -> str:
 
 @functools.cache
 def _imported(file: Path, name: str) -> list[str]:
-    """Every module that a file imports, anywhere in it, with the packages these are in."""
+    """Return every module that a file imports, anywhere in it, with the packages these are in."""
     if file.suffix != ".py":
         return []
     package = name if file.stem == "__init__" else name.rpartition(".")[0]
@@ -136,7 +136,7 @@ def _imported(file: Path, name: str) -> list[str]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Every statement, however deep; expressions import nothing."""
+    """Yield every statement, at any depth; expressions import nothing."""
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
@@ -159,7 +159,7 @@ _EXACT = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
 
 
 def identity(value: object, *, code: bool = True) -> str:
-    """A digest that changes when the value does, or the code that it is made of.
+    """Return a digest that changes when the value does, or the code that it is made of.
 
     What is seen: the value's state (what pickling would keep; of a function its bytecode, defaults
     and closure), and, with ``code``, the source files of every module that it or its parts are
@@ -194,7 +194,7 @@ class _State:
         self._inside: list[int] = []
 
     def digest(self, value: object) -> bytes:
-        """The same for equal structure, whatever is shared and in whatever process."""
+        """Return the same digest for equal structure, however shared and in any process."""
         if id(value) in self._known:
             return self._known[id(value)][1]
         if id(value) in self._inside:

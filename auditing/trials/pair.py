@@ -26,7 +26,7 @@ class Pair:
     Attributes:
         data: D.
         neighbour: D'.
-        name: what the report calls it.
+        name: its name in the report.
     """
 
     data: Any = field(repr=False)
@@ -35,7 +35,7 @@ class Pair:
 
     @staticmethod
     def of(pair: Any) -> Pair:  # noqa: ANN401  # whatever a caller gives
-        """A pair from itself or from a tuple of two datasets.
+        """Return a pair from itself or from a tuple of two datasets.
 
         Raises:
             ParameterError: neither.
@@ -50,7 +50,7 @@ class Pair:
         return Pair(first, second)
 
     def different(self) -> Pair:
-        """The pair itself, whose datasets an implementation can tell apart.
+        """Return the pair itself if an implementation can tell its datasets apart.
 
         Raises:
             ParameterError: they are equal in every part, so that nothing could be found.
@@ -63,7 +63,7 @@ class Pair:
 
 
 def alike(first: object, second: object) -> bool:
-    """Whether two datasets are equal in every part; False where that cannot be told.
+    """Return whether two datasets are equal in every part; False where that cannot be told.
 
     Example:
         >>> alike([1.0, "a"], [1.0, "a"]), alike([0.0], [-0.0]), alike(1, 1.0)

@@ -1,4 +1,4 @@
-"""What is audited: a callable that draws outputs."""
+"""The subject of an audit: a callable that draws outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sampler(Protocol):
     """
 
     def __call__(self, data: Any, size: int, rng: np.random.Generator, /) -> Any:  # noqa: ANN401
-        """``size`` outputs on ``data``, first axis = outputs; ``rng`` may be ignored."""
+        """Return ``size`` outputs on ``data``, first axis = outputs; ``rng`` may be ignored."""
         ...
 
 
@@ -88,7 +88,7 @@ class Attempt:
     """The outcome of a call: its value, or the error it raised.
 
     Attributes:
-        value: what it returned; None after an error.
+        value: its return value; None after an error.
         error: the type of what it raised, and where, as its text may quote the data; None when it
             returned.
     """
@@ -132,11 +132,11 @@ class Training:
     labels: Labels
 
     def __len__(self) -> int:
-        """The number of trials."""
+        """Return the number of trials."""
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:
-        """Two disjoint halves, every second trial each."""
+        """Return two disjoint halves, every second trial each."""
         return (
             Training(self.features[0::2], self.labels[0::2]),
             Training(self.features[1::2], self.labels[1::2]),

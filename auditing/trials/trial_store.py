@@ -81,7 +81,7 @@ class TrialStore:
             raise self._refused("is a database of something else")
 
     def _agree(self, asked: Mapping[str, str | None]) -> int:
-        """The seed, when everything asked is what the file has, or the file has nothing yet."""
+        """Return the seed if everything asked agrees with the file, or the file has nothing yet."""
         stored: dict[str, str] = dict(self._database.execute("SELECT name, value FROM about"))
         if not stored:
             stored = {name: value for name, value in asked.items() if value is not None}
@@ -96,7 +96,7 @@ class TrialStore:
         return int(stored["seed"])
 
     def chunk(self, position: int, size: int) -> Chunk | None:
-        """The chunk at a position, None where it was not finished.
+        """Return the chunk at a position, None where it was not finished.
 
         Raises:
             StoreRefused: it has not the size that the audit gives it.

@@ -29,17 +29,17 @@ class Events(Protocol):
 
     @property
     def thresholds(self) -> Floats:
-        """One for each event, from the smallest event to the largest."""
+        """Return one threshold for each event, from the smallest event to the largest."""
 
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many rows are in each event, and how many of these are hits."""
+        """Return the number of rows in each event, and the number of hits among these."""
 
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
     ) -> PrefixCounts:
-        """What ``count`` found in all, with the trials on each dataset."""
+        """Return the sums of ``count`` as counts, with the trials on each dataset."""
 
 
 @final
@@ -91,12 +91,12 @@ class Trials:
         return _stacked(chunks)
 
     def training_after(self, drawn: Training, count: int) -> Training:
-        """Training samples with fresh ones added to them, ``count`` in all."""
+        """Return training samples with fresh ones added to them, ``count`` in all."""
         missing = count - len(drawn)
         return drawn if missing <= 0 else _stacked([drawn, self.training(missing)])
 
     def testing(self, count: int) -> Testing:
-        """Fresh trials to count; they are drawn while they are counted."""
+        """Return fresh trials to count; they are drawn while they are counted."""
         return Testing(self._chunks(count))
 
     def _chunks(self, count: int) -> Iterator[Training]:
@@ -121,7 +121,7 @@ class Trials:
             left -= size
 
     def _ahead(self) -> int:
-        """As many chunks as keep a cluster busy, fewer when they are large; see ``_tasks``."""
+        """Return a number of chunks that keeps a cluster busy, fewer if large; see ``_tasks``."""
         if not self._width:
             return _LEAST_AHEAD if self._chunk else 0
         numbers = self._width * (self._chunk or max(1, _NUMBERS // self._width))

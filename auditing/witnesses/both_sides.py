@@ -34,22 +34,22 @@ class BothSides:
 
     @property
     def score(self) -> Score:
-        """The score whose two ends are used."""
+        """Return the score whose two ends are used."""
         return self.first.score
 
     @property
     def thresholds(self) -> Floats:
-        """The thresholds of the first question, one for each pair of events."""
+        """Return the thresholds of the first question, one for each pair of events."""
         return self.first.thresholds
 
     @property
     def sides(self) -> tuple[Question, ...]:
-        """The two questions, one for each end."""
+        """Return the two questions, one for each end."""
         return self.first, self.second
 
     @property
     def swapped(self) -> bool:
-        """Whether the first question guesses D'."""
+        """Return whether the first question guesses D'."""
         return self.first.swapped
 
     def only(self, position: int | slice) -> BothSides:
@@ -57,7 +57,7 @@ class BothSides:
         return BothSides(self.first.only(position), self.second.only(position), self.fitted)
 
     def overview(self, training: Floats) -> Question:
-        """All of the score's curve, from the first end."""
+        """Return a question with all of the score's curve, from the first end."""
         return self.first.overview(training)
 
     def describe(self, position: int) -> str:
@@ -67,7 +67,7 @@ class BothSides:
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many guesses there are with each pair, and how many of these are right."""
+        """Return the number of guesses with each pair, and the number of right ones among these."""
         first, second = (side.count(features, labels) for side in (self.first, self.second))
         return first[0] + second[0], first[1] + second[1]
 
@@ -86,7 +86,7 @@ Ranked = tuple[Question, PrefixCounts]
 
 
 def both_sides(ranked: Sequence[Ranked]) -> list[tuple[BothSides, PrefixCounts]]:
-    """Every two questions about one score that face each other, as far as they do not overlap."""
+    """Return pairs of facing questions about one score, as far as they do not overlap."""
     found = []
     for (first, one), (second, other) in combinations(ranked, 2):
         facing = first.upwards != second.upwards and first.swapped != second.swapped

@@ -60,7 +60,10 @@ class Smallest:
 @final
 @dataclass(frozen=True, slots=True)
 class FarFrom:
-    """How far a coordinate is from the training median: noise of the wrong scale."""
+    """A score: distance of a coordinate from the training median.
+
+    It finds noise of a wrong scale.
+    """
 
     index: int
     centre: float
@@ -76,7 +79,7 @@ class FarFrom:
 @final
 @dataclass(frozen=True, slots=True)
 class Thresholds(Witness):
-    """Every coordinate up to a number, its distance from the middle, and the extremes."""
+    """Scores: coordinates up to a number, their distances from the middle, and the extremes."""
 
     learns: ClassVar[bool] = False
 
@@ -96,7 +99,7 @@ class Thresholds(Witness):
 
 
 def column(features: Floats, index: int) -> Floats:
-    """One column, nan where the outputs are shorter than in training."""
+    """Return one column, nan where the outputs are shorter than in training."""
     if index < features.shape[1]:
         return np.asarray(features[:, index])
     return np.full(len(features), np.nan)
@@ -128,7 +131,7 @@ class LowestBit:
 
 
 def lowest_bit(values: Floats) -> Floats:
-    """The largest e such that a float is a whole multiple of 2^e; 2000 for 0, nan, infinities.
+    """Return the largest e for which a float is a multiple of 2^e; 2000 for 0, nan, infinities.
 
     Example:
         >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.0, 5e-324])).tolist()
@@ -151,7 +154,7 @@ class FloatGrid(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """One score a coordinate whose values are not all on one grid."""
+        """Yield one score for each coordinate whose values are not all on one grid."""
         for index in range(min(training.features.shape[1], self.most)):
             bits = lowest_bit(training.features[:, index])
             if np.ptp(bits) > 0:
@@ -194,7 +197,7 @@ class Independent(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """One score when at least two coordinates vary."""
+        """Yield one score when at least two coordinates vary."""
         fitted = [
             (index, SmoothOdds.of(training.features[:, index], training.labels))
             for index in range(min(training.features.shape[1], self.most))

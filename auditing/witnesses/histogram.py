@@ -68,7 +68,7 @@ class Histogram(Witness):
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """Atoms when at most half of the training outputs are distinct, else bins."""
+        """Yield atoms when at most half of the training outputs are distinct, else bins."""
         features, labels = training.features, training.labels
         keys, place = np.unique(_keys(features, features.shape[1]), return_inverse=True)
         if len(keys) <= min(_MOST_ATOMS, max(len(training) // 2, 2)):
@@ -96,7 +96,7 @@ def _bins(values: Floats, edges: Floats) -> NDArray[np.int64]:
 
 
 def _keys(features: Floats, width: int) -> NDArray[np.void]:
-    """Every row as one opaque value of ``width`` numbers; -0.0 is 0.0 and every nan is equal."""
+    """Return rows as opaque values of ``width`` numbers; -0.0 is 0.0 and all nans are equal."""
     rows = np.full((len(features), width), np.nan)
     shared = min(width, features.shape[1])
     rows[:, :shared] = features[:, :shared] + 0.0

@@ -106,7 +106,9 @@ class Boosting(Witness):
 
 
 def learned() -> tuple[Witness, ...]:
-    """The classifiers in the order in which they are tried; training samples choose among them.
+    """Return the classifiers in the order in which they are tried.
+
+    Training samples choose among them.
 
     Raises:
         MissingDependency: scikit-learn is not installed.
@@ -130,7 +132,7 @@ def _fitted(name: str, classifier: Any, training: Training, degree: int) -> Iter
 
 
 def _design(standard: Standard, features: Floats, degree: int) -> Floats:
-    """Standardised coordinates, whether they are there and finite, and products of two."""
+    """Return standardised coordinates, indicators that they are finite, and products of two."""
     plain = standard(features)
     width = min(plain.shape[1], features.shape[1])
     there = np.zeros(plain.shape)
@@ -145,7 +147,10 @@ def _design(standard: Standard, features: Floats, degree: int) -> Floats:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Threads of a fit only wait for each other where audits run side by side."""
+    """Limit a fit to one thread.
+
+    Threads of a fit only wait for each other where audits run side by side.
+    """
     limit: AbstractContextManager[Any] = importlib.import_module("threadpoolctl").threadpool_limits(
         limits=1
     )

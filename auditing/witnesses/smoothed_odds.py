@@ -53,7 +53,10 @@ class SmoothOdds:
 
     @staticmethod
     def of(scores: Floats, labels: NDArray[np.bool_]) -> SmoothOdds | None:
-        """Fitted to training samples; None where fewer than two finite scores differ."""
+        """Return the odds fitted to training samples.
+
+        They are None where fewer than two finite scores differ.
+        """
         order = np.argsort(scores, kind="stable")
         order = order[np.isfinite(scores[order])]
         scores, labels = scores[order], labels[order]
@@ -71,7 +74,7 @@ class SmoothOdds:
         return SmoothOdds(left, right, centre, level, slope, error, weight / weight.sum())
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Log-odds of every score, and how uncertain they are: a standard deviation."""
+        """Return the log-odds of every score, and their uncertainty as a standard deviation."""
         mean, square = np.zeros(scores.shape), np.zeros(scores.shape)
         for j in np.flatnonzero(self.weight > 1e-3):
             apart = np.clip(scores, self.left[j], self.right[j]) - self.centre[j]
@@ -81,13 +84,13 @@ class SmoothOdds:
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
     def knots(self) -> tuple[Floats, Floats]:
-        """Where the log-odds bend, and their values there: between these they are straight."""
+        """Return the bends of the piecewise linear log-odds, and their values there."""
         places = np.unique(np.concatenate([self.left, self.right]))
         return places, self(places)[0]
 
 
 def _lines(scores: Floats) -> list[tuple[float, float, float]]:
-    """Intervals in which a line may rise, and how likely each is beforehand; scores increase."""
+    """Return intervals in which a line may rise, each with its prior; scores increase."""
     last = scores.size - 1
     low = [float(scores[round(share * last)]) for share in _EDGES] if scores.size else []
     high = [float(scores[round((1 - share) * last)]) for share in _EDGES] if scores.size else []
@@ -105,7 +108,7 @@ def _lines(scores: Floats) -> list[tuple[float, float, float]]:
 def _fitted(
     scores: Floats, trials: Floats, hits: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Centre, level, slope and its error, and log-likelihood of one line a row.
+    """Return centre, level, slope and its error, and log-likelihood of one line a row.
 
     Newton's method for the slope; the level follows from it, as half of all trials are hits.
     """

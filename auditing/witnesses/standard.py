@@ -25,7 +25,7 @@ from dpproof.auditing.witnesses.witness import Score, Witness
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
-    """Where each coordinate lies in training, and how far it is spread.
+    """The training mean and standard deviation of each coordinate.
 
     Attributes:
         centre: mean of the finite values.
@@ -39,7 +39,7 @@ class Standard:
 
     @staticmethod
     def of(features: Floats, *, width: int, most: float) -> Standard:
-        """From the first ``width`` coordinates."""
+        """Return the standardisation of the first ``width`` coordinates."""
         finite = np.where(np.isfinite(features[:, :width]), features[:, :width], np.nan)
         with np.errstate(all="ignore"):
             seen = np.isfinite(finite).sum(axis=0)
@@ -49,7 +49,7 @@ class Standard:
         return Standard(centre, scale, most)
 
     def __call__(self, features: Floats) -> Floats:
-        """Rows of training deviations; coordinates that a row does not have are 0."""
+        """Return rows of training deviations; coordinates that a row does not have are 0."""
         width = len(self.centre)
         rows = np.full((len(features), width), np.nan)
         shared = min(width, features.shape[1])
@@ -94,7 +94,7 @@ class LinearDiscriminant(Witness):
     learns: ClassVar[bool] = True
 
     def scores(self, training: Training) -> Iterator[Score]:
-        """Two scores when there are at least two coordinates."""
+        """Yield two scores when there are at least two coordinates."""
         features = training.features
         width = min(features.shape[1], _MOST_COORDINATES)
         if width < 2 or len(training) < 8:
@@ -110,7 +110,7 @@ class LinearDiscriminant(Witness):
 
 
 def _design(plain: Floats, columns: int) -> Floats:
-    """Coordinates, then their squares where twice as many columns are wanted."""
+    """Return coordinates, then their squares where twice as many columns are wanted."""
     return plain if columns == plain.shape[1] else np.concatenate([plain, plain * plain], axis=1)
 
 

@@ -1,4 +1,4 @@
-"""What a witness is: a score of outputs, chosen on training samples."""
+"""A witness: a score of outputs, chosen on training samples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Witness(ABC):
 
     @abstractmethod
     def scores(self, training: Training) -> Iterator[Score]:
-        """Scores worth trying for these samples, none when it does not apply."""
+        """Yield scores worth trying for these samples, none when the witness does not apply."""
 
 
 @final
@@ -68,7 +68,10 @@ class Question:
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
-        """Thresholds at geometric ranks of the training features' scores, labels not used."""
+        """Return a question with thresholds at geometric ranks of the training scores.
+
+        Labels are not used.
+        """
         values = np.sort(_signed(score, training, upwards=upwards))[::-1]
         distinct = np.unique(values)[::-1]
         if len(distinct) <= _MOST_VALUES:
@@ -79,11 +82,11 @@ class Question:
 
     @property
     def sides(self) -> tuple[Question, ...]:
-        """The question itself; one that asks at both ends of a score has two."""
+        """Return the question itself; a question about both ends of a score returns two."""
         return (self,)
 
     def overview(self, training: Floats) -> Question:
-        """The same score with few thresholds that show all of its curve, its tails too."""
+        """Return the same score with few thresholds that show all of its curve, its tails too."""
         values = np.sort(_signed(self.score, training, upwards=self.upwards))[::-1]
         even = np.linspace(0.0, 1.0, _OVERVIEW, endpoint=False)
         tails = 1 / (1 + np.exp((1 - 2 * even) * np.log(2 * len(values))))
@@ -104,7 +107,7 @@ class Question:
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many rows are in each event, and how many of these are hits.
+        """Return the number of rows in each event, and the number of hits among these.
 
         Args:
             features: shape (n, coordinates).
@@ -117,12 +120,15 @@ class Question:
         return inside, hits
 
     def cell(self, features: Floats) -> NDArray[np.int64]:
-        """Position of the smallest event that contains each row; the last is outside of all."""
+        """Return the position of the smallest event that contains each row.
+
+        The last position is outside of all.
+        """
         values = _signed(self.score, features, upwards=self.upwards)
         return np.searchsorted(-self.thresholds, -values, side="left")
 
     def same_score(self, other: object) -> bool:
-        """Whether two questions differ by their thresholds at most."""
+        """Return whether two questions differ by their thresholds at most."""
         if not isinstance(other, Question):
             return False
         same_side = self.upwards == other.upwards and self.swapped == other.swapped
@@ -131,7 +137,7 @@ class Question:
     def counts(
         self, inside: NDArray[np.int64], hits: NDArray[np.int64], on_data: int, on_neighbour: int
     ) -> PrefixCounts:
-        """What ``count`` found in all, with the trials on the datasets in the events' order."""
+        """Return the sums of ``count`` as counts, with the trials in the order of the datasets."""
         first, second = (on_neighbour, on_data) if self.swapped else (on_data, on_neighbour)
         return PrefixCounts(tuple(inside.tolist()), tuple(hits.tolist()), first, second)
 
@@ -144,5 +150,5 @@ def _signed(score: Score, features: Floats, *, upwards: bool) -> Floats:
 
 
 def log_odds(on_data: NDArray[Any], on_neighbour: NDArray[Any]) -> Floats:
-    """Smoothed log-odds of counts: half an observation added to each."""
+    """Return smoothed log-odds of counts: half an observation added to each."""
     return np.asarray(np.log(on_data + 0.5) - np.log(on_neighbour + 0.5), dtype=np.float64)

@@ -88,12 +88,12 @@ class Request:
 
 
 def interrupted(report: auditing.Report) -> bool:
-    """Whether an audit was interrupted before it had drawn all its samples."""
+    """Return whether an audit was interrupted before it had drawn all its samples."""
     return INTERRUPTED in report.notes
 
 
 def from_file(path: str, running: Mapping[str, Any]) -> Request:
-    """The request of a TOML file with an [audit] table, and how it is run."""
+    """Return the request of a TOML file with an [audit] table, and how it is run."""
     file = shown_path(path)
     top = Section(file, parse.read(path))
     top.only(["audit"])
@@ -106,7 +106,7 @@ def from_file(path: str, running: Mapping[str, Any]) -> Request:
 
 
 def from_table(section: Section, folder: Path) -> Request:
-    """The request of a table; a pipeline file is looked for beside the file."""
+    """Return the request of a table; a pipeline file is looked for beside the file."""
     section.only(KEYS)
     options: dict[str, Any] = {"samples": SAMPLES, "significance": SIGNIFICANCE}
     for key, rule in (
@@ -162,7 +162,7 @@ def _pair(section: Section) -> object:
 
 
 def called(section: Section, key: str, function: Callable[[], Any]) -> Any:  # noqa: ANN401  # its
-    """What a function gives; its error is told by its type alone, as its text may be data.
+    """Return a function's result; tell its error by type alone, as its text may be data.
 
     Raises:
         InputError: it raised an error, or ended the program.
@@ -194,7 +194,7 @@ def _claim(section: Section, folder: Path, options: dict[str, Any]) -> object:
 
 
 def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the path leads to
-    """The object at ``package.module:name``, with the working directory on the path."""
+    """Return the object at ``package.module:name``, with the working directory on the path."""
     path = section.text(key, AN_OBJECT)
     module, _, name = path.partition(":")
     if not module or not name:

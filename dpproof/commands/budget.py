@@ -42,7 +42,7 @@ class StageCost:
 
     Attributes:
         stage: the stage.
-        guarantee: what it satisfies.
+        guarantee: its guarantee.
         epsilon: its epsilon at the pipeline's delta, as if it ran alone.
         one_run: epsilon of one run alone, where the stage selects among several; else None.
         share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
@@ -57,7 +57,7 @@ class StageCost:
 
     @property
     def factor(self) -> float | None:
-        """What selecting costs, in runs' epsilons; None where there is no run's to compare."""
+        """Return the cost of selecting, in runs' epsilons; None without a run to compare."""
         if self.one_run is None or not 0 < self.one_run.lower < math.inf:
             return None
         return self.epsilon.upper / self.one_run.lower
@@ -76,7 +76,7 @@ class Budget:
             delta is at least the pipeline's.
         advantage: largest advantage of any attack on one record.
         true_positive_rates: largest power of any attack at some false-positive rates.
-        derivation: what the total follows from.
+        derivation: the proof of the total.
         missing: names of what was not computed in time, whose brackets are the widest.
         implied: names of the attack risks whose upper ends follow from epsilon and delta alone,
             as nothing better is known.
@@ -96,13 +96,13 @@ class Budget:
 
     @property
     def within_budget(self) -> bool | None:
-        """Whether the upper end of epsilon is within the budget, None without a budget."""
+        """Return whether the upper end of epsilon is within the budget, None without a budget."""
         allowed = self.pipeline.epsilon
         return None if allowed is None else self.epsilon.upper <= allowed
 
 
 def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None = None) -> Budget:
-    """Everything there is to say about the cost of a pipeline, epsilon first.
+    """Return everything about the cost of a pipeline, epsilon first.
 
     Args:
         pipeline: what runs.
@@ -135,14 +135,17 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None
 
 
 def pieces(pipeline: Pipeline) -> int:
-    """How many pieces of work ``spend`` names: what holds, its total, and what follows."""
+    """Return the number of pieces of work that ``spend`` names.
+
+    These are: what holds, its total, and what follows.
+    """
     runs = sum(stage.runs is not None for stage in pipeline.stages)
     return 2 * len(pipeline.stages) + runs + len(FALSE_POSITIVE_RATES) + 4
 
 
 @final
 class _Found:
-    """What is known of a pipeline's cost, while it is computed."""
+    """The known part of a pipeline's cost, while it is computed."""
 
     def __init__(self, pipeline: Pipeline, step: Step) -> None:
         self._pipeline, self._step = pipeline, step
@@ -311,10 +314,10 @@ def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
 def total(
     guarantees: Sequence[Guarantee[Relation]], delta: Fraction | None = None
 ) -> Guarantee[Relation]:
-    """The composition of the guarantees of all stages; one stage is its own total.
+    """Return the composition of the guarantees of all stages; one stage is its own total.
 
-    Stages known by Renyi curves, beside others known by pairs, are composed in two ways: all by
-    their curves, or with the pair of the profile that the curves imply. At ``delta`` the smaller
+    Stages known by Renyi curves, beside others known by pairs, are composed in two ways. One uses
+    all curves, the other the pair of the profile that the curves imply. At ``delta`` the smaller
     epsilon decides; a curve at a few orders says little of pairs.
     """
     if len(guarantees) == 1:

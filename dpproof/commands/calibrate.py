@@ -26,7 +26,7 @@ class Solved:
     """A parameter value at which the pipeline meets its budget.
 
     Attributes:
-        free: which number.
+        free: the free number.
         value: on the safe side of the budget.
         epsilon: of the whole pipeline at that value; its upper end is within the budget.
         at_limit: every value that is allowed meets the budget, and this one costs the most.

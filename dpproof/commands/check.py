@@ -1,4 +1,4 @@
-"""What a certificate proves, and whether it speaks of a pipeline file."""
+"""The claim that a certificate proves, and its match with a pipeline file."""
 
 from __future__ import annotations
 

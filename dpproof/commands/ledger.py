@@ -183,7 +183,7 @@ def release(file: str, *, key: str, head_file: str | None) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @HEAD_FILE
 def status(file: str, *, as_json: bool, head_file: str | None) -> int:
-    """What is spent and what is left."""
+    """Print the spent and the remaining budget."""
     opened = _opened(file, head_file)
     found = opened.status()
     if as_json:

@@ -1,4 +1,4 @@
-"""What two verdicts assume, compared whatever numbers they give to mechanisms."""
+"""The assumptions of two verdicts, compared for any numbers given to mechanisms."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Sentence:
 
     @property
     def subject(self) -> str:
-        """The mechanism that it is about."""
+        """Return the mechanism that the sentence is about."""
         return self.text.split(" ", 1)[0]
 
 

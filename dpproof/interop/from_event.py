@@ -109,10 +109,10 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 def _randomized_response(event: Event, relation: Relation) -> Result:
-    """The answer is kept with probability 1 - p, else uniform: ratio 1 + k (1 - p)/p.
+    """Convert randomised response: an answer kept with probability 1 - p, else uniform.
 
-    Under add-remove no answer may be there, which the event does not describe; dp-accounting
-    refuses it too.
+    The ratio is 1 + k (1 - p)/p. Under add-remove no answer may be there, which the event does not
+    describe; dp-accounting refuses it too.
     """
     noise, buckets = event.number("noise_parameter"), event.count("num_buckets")
     if not 0 <= noise <= 1 or buckets < 1:
@@ -221,7 +221,12 @@ def _without_replacement(event: Event, relation: Relation) -> Result:
 
 
 def _tree(event: Event, relation: Relation) -> Result:
-    """Every record is in one leaf of one tree, and in one finished node of each level above it.
+    """Convert a tree: every record is in one leaf, and in one finished node of each level above.
+
+    This holds if no other record changes its leaf. Under add-remove the steps after a record may
+    shift; the event does not describe that, and dp-accounting refuses it too. A tree of n steps has
+    floor(log2 n) + 1 levels. Everything is one Gaussian release with the root of that number as its
+    sensitivity.
 
     That is so if no other record changes its leaf: under add-remove, where the steps after a record
     may shift, the event does not say it, and dp-accounting refuses it too.
@@ -286,7 +291,7 @@ def _gamma(eta: Fraction, mean: float) -> float:
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
-    """A mixture of one shift and none is a sampled Gaussian; one shift alone is a Gaussian."""
+    """Convert a mixture: one shift and none is a sampled Gaussian; one shift is a Gaussian."""
     sigma = event.number("standard_deviation")
     shifts = [Fraction(one) for one in event.fields["sensitivities"]]
     chances = [Fraction(one) for one in event.fields["sampling_probs"]]
@@ -325,7 +330,10 @@ def _exponential(event: Event, relation: Relation) -> Result:
 
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
-    """Noise of scale 2/epsilon on scores of sensitivity 1: its cost is linear in their distance."""
+    """Convert permute-and-flip, as noise of scale 2/epsilon on scores of sensitivity 1.
+
+    The cost is linear in the distance of scores.
+    """
     epsilon = event.number("epsilon")
     if epsilon == 0:
         return MetricDP(epsilon=0, relation=relation)

@@ -76,7 +76,10 @@ def from_opendp(
 
 
 def _near(distance: Any, found: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
-    """Whether neighbours are within a distance: to replace a record is to remove and add one."""
+    """Return whether neighbours are within a distance.
+
+    To replace a record is to remove one and add one.
+    """
     if isinstance(relation, AddRemove) and not isinstance(found, AddRemove):
         return False  # no number of replacements adds a record
     steps = 2 if isinstance(found, AddRemove) and not isinstance(relation, AddRemove) else 1

@@ -25,13 +25,13 @@ _HALVINGS: Final = 14  # of the noise that is saved: to four digits
 @final
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What one accountant says.
+    """The answer of one accountant.
 
     Attributes:
         name: RDP, PLD or PRV.
         epsilon: its number; None if it has none.
         why: in a line, why it differs from the bracket, or why there is no number.
-        saved: which part of the noise is spared at its epsilon, by the bracket's upper end; None
+        saved: the part of the noise that is spared at its epsilon, by the bracket's upper end; None
             if it is not above the bracket, or no noise can be scaled.
         refuted: whether the lower end of the bracket contradicts it, as some instance of the
             mechanism attains that.

@@ -27,5 +27,5 @@ else:
     __all__ = list(_HOMES)
 
     def __getattr__(name: str) -> object:
-        """A public name, from where it is defined, when it is first asked for."""
+        """Return a public name from the module that defines it, imported on first use."""
         return public_names.fetch(__name__, _HOMES, name)

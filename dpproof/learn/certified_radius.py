@@ -1,4 +1,4 @@
-"""How far a row can be moved before a classifier may change its mind: certified lower bounds."""
+"""Certified lower bounds of how far a row can move before a classifier may change its mind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def certify_radius(
     norm: str = "l2",
     curvature: bool = True,
 ) -> NDArray[np.float64]:
-    """How far every row can be moved with the model sure to call it y, in data units.
+    """Return the distance that every row can move with the model sure to call it y, in data units.
 
     Statement: if ||z - x|| is below the radius, the model's scores, in exact arithmetic, are
         largest for y at z. For scores linear in x this is exact up to rounding: the least distance
@@ -79,7 +79,7 @@ def certify_radius(
 def _linear(
     scores: LinearScores, rows: NDArray[np.float64], kept: NDArray[np.int64], norm: str
 ) -> NDArray[np.float64]:
-    """The least distance to a border between the kept class and another one, rounded down."""
+    """Return the least distance to a border between the kept class and another, rounded down."""
     radii = np.full(len(rows), np.inf)
     order = 1 if norm == "linf" else 2
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

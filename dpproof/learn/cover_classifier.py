@@ -44,7 +44,7 @@ class CoverClassifier(MappedClassifier):
         index_: the number of the candidate.
         map_: the map through which rows are predicted, or None.
         n_features_in_: features of ``fit``.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -89,7 +89,7 @@ class CoverClassifier(MappedClassifier):
         self.ledger_key = ledger_key
 
     def learner(self) -> Mechanism[Relation]:
-        """The mechanism that ``fit`` releases from.
+        """Return the mechanism that ``fit`` releases from.
 
         Raises:
             ParameterError: an argument outside its domain, or more than two classes.
@@ -121,5 +121,5 @@ class CoverClassifier(MappedClassifier):
         return super().adopt(released, guarantee)
 
     def score_map(self) -> FeatureMap | None:
-        """The map, unless it is linear: weights are for rows before mapping then."""
+        """Return the map, unless it is linear: weights are for rows before mapping then."""
         return None if isinstance(self.map, LinearMap) else self.map

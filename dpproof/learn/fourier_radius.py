@@ -29,7 +29,7 @@ def fourier_radii(
     *,
     curvature: bool,
 ) -> Vectors:
-    """How far every row can be moved, in Euclidean norm, with the kept class sure to win.
+    """Return the Euclidean distance that every row can move with the kept class sure to win.
 
     Statement: let g = f_y - f_c = D^(-1/2) sum_j (a_j cos <r_j, x> + b_j sin <r_j, x>) + b and
         s_j = sqrt(a_j^2 + b_j^2), P the matrix of the frequencies r_j. Everywhere ||grad g|| is at
@@ -70,7 +70,7 @@ def fourier_radii(
 
 
 def shares_of_length(chords: Vectors) -> Vectors:
-    """The largest share of its length by which a row can move with its direction within a chord.
+    """Return the largest share of its length by which a row moves with its turn within a chord.
 
     A row that moves by less than its length times sin(a) turns by less than a, at most a right
     angle; the chord of a is 2 sin(a / 2).
@@ -107,7 +107,10 @@ class _Gap:
     def of(
         cls, scores: LinearScores, frequencies: Vectors, steepest: float, one: int, other: int
     ) -> _Gap:
-        """Of two classes, scaled so that the largest weight is near 1; ||P|| <= ``steepest``."""
+        """Return the gap of two classes, scaled so that the largest weight is near 1.
+
+        ||P|| is at most ``steepest``.
+        """
         weights = scores.weights[one] - scores.weights[other]
         scale = 2.0 ** -math.frexp(float(np.abs(weights).max()))[1]
         weights = weights * scale
@@ -121,7 +124,10 @@ class _Gap:
         return cls(weights, offset, frequencies, first, slope, bend)
 
     def radii(self, mapped: Vectors, signs: Vectors, *, curvature: bool) -> Vectors:
-        """How far rows of these features can be moved with the gap of this sign, rounded down."""
+        """Return the distances that rows of these features can move with the gap of this sign.
+
+        The distances are rounded down.
+        """
         count = len(self.frequencies)
         sizes = float(np.abs(self.weights).sum()) / math.sqrt(count) + abs(self.offset)
         gaps = signs * (mapped @ self.weights + self.offset)
@@ -137,13 +143,19 @@ class _Gap:
 
 
 def _ratio(gaps: Vectors, slope: float) -> Vectors:
-    """Gaps divided by a slope, rounded down; infinite if the slope is 0 and the gap is not."""
+    """Return gaps divided by a slope, rounded down.
+
+    The ratio is infinite if the slope is 0 and the gap is not.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gaps > 0, gaps / slope, 0.0) * (1 - slack(4))
 
 
 def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vectors:
-    """Where a slope of min(gradient + bend t, slope) adds up to the gap, rounded down."""
+    """Return the length at which a slope of min(gradient + bend t, slope) adds up to the gap.
+
+    The length is rounded down.
+    """
     steep = gradients >= slope
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         corner = np.where(steep, 0.0, (slope - gradients) / bend)
@@ -157,7 +169,7 @@ def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vect
 def projected_radii(
     scores: LinearScores, plan: Projection, rows: Vectors, kept: NDArray[np.int64], norm: str
 ) -> Vectors:
-    """How far every row can be moved with the kept class sure to win, rounded down.
+    """Return the distance that every row can move with the kept class sure to win, rounded down.
 
     Statement: let A be the matrix, w and b the differences of two classes' weights and offsets,
         u = A'w. The gap of their scores at z, times a scale s(z), is at least
@@ -199,8 +211,8 @@ class _Scale:
         matrix: A, shape (dimension, features).
         size: an upper bound of ||A||.
         radius: R, to which rows are clipped; None if they are scaled to norm 1.
-        before: how far the map's grid moves a clipped or scaled row.
-        after: how far it moves a projected one.
+        before: the largest move of a clipped or scaled row by the map's grid.
+        after: its largest move of a projected row.
     """
 
     matrix: Vectors
@@ -224,16 +236,16 @@ class _Scale:
 
     @property
     def least(self) -> float:
-        """The least value of s(z)."""
+        """Return the least value of s(z)."""
         return 0.0 if self.radius is None else 1.0
 
     @property
     def slope(self) -> float:
-        """By how much s(z) changes per Euclidean unit at most."""
+        """Return the largest change of s(z) per Euclidean unit."""
         return (self.size if self.radius is None else 1 / self.radius) * (1 + slack(4))
 
     def values(self, rows: Vectors) -> tuple[Vectors, Vectors]:
-        """Lower and upper bounds of s at some rows."""
+        """Return lower and upper bounds of s at some rows."""
         features = rows.shape[1]
         if self.radius is not None:
             sizes = lengths(rows) / self.radius
@@ -252,9 +264,9 @@ class _Gaps:
 
     Attributes:
         weights: u, shape (classes, features).
-        errors: how far rounding may have moved every entry of u.
+        errors: bound of the rounding error of every entry of u.
         offsets: lower bounds of b - e, what the map's rounding takes away subtracted.
-        losses: what the grid of scaled rows takes away, per Euclidean unit of the row.
+        losses: the loss by the grid of scaled rows, per Euclidean unit of the row.
     """
 
     weights: Vectors
@@ -278,7 +290,7 @@ class _Gaps:
         return cls(weights, errors, apart - moved, losses)
 
     def radii(self, scale: _Scale, rows: Vectors, order: int, longest: float) -> Vectors:
-        """The largest of the radii that are proved, shape (rows, classes)."""
+        """Return the largest of the proved radii, shape (rows, classes)."""
         products = rows @ self.weights.T
         doubts = (
             np.abs(rows)
@@ -308,5 +320,5 @@ class _Gaps:
 
 
 def _projected_radius_ratio(gaps: Vectors, slopes: Vectors) -> Vectors:
-    """Gaps divided by slopes, rounded down; 0 unless the gap is positive."""
+    """Return gaps divided by slopes, rounded down; 0 unless the gap is positive."""
     return np.where(gaps > 0, gaps * (1 - slack(8)) / slopes, 0.0) * (1 - slack(4))

@@ -48,7 +48,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
     Attributes:
         cluster_centers_: shape (n_clusters, features).
         n_features_in_: features of ``fit``.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -110,11 +110,11 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:  # noqa: N803  # scikit-learn
-        """The nearest centre of every row, shape (rows,)."""
+        """Return the nearest centre of every row, shape (rows,)."""
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Distances to the centres, shape (rows, n_clusters)."""
+        """Return distances to the centres, shape (rows, n_clusters)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
         return np.asarray(pairwise_distances(rows, self.cluster_centers_))

@@ -1,4 +1,4 @@
-"""What private linear classifiers with scikit-learn's interface share."""
+"""The common part of private linear classifiers with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
 
     @property
     def scales_rows(self) -> bool:
-        """Whether the rows are scaled before the mechanism gets them."""
+        """Return whether the rows are scaled before the mechanism gets them."""
         return False
 
     @abstractmethod
@@ -56,7 +56,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         return self._released(lambda: self.records(X, y))
 
     def records(self, X: ArrayLike, y: ArrayLike) -> Records:  # noqa: N803  # scikit-learn
-        """The rows and their labels as the mechanism reads them; nothing is released.
+        """Return the rows and their labels as the mechanism reads them; nothing is released.
 
         Raises:
             ValueError: X and y are not a matrix and a vector of the same length.
@@ -67,14 +67,14 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         return Records(self._extended(rows), signed)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Scores: of the second class, shape (rows,), or of every class, shape (rows, classes)."""
+        """Return scores: of the second class, shape (rows,), or of all, shape (rows, classes)."""
         check_is_fitted(self)
         rows = self._weighted(read_rows(self, X, fitting=False))
         scores = np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
-        """The class of largest score for every row; of equal scores, the first class."""
+        """Return the class of largest score for every row; of equal scores, the first class."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
         return cast("NDArray[Any]", self.classes_[best])
@@ -91,7 +91,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
 
 
 def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:
-    """The position of every label among the classes, -1 for a label that is none of them.
+    """Return the position of every label among the classes, -1 for a label that is none of them.
 
     Laws: of one label, whatever the others are; no label raises an error.
     Example:
@@ -137,7 +137,7 @@ class MappedClassifier(LinearClassifier, ABC):
         return self
 
     def score_map(self) -> FeatureMap | None:
-        """The map of the rows that released weights are multiplied with; None if there is none."""
+        """Return the map of the rows that released weights are multiplied with; None if none."""
         return self.map
 
     def _weighted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

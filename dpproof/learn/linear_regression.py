@@ -57,7 +57,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         intercept_: the offset.
         regulariser_: the ridge that was added.
         n_features_in_: features of ``fit``.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -134,7 +134,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """The predicted targets, shape (rows,)."""
+        """Return the predicted targets, shape (rows,)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
         return np.asarray(rows @ self.coef_ + self.intercept_)

@@ -51,7 +51,7 @@ class LogisticRegression(LinearClassifier):
         coef_: the weights: shape (1, features) for two classes, else (classes, features).
         intercept_: zeros; add a constant feature to learn an offset, which counts in the norm.
         n_features_in_: features of ``fit``.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
         NotImplied: on guarantee and fit, a regulariser below norm sigma and 2 sigma^2 if a record
@@ -110,7 +110,7 @@ class LogisticRegression(LinearClassifier):
         return rows / np.where(length > 0, length, 1)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Probabilities of the classes, shape (rows, classes).
+        """Return the probabilities of the classes, shape (rows, classes).
 
         With more than two classes those of one against the rest, divided by their sum.
         """
@@ -132,7 +132,7 @@ class LogisticRegression(LinearClassifier):
         return base if classes == 2 else OneVsRest(base=base, classes=classes)
 
     def _least(self, sigma: Number, relation: Relation) -> Number:
-        """The least regulariser at which epsilon is that of the gradient alone.
+        """Return the least regulariser at which epsilon is that of the gradient alone.
 
         Of several runs the floors add up, so with more than two classes there is none.
         """

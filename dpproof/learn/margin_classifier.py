@@ -68,7 +68,7 @@ class MarginClassifier(MappedClassifier):
         n_features_in_: features of ``fit``.
         n_iter_: steps or phases made.
         stopped_: False, as nothing ends a run early.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -120,7 +120,7 @@ class MarginClassifier(MappedClassifier):
         self.ledger_key = ledger_key
 
     def score_map(self) -> FeatureMap | None:
-        """The map, unless it is linear: weights are for rows before mapping then."""
+        """Return the map, unless it is linear: weights are for rows before mapping then."""
         return None if isinstance(self.map, LinearMap) else self.map
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
@@ -163,7 +163,7 @@ class MarginClassifier(MappedClassifier):
 
     @property
     def scales_rows(self) -> bool:
-        """Whether rows are scaled to norm 1, as there is neither a norm nor a map."""
+        """Return whether rows are scaled to norm 1, as there is neither a norm nor a map."""
         return self.norm is None and self.map is None
 
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

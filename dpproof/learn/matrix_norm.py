@@ -15,7 +15,7 @@ _ROOM: Final = 2.0**-30
 
 
 def slack(terms: int) -> float:
-    """A bound of the relative error of a sum of so many products, with a few operations after it.
+    """Return a bound of the relative error of a sum of so many products and a few operations.
 
     Source: Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1: gamma_n =
         n u / (1 - n u), u = 2^-53; this is more than four times it.
@@ -27,7 +27,7 @@ def slack(terms: int) -> float:
 
 
 def lengths(vectors: Matrix, order: int = 2) -> Matrix:
-    """Upper bounds of the norms of the last axis: Euclidean, or of absolute values for order 1.
+    """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
 
     Scaled by the largest entry, so that squares neither overflow nor vanish.
     Example:
@@ -41,7 +41,7 @@ def lengths(vectors: Matrix, order: int = 2) -> Matrix:
 
 
 def norm_bound(matrix: Matrix) -> float:
-    """An upper bound of the largest singular value, or the Frobenius norm if that is not proved.
+    """Return an upper bound of the largest singular value, else the Frobenius norm if unproved.
 
     Statement: s^2 I - A A' minus the errors below is positive semidefinite, so ||A|| is at most the
         bound. The Cholesky factorisation of the computed matrix M, of size n, is exact for a

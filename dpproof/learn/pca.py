@@ -54,7 +54,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         explained_variance_: eigenvalues of the noisy covariance, or of the noisy sum of squares
             without ``center``; noise may make small ones negative.
         n_features_in_: features of ``fit``.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -127,13 +127,13 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Coordinates along the components, shape (rows, n_components)."""
+        """Return coordinates along the components, shape (rows, n_components)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
         return np.asarray((rows - self.mean_) @ self.components_.T)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """The rows with these coordinates, shape (rows, features)."""
+        """Return the rows with these coordinates, shape (rows, features)."""
         check_is_fitted(self)
         return np.asarray(matrix(X) @ self.components_ + self.mean_)
 

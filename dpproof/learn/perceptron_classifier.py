@@ -66,7 +66,7 @@ class PerceptronClassifier(MappedClassifier):
         n_features_in_: features of ``fit``.
         n_iter_: steps made, or the number of the state that was chosen.
         stopped_: whether a test ended the run.
-        guarantee_: what the fit satisfies.
+        guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:

@@ -1,4 +1,4 @@
-"""What private estimators with scikit-learn's interface share."""
+"""The common part of private estimators with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         """
 
     def learner(self) -> Mechanism[Relation]:
-        """The mechanism that ``fit`` releases from, its noise calibrated to the budget.
+        """Return the mechanism that ``fit`` releases from, its noise calibrated to the budget.
 
         Raises:
             ParameterError: an argument outside its domain, or not one of a budget and sigma.
@@ -174,7 +174,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self._at(found.value)
 
     def guarantee(self) -> Guarantee[Relation]:
-        """What one fit satisfies; it is known before there is any data.
+        """Return the guarantee of one fit; it is known before there is any data.
 
         Raises:
             ParameterError: as for ``learner``.
@@ -182,7 +182,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """A certificate of the fit's (epsilon, delta), for ``dpproof check``.
+        """Return a certificate of the fit's (epsilon, delta), for ``dpproof check``.
 
         After a fit it is about that fit, whatever arguments were set since; before, about the next.
 
@@ -220,7 +220,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self.adopt(released, guarantee)
 
     def rng(self) -> np.random.Generator | None:
-        """Where the noise comes from: None is the operating system; a seed warns."""
+        """Return the source of the noise.
+
+        None is the operating system; a seed warns.
+        """
         if self.random_state is None:
             return None
         warnings.warn(

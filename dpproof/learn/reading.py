@@ -23,7 +23,7 @@ def read_rows(
     *,
     fitting: bool,
 ) -> NDArray[np.float64]:
-    """The rows as float64, in C order.
+    """Return the rows as float64, in C order.
 
     A fit reads any record: a cell that is no number becomes nan, and its row contributes nothing,
     as an error would tell of it. Predictions take finite numbers only.
@@ -41,7 +41,7 @@ def read_rows(
 
 
 def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-    """A matrix as float64, in C order; a cell that is no number becomes nan.
+    """Return a matrix as float64, in C order; a cell that is no number becomes nan.
 
     Raises:
         DataError: not two-dimensional, sparse, or of a dtype that is not of real numbers.
@@ -60,7 +60,7 @@ def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
 
 
 def read_labels(y: ArrayLike, rows: int) -> NDArray[Any]:
-    """The labels or targets, shape (rows,), as they are.
+    """Return the labels or targets, shape (rows,), as they are.
 
     A list is read label by label: as one array, a single text turns all its numbers to texts.
 
@@ -79,7 +79,7 @@ def read_labels(y: ArrayLike, rows: int) -> NDArray[Any]:
 
 
 def read_targets(y: ArrayLike, rows: int) -> NDArray[np.float64]:
-    """The targets as float64, shape (rows,); one that is no number becomes nan.
+    """Return the targets as float64, shape (rows,); one that is no number becomes nan.
 
     Raises:
         ValueError: as for ``read_labels``, or of a dtype that is not of real numbers.

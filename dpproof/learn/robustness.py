@@ -30,7 +30,7 @@ def robust_accuracy(
     starts: int = 2,
     seed: int = 0,
 ) -> Bound:
-    """The share of rows that the model calls right wherever they are moved within a radius.
+    """Return the share of rows that the model calls right wherever they move within a radius.
 
     Statement: at least the share of rows whose certified radius is above ``radius``, and at most
         the share of rows for which ``attack`` finds no point that the model calls something else.
@@ -132,7 +132,7 @@ def attack(
 
 
 def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ANN401
-    """Class numbers as the model itself computes them; -1 for rows that are not finite."""
+    """Return class numbers as the model itself computes them; -1 for rows that are not finite."""
     finite = np.isfinite(rows).all(axis=1)
     numbers = np.full(len(rows), -1)
     if finite.any():
@@ -143,7 +143,7 @@ def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.int64]:  # n
 def _downhill(
     scores: LinearScores, rows: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Minus the gradient of the gap to the rival that is nearest for the gap's slope."""
+    """Return minus the gradient of the gap to the rival that is nearest for the gap's slope."""
     each, values = np.arange(len(rows)), scores(rows)
     gaps = values[each, labels][:, np.newaxis] - values
     between = np.linalg.norm(scores.weights[:, np.newaxis] - scores.weights, axis=2)
@@ -165,7 +165,7 @@ def _sizes(moves: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
 
 
 def _step(downhill: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
-    """The direction of steepest descent of size 1 in the norm."""
+    """Return the direction of steepest descent of size 1 in the norm."""
     if norm == "linf":
         return np.asarray(np.sign(downhill))
     sizes = np.linalg.norm(downhill, axis=1, keepdims=True)
@@ -184,7 +184,7 @@ def _within(moves: NDArray[np.float64], reach: float, norm: str) -> NDArray[np.f
 def _random(
     rng: np.random.Generator, shape: tuple[int, ...], reach: float, norm: str
 ) -> NDArray[np.float64]:
-    """Random points of the ball."""
+    """Return random points of the ball."""
     if norm == "linf":
         return rng.uniform(-reach, reach, size=shape)
     lengths = reach * rng.uniform(size=(shape[0], 1))

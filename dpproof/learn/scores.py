@@ -45,7 +45,7 @@ class LinearScores:
     map: FeatureMap | None
 
     def rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """The rows as floats.
+        """Return the rows as floats.
 
         Raises:
             ParameterError: not a matrix of the model's width.
@@ -89,7 +89,7 @@ def class_of(
     rows: NDArray[np.float64],
     y: ArrayLike | None,
 ) -> NDArray[np.int64]:
-    """The class numbers of labels, -1 if unknown; of the scores' largest class without labels.
+    """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores.
 
     Raises:
         ParameterError: not one label per row.

@@ -56,7 +56,7 @@ def tune(
     report_share: Number = 0.02,
     expected_runs: Number = 1000,
 ) -> TunedClassifier:
-    """A classifier that tries the candidates of a grid privately and keeps the best.
+    """Return a classifier that privately tries the candidates of a grid and keeps the best.
 
     It stands where ``GridSearchCV`` stands without privacy; see ``TunedClassifier``.
 
@@ -127,7 +127,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             on average, and ``reported`` makes bounds of it. The count that chose is not kept.
         best_mistakes_sigma_: the standard deviation of that noise.
         best_estimator_: the model, which predicts.
-        guarantee_: what the whole search satisfies.
+        guarantee_: the guarantee of the whole search.
         classes_, n_features_in_: those of the model.
     Raises:
         ParameterError: an argument outside its domain, or an estimator without a budget.
@@ -160,7 +160,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.expected_runs = expected_runs
 
     def candidates(self) -> list[dict[str, Any]]:
-        """The parameters of all candidates, in the order of ``best_index_``.
+        """Return the parameters of all candidates, in the order of ``best_index_``.
 
         Raises:
             ParameterError: as for the class.
@@ -191,7 +191,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return listed
 
     def plan(self) -> SelectionPlan:
-        """How many runs, and the noise of each, with what the alternatives would need.
+        """Return the number of runs and the noise of each, with the needs of the alternatives.
 
         The noise is 1 / mu of one run. If ``selecting_pays`` is False, there are so few candidates
         that releasing a training of each would cost less.
@@ -210,7 +210,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         )
 
     def learner(self) -> Selected[Relation]:
-        """The mechanism that ``fit`` releases from.
+        """Return the mechanism that ``fit`` releases from.
 
         Raises:
             ParameterError: as for the class.
@@ -219,7 +219,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self._learner(self._option())
 
     def _option(self) -> SelectionOption:
-        """The law of the number of runs, and the noise of each, that are used.
+        """Return the law of the number of runs, and the noise of each, that are used.
 
         Raises:
             ParameterError: as for the class.
@@ -238,7 +238,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
     def guarantee(self) -> Guarantee[Relation]:
-        """What one fit satisfies; it is known before there is any data.
+        """Return the guarantee of one fit; it is known before there is any data.
 
         Raises:
             ParameterError: as for the class.
@@ -247,7 +247,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """A certificate of the (epsilon, delta) of the whole search, for ``dpproof check``.
+        """Return a certificate of the whole search's (epsilon, delta), for ``dpproof check``.
 
         After a fit it is about that fit; before, about the next.
 
@@ -293,7 +293,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def reported(self, *, records: int) -> NoisyCount:
-        """The reported count as what risk bounds take, without a price for the choice.
+        """Return the reported count as risk bounds take it, without a price for the choice.
 
         Its noise is independent of everything that chose, so that ``selected`` is 1.
 
@@ -321,12 +321,12 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Scores of the best model, as for its own class."""
+        """Return scores of the best model, as for its own class."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
-        """The classes that the best model predicts."""
+        """Return the classes that the best model predicts."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
@@ -334,7 +334,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return cast("Tunable", clone(self.estimator).set_params(**changes))
 
     def _run(self, noise: float) -> UniformChoice[Relation]:
-        """One run whose training and score together cost mu = 1 / noise, or nearly."""
+        """Return one run whose training and score together cost mu = 1 / noise, or nearly."""
         total, sigmas = (1 - sum(self._shares())) / Fraction(noise) ** 2, self._sigmas(noise)
         parts = [self._trained(one, total) for one in self.candidates()]
         counts = NoisyMistakes(
@@ -346,7 +346,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return UniformChoice(parts=tuple(Chained(first=part, then=counts) for part in parts))
 
     def _shares(self) -> tuple[Fraction, Fraction]:
-        """The shares of the count that chooses and of the one that is reported.
+        """Return the shares of the count that chooses and of the one that is reported.
 
         Raises:
             ParameterError: not in (0, 1), or nothing is left for the training.
@@ -359,13 +359,16 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return score, report
 
     def _sigmas(self, noise: float) -> tuple[Fraction, Fraction]:
-        """The noise on the count that chooses and on the reported one, if 1 / mu is ``noise``."""
+        """Return the noise of the choosing count and of the reported one.
+
+        The noise of a run, 1 / mu, is ``noise``.
+        """
         score, report = self._shares()
         squared = 1 / Fraction(noise) ** 2
         return 1 / sqrt_up(squared * score), 1 / sqrt_up(squared * report)
 
     def _trained(self, changes: Mapping[str, Any], mu_squared: Fraction) -> Mechanism[Relation]:
-        """One candidate's learner, of which a training costs mu, exactly or in the limit.
+        """Return a candidate's learner, one training of which costs mu, exactly or in the limit.
 
         Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
         how the budget is split; the price of the search is computed for the noise there is.
@@ -396,7 +399,7 @@ def _rate(candidate: Tunable) -> Fraction:
 
 
 def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, two noisy counts))
-    """The score of a run: the first noisy number of mistakes, negated.
+    """Return the score of a run: the first noisy number of mistakes, negated.
 
     Example:
         >>> fewest_mistakes((0, (None, (12.5, 11.0))))

@@ -134,7 +134,7 @@ def spent(state: State, way: str) -> Costs:
 
 
 def alive(state: State, way: str) -> bool:
-    """Whether one way has admitted everything that was spent."""
+    """Return whether one way has admitted everything that was spent."""
     return int(state["refused"].get(way, 0)) == 0
 
 

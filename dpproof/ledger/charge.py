@@ -1,4 +1,4 @@
-"""What a guarantee costs in one way of spending, and the certificate that says so."""
+"""The cost of a guarantee in one way of spending, and the certificate that states it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which database keeps a ledger: a file, or a server by its URL."""
+"""The choice of the database that keeps a ledger: a file, or a server by its URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger asks of the database that keeps it: one transaction at a time."""
+"""The interface of the database that keeps a ledger: one transaction at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOCK: Final = "UPDATE head SET number = number WHERE id = 1"
 
 
 class Execute(ABC):
-    """What runs statements of one transaction."""
+    """A runner of the statements of one transaction."""
 
     @abstractmethod
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -62,7 +62,7 @@ class OneByOne(Execute):
 
 
 class Database(ABC):
-    """Where a ledger is kept."""
+    """A place where a ledger is kept."""
 
     @abstractmethod
     def transaction(

@@ -1,4 +1,4 @@
-"""What a ledger refuses."""
+"""The errors of a ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TryAgain(LedgerError):
 
 
 class LedgerDamaged(LedgerError):
-    """What the ledger holds contradicts its own hashes; nothing may be spent from it."""
+    """The ledger's contents contradict its own hashes; nothing may be spent from it."""
 
 
 class AlreadySpent(LedgerError):

@@ -1,4 +1,4 @@
-"""What tells guarantees apart at one key: their numbers, exactly, in a form that lasts."""
+"""The identity of guarantees at one key: their numbers, exactly, in a form that lasts."""
 
 from __future__ import annotations
 

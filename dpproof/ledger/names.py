@@ -83,9 +83,9 @@ def where(label: str) -> Where:
 
 
 def covers(place: Where, other: Where) -> bool:
-    """Whether a budget counts what is spent on a dataset by a principal.
+    """Return whether a budget counts what is spent on a dataset by a principal.
 
-    What does not say its dataset may read any; what does not say its principal may be of any.
+    A place without a dataset may read any; one without a principal may be of any.
     """
     pairs = zip(place, other, strict=True)
     return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)

@@ -1,4 +1,4 @@
-"""Where a ledger is: a path, or a database URL, whose password is shown to nobody."""
+"""The place of a ledger: a path, or a database URL, whose password is shown to nobody."""
 
 from __future__ import annotations
 

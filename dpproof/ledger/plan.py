@@ -1,4 +1,4 @@
-"""What a spend would cost in a budget, computed before the ledger is locked."""
+"""The cost of a spend in a budget, computed before the ledger is locked."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ class Plan:
 
     Attributes:
         divided: the budget, divided among ways for its first spend; None where it was before.
-        charges: what the spend costs in each way that was open; None where it does not carry it.
+        charges: the cost of the spend in each way that was open; None where it does not carry it.
     """
 
     divided: State | None
     charges: Mapping[str, Charge | None] = field(default_factory=dict)
 
     def speaks_of(self, state: State) -> bool:
-        """Whether it has a cost, or none, for every way that is open: else it would close some."""
+        """Return whether the plan has a cost, or none, for every open way.
+
+        A plan without one would close that way.
+        """
         open_ = (way for way in state["limits"] or () if budget.alive(state, way))
         return all(way in self.charges for way in open_)
 

@@ -211,12 +211,15 @@ def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here
 
 
 def _pipelines() -> bool:
-    """Whether the library of the driver can send statements together."""
+    """Return whether the library of the driver can send statements together."""
     return bool(importlib.import_module("psycopg").Pipeline.is_supported())
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether psycopg says more than how it gave up a lost connection, which is refused here."""
+    """Return whether psycopg reports more than its giving up of a lost connection.
+
+    A lost connection is refused here.
+    """
     return not record.getMessage().startswith("error ignored ")
 
 

@@ -10,7 +10,7 @@ from dpproof.ledger.taking import Wanted
 
 
 class Keeper(Protocol):
-    """What a reservation asks of its ledger."""
+    """The methods of a ledger that a reservation uses."""
 
     def commit(self, key: str, *, attempt: str | None = None) -> None:
         """Keep what a key has reserved."""
@@ -29,7 +29,7 @@ class Spend:
 
     Attributes:
         key: names the spend; another process that reserves it takes this attempt over.
-        label: what it is for.
+        label: its purpose.
         committed: whether it stays spent.
         fresh: whether it may run: its key was not committed before.
         closed: the ways of spending that admit nothing any more because of it.

@@ -1,4 +1,4 @@
-"""What is spent and what is left, as values."""
+"""The spent and the remaining budget, as values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Part:
 
     @property
     def remaining(self) -> Costs:
-        """What is left."""
+        """Return the part that is left."""
         return tuple(a - b for a, b in zip(self.limit, self.spent, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,9 +56,9 @@ class BudgetStatus:
     Attributes:
         dataset: on which it is; None for all.
         principal: whose it is; None for everybody.
-        guarantee: what everything spent from it satisfies together.
-        ways: how it may be spent; before the first spend of (epsilon, delta) there is none.
-        composed: what all spends cost together at the budget's delta, an upper end of epsilon, as
+        guarantee: the guarantee of everything spent from it together.
+        ways: the ways to spend it; before the first spend of (epsilon, delta) there is none.
+        composed: the joint cost of all spends at the budget's delta, an upper end of epsilon, as
             if they had been fixed in advance; None of a budget without an epsilon. The guarantee
             is that of the budget, whatever this is.
     """
@@ -71,7 +71,7 @@ class BudgetStatus:
 
     @property
     def remaining(self) -> Fraction:
-        """The largest part of the budget, from 0 to 1, that is left in some way."""
+        """Return the largest part of the budget, from 0 to 1, that is left in some way."""
         if not self.ways:
             return Fraction(1)
         shares = [
@@ -95,11 +95,11 @@ class Status:
     """A ledger at one time.
 
     Attributes:
-        relation: which datasets are neighbours.
+        relation: the neighbouring relation.
         budgets: each with what is spent.
         committed: keys of the spends that are done.
         pending: keys that are reserved, and neither committed nor released.
-        entries: how many entries there are.
+        entries: the number of entries.
         head: the hash of the last one. Whoever keeps it elsewhere can tell that entries were taken
             off the end: ``verify(head=…)``.
     """

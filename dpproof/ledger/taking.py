@@ -38,14 +38,14 @@ WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 @final
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be spent, and one attempt at it.
+    """A spend to be made, and one attempt at it.
 
     Attributes:
         guarantee: of what runs.
         key: names the spend.
-        label: what it is for.
+        label: its purpose.
         delta: where it is charged in sums of (epsilon, delta), if that is stated.
-        where: which data it reads, and who runs it.
+        where: the dataset it reads and the principal that runs it.
         digest: of everything that has to be equal if the key is the same.
         attempt: tells this attempt from another one at the same key.
     """
@@ -83,7 +83,7 @@ def wanted(
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a spend reads under the lock, in one round trip.
+    """The rows that a spend reads under the lock, in one round trip.
 
     Attributes:
         last: the number and hash of the last entry, and the state after it.

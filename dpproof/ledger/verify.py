@@ -21,11 +21,11 @@ from dpproof.proofs.errors import CertificateError
 @final
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was verified.
+    """The result of a verification.
 
     Attributes:
-        entries: how many, each with its hash.
-        certificates: how many different ones, each accepted by the checker.
+        entries: their number, each with its hash.
+        certificates: the number of different ones, each accepted by the checker.
         uncertified: keys of spends that no certificate covers, with the reason.
         uncovered: keys from before entries had the digest of what a key stands for, and who has
             it: that these two were not changed is not known.
@@ -153,7 +153,7 @@ class _Replay:
         return told | self.more
 
     def has_keys(self, rows: Rows) -> bool:
-        """Whether the keys are those of the entries, with all that these say of them."""
+        """Return whether the keys are those of the entries, with all that these say of them."""
         return {row[0] for row in rows} == self.keys.keys() and all(
             (self.keys[name] == (status, at, request) and self.owners[name] == owner)
             or self.keys[name] == (status, at, None)

@@ -32,12 +32,12 @@ class Free:
 
     @property
     def parameter(self) -> Parameter:
-        """The kind of number that the parameter is: its range and direction."""
+        """Return the kind of number that the parameter is: its range and direction."""
         return PARAMETERS[self.address.rpartition(".")[2]]
 
     @property
     def others(self) -> tuple[Stage, ...]:
-        """All stages but the one that has the free parameter."""
+        """Return all stages but the one that has the free parameter."""
         return tuple(stage for stage in self.pipeline.stages if stage.name != self.stage.name)
 
     def at(self, value: Fraction) -> Stage:
@@ -54,7 +54,7 @@ class Free:
 
 
 def find(pipeline: Pipeline, stage: str, address: str) -> Free:
-    """The number of that address in the stage of that name.
+    """Return the number of that address in the stage of that name.
 
     Raises:
         InputError: no such stage, no such number, or one whose value says nothing about privacy.
@@ -77,9 +77,9 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
 
 
 def completed(document: Document, stage: str, address: str) -> Document:
-    """The document with 1 where the number to solve for was left out.
+    """Return the document with 1 where the number to solve for was left out.
 
-    Anything else that is wrong or missing stays so, for the parser to refuse.
+    Anything else that is wrong or missing stays, for the parser to refuse.
     """
     stages = document.get("stage")
     if not isinstance(stages, list):

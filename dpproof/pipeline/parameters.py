@@ -30,7 +30,7 @@ class Parameter:
         more_is_private: whether a larger value protects more; None where calibrating makes no
             sense.
         whole: whether it counts things.
-        words: how a person calls it.
+        words: its name for people.
     """
 
     rule: Rule

@@ -322,5 +322,5 @@ def _sampling(
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
-    """Whether a stage releases one sum whose records' contributions are bounded."""
+    """Return whether a stage releases one sum whose records' contributions are bounded."""
     return len(releases) == 1 and "contribution" in releases[0].values

@@ -1,4 +1,4 @@
-"""What a pipeline file says, as frozen values, and the mechanisms it stands for."""
+"""The contents of a pipeline file, as frozen values, and the mechanisms that it describes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Release:
     """One mechanism with its parameters.
 
     Attributes:
-        name: what the file calls it, or its position in the stage, from 1.
+        name: its name in the file, or its position in the stage, from 1.
         mechanism: its name in pipeline files.
-        kind: what that name means.
+        kind: the meaning of that name.
         values: the parameters of one of the kind's forms, exact.
         norm: of the sensitivity among them, empty without one.
         rows: arrays of arrays by their names, such as a covariance.
@@ -45,7 +45,7 @@ class Release:
     rows: Mapping[str, Rows] = field(default_factory=dict)
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
-        """The mechanism; its sensitivity is stated under the given relation."""
+        """Return the mechanism; its sensitivity is stated under the given relation."""
         given = ReleaseParameters(
             values=self.values, norm=self.norm, relation=relation, rows=self.rows
         )
@@ -61,11 +61,11 @@ class Stage:
         place: file and stage, as they begin a refusal.
         name: unique in the pipeline.
         releases: all of them see the same sample; none where there are stages.
-        stages: what runs together instead, with different names.
-        sampling: how the sample is drawn, None when every release sees all records.
-        count: how often a fresh sample is drawn and released on.
-        runs: how many times all of this is run, the best released; None to release it as it is.
-        protect: how many records its guarantee speaks of.
+        stages: the stages that run together instead, with different names.
+        sampling: the scheme that draws the sample, None when every release sees all records.
+        count: the number of fresh samples that are drawn and released on.
+        runs: the number of runs of all this, the best released; None to release it as it is.
+        protect: the number of records that its guarantee covers.
     """
 
     place: str
@@ -119,7 +119,7 @@ class Stage:
         return replace(self, protect=size)
 
     def numbers(self) -> Mapping[str, Fraction]:
-        """Every number of the stage by its address: ``count``, ``rate``, ``scale``, ``2.scale``.
+        """Return every number of the stage by its address, such as ``count`` or ``2.scale``.
 
         A release's parameter has the plain name where only one release has it, and always the
         name of the release before a point where there are several releases.
@@ -151,7 +151,7 @@ class Stage:
         return inner if self.count == 1 else {"count": Fraction(self.count), **inner}
 
     def replaced(self, address: str, value: Fraction) -> Stage:
-        """The same stage with one of its ``numbers`` replaced."""
+        """Return the same stage with one of its ``numbers`` replaced."""
         if address == "count":
             return replace(self, count=int(value))
         if self.stages:
@@ -190,7 +190,7 @@ class Pipeline:
         delta: where epsilon is asked for.
         epsilon: the budget, None when the file states none.
         stages: at least one, with different names.
-        protect: how many records are protected together.
+        protect: the number of records protected together.
         digest: SHA-256 of the file's text, empty without a file.
     """
 

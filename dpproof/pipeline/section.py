@@ -37,7 +37,7 @@ class RowsRule:
 
     Attributes:
         entry: the domain of each number.
-        expected: how a refusal describes the whole.
+        expected: the description of the whole in refusals.
         columns: names of the numbers of a row; without any, rows have any length.
     """
 
@@ -71,7 +71,7 @@ FLAG = Rule(_flag, "true or false")
 
 
 def quoted(value: object) -> str:
-    """A value as a pipeline file would spell it, on one line and not too long."""
+    """Return a value as a pipeline file would spell it, on one line and not too long."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -88,7 +88,7 @@ def quoted(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``; did you mean "…"?`` when one known name is close, else nothing."""
+    """Return ``; did you mean "…"?`` when one known name is close, else nothing."""
     lower = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower().replace("_", "-"), lower, n=1, cutoff=0.6)
     close = close or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
@@ -96,7 +96,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a person lists them: ``a, b or c``."""
+    """Return names as a person lists them: ``a, b or c``."""
     *head, last = names
     return f"{', '.join(head)} or {last}" if head else last
 
@@ -109,7 +109,7 @@ class Section:
     Attributes:
         place: the file and the table, as they begin every refusal.
         values: the table as the TOML reader gave it.
-        prefix: what stands before a key in refusals ("sampling.").
+        prefix: the text before a key in refusals ("sampling.").
     """
 
     place: str
@@ -117,7 +117,7 @@ class Section:
     prefix: str = ""
 
     def refuse(self, key: str, problem: str) -> InputError:
-        """The error to raise for one key."""
+        """Return the error to raise for one key."""
         return InputError(f"{self.place}: {self.prefix}{key}: {problem}")
 
     def only(self, known: Iterable[str]) -> None:
@@ -131,13 +131,16 @@ class Section:
                 raise InputError(f"{self.place}: unknown key {quoted(self.prefix + key)}{hint}")
 
     def required(self, key: str, expected: str) -> object:
-        """The value of a key that has to be there."""
+        """Return the value of a key that has to be there."""
         if key not in self.values:
             raise self.refuse(key, f"missing; expected {expected}")
         return self.values[key]
 
     def number(self, key: str, rule: Rule) -> Fraction:
-        """The exact value of a number in its domain: a float's binary64 value, "1/3" a ratio."""
+        """Return the exact value of a number in its domain.
+
+        A float is its binary64 value, "1/3" a ratio.
+        """
         value = self.required(key, rule.expected)
         ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
         try:
@@ -149,7 +152,7 @@ class Section:
         return exact
 
     def rows(self, key: str, rule: RowsRule) -> tuple[tuple[Fraction, ...], ...]:
-        """The exact numbers of an array of arrays, none of which is empty."""
+        """Return the exact numbers of an array of arrays, none of which is empty."""
         found, expected = [], rule.expected
         given = self.required(key, expected)
         for place, row in enumerate(given if isinstance(given, list) else [], start=1):
@@ -163,14 +166,14 @@ class Section:
         return tuple(found)
 
     def text(self, key: str, expected: str) -> str:
-        """A value that has to be text: printable, not empty, on one line."""
+        """Return a value that has to be text: printable, not empty, on one line."""
         value = self.required(key, expected)
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
             raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
         return value
 
     def choice(self, key: str, choices: Iterable[str]) -> str:
-        """A value that has to be one of some words."""
+        """Return a value that has to be one of some words."""
         names = list(choices)
         words = [quoted(name) for name in names[:MOST_LISTED]]
         if len(names) > MOST_LISTED:

@@ -27,7 +27,7 @@ class Stated(Mechanism[Relation]):
     """A mechanism of which only a guarantee is known: it is accounted for, and does not run here.
 
     Attributes:
-        stated: what others state of it, an assumption of everything that follows.
+        stated: the statement of others about it, an assumption of everything that follows.
     """
 
     stated: Guarantee[Relation]
@@ -113,7 +113,7 @@ RUNS: Mapping[str, Runs] = {
 
 
 def selection(section: Section) -> RunLaw:
-    """The law of a stage's ``select = { … }`` table.
+    """Return the law of a stage's ``select = { … }`` table.
 
     Raises:
         InputError: anything is wrong with it.

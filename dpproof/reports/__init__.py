@@ -1,1 +1,1 @@
-"""How answers are shown."""
+"""Answers for display: tables, plots and pages."""

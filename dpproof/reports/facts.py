@@ -27,11 +27,11 @@ MOST_STAGES: Final = 40  # of the what-if table: each of its lines is a total of
 @final
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What more noise in one stage gains.
+    """The gain of more noise in one stage.
 
     Attributes:
         stage: its name.
-        changed: which numbers were raised by a tenth.
+        changed: the numbers that were raised by a tenth.
         epsilon: of everything together then.
     """
 
@@ -49,7 +49,7 @@ class Proof:
         digest: SHA-256 of its text; empty if there is none.
         claim: in the checker's words, or why there is no certificate.
         assumptions: everything that the claim takes for granted.
-        labels: which stage each mechanism of the assumptions is.
+        labels: the stage of each mechanism of the assumptions.
     """
 
     digest: str
@@ -61,7 +61,7 @@ class Proof:
 @final
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a report says.
+    """The facts that a report states.
 
     Attributes:
         budget: costs, attack risk and theorems.

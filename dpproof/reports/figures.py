@@ -19,7 +19,7 @@ class Axis:
     """One axis.
 
     Attributes:
-        title: what it measures.
+        title: the measured quantity.
         low: the least value shown.
         high: the largest value shown, above low.
         log: whether it is logarithmic; low is above 0 then.

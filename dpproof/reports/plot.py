@@ -36,7 +36,7 @@ LONGEST_CLAIM = 70  # characters in the line below the title
 
 
 def library(path: str | Path) -> Any:  # noqa: ANN401  # matplotlib's class
-    """The class of figures, once it is sure that a picture can be written to a path.
+    """Return the class of figures, once it is sure that a picture can be written to a path.
 
     Raises:
         MissingDependency: matplotlib is not installed.
@@ -73,13 +73,13 @@ def save(report: Report, claim: object, path: str | Path) -> None:
 
 
 def draw(figure: Figure, report: Report, claim: object) -> None:
-    """The claimed trade-off curve against the measured region, on an empty figure.
+    """Draw the claimed trade-off curve against the measured region, on an empty figure.
 
-    Shown are miss rate against false-alarm rate of whoever tries to tell the datasets apart, twice:
-    on plain axes, and on those of a normal distribution, where Gaussian noise is a straight line
-    and the tails can be seen. The claim excludes what is below its curve. What is above the edge of
-    the ``TradeOffRegion``, which holds by itself with probability 1 - significance, is excluded by
-    what was measured. Where both exclude the same, the claim is false.
+    Shown is the miss rate against the false-alarm rate of any test that tells the datasets apart.
+    It is drawn twice: on plain axes, and on normal-quantile axes. On the latter, Gaussian noise is
+    a straight line and the tails can be seen. The claim excludes points below its curve. The
+    measurement excludes points above the edge of the ``TradeOffRegion``, which holds by itself with
+    probability 1 - significance. Where both exclude the same point, the claim is false.
 
     Raises:
         InputError: the audit tested no samples.

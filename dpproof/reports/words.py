@@ -34,7 +34,7 @@ DOMINATING = (
 
 
 def number(value: Fraction) -> str:
-    """A parameter with up to six digits, for reading, not for computing."""
+    """Return a parameter with up to six digits, for reading, not for computing."""
     return grouped(int(value)) if value.denominator == 1 else f"{float(value):.6g}"
 
 
@@ -52,7 +52,7 @@ def release(one: Release) -> str:
 
 
 def sampling(scheme: SamplingScheme | None) -> str:
-    """``Poisson sample of 1 %``; nothing when every record takes part."""
+    """Return ``Poisson sample of 1 %``; nothing when every record takes part."""
     match scheme:
         case Poisson():
             return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
@@ -69,7 +69,7 @@ def times(count: int) -> str:
 
 
 def stage(one: Stage) -> list[str]:
-    """What a stage runs: one line a release, then sampling and count, then the selection."""
+    """Return the lines on what a stage runs: each release, then sampling, count and selection."""
     lines = (
         _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
     )
@@ -94,7 +94,7 @@ def _released(one: Stage) -> list[str]:
 
 
 def risks(budget: Budget) -> list[str]:
-    """What an attacker gains, each a line that begins small.
+    """Return an attacker's gains, each a line that begins small.
 
     A bound that holds for everything is none, and is not shown.
     """
@@ -116,7 +116,10 @@ def _known(budget: Budget, name: str, risk: Bound, line: str, subject: str) -> s
 
 
 def theorems(derivation: Derivation) -> list[tuple[str, str]]:
-    """Rule and source of every theorem in a derivation, each once, conclusions before premises."""
+    """Return rule and source of every theorem in a derivation, conclusions before premises.
+
+    Each is listed once.
+    """
     found: dict[tuple[str, str], None] = {}
     seen: set[int] = set()
     stack = [derivation]

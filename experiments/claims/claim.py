@@ -1,4 +1,4 @@
-"""What an entry of the claims ledger says."""
+"""An entry of the claims ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WANG: Final = "Wang et al. 2025, Adapting to Linear Separable Subsets with Large
 
 @final
 class Verdict(StrEnum):
-    """What became of a published claim."""
+    """The verdict on a published claim."""
 
     FALSE = "false"
     UNPROVED = "unproved as printed"
@@ -30,10 +30,10 @@ class Claim:
     Attributes:
         title: in a few words.
         source: paper and numbered item.
-        printed: what is claimed there.
-        verdict: what became of it.
+        printed: the published claim.
+        verdict: the verdict on it.
         check: asserts the evidence, and returns it in one sentence.
-        shipped: what stands in its place here.
+        shipped: the replacement here.
     """
 
     title: str

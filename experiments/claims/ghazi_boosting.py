@@ -8,7 +8,10 @@ from experiments.claims.claim import Claim, Verdict
 
 
 def check() -> str:
-    """One fresh record decides between runs that are each wrong on it with probability 1/2."""
+    """Check that one fresh record decides between runs.
+
+    Each run is wrong on it with probability 1/2.
+    """
     runs = 10
     all_wrong = 0.5**runs
     epsilon = math.log((1 - all_wrong) / all_wrong)

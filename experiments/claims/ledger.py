@@ -19,7 +19,7 @@ published experiment leaked.
 
 
 def claims() -> dict[str, Claim]:
-    """Every claim, by the name of its file."""
+    """Return every claim, by the name of its file."""
     found: dict[str, Claim] = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("__"):
@@ -31,7 +31,7 @@ def claims() -> dict[str, Claim]:
 
 
 def entry(name: str, claim: Claim, evidence: str) -> str:
-    """One claim as Markdown."""
+    """Return one claim as Markdown."""
     lines = [
         f"## {claim.title}: {claim.verdict}",
         "",
@@ -44,6 +44,6 @@ def entry(name: str, claim: Claim, evidence: str) -> str:
 
 
 def page() -> str:
-    """The whole page; every check runs."""
+    """Return the whole page; every check runs."""
     parts = [entry(name, claim, claim.check()) for name, claim in claims().items()]
     return HEAD + "\n\n".join(parts) + "\n"

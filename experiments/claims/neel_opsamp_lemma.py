@@ -13,7 +13,7 @@ DELTA, GAMMA = 1e-6, 0.1
 
 
 def tail(dimension: int) -> float:
-    """P(||mean - E||_1 > 2 gamma) where every coordinate of the answers is a fair coin.
+    """Return P(||mean - E||_1 > 2 gamma) with every coordinate of the answers a fair coin.
 
     That is the linear loss <a, w> on [0, 1]^d with e^(-eta a) = 1/2, an average of m answers.
     """

@@ -10,14 +10,14 @@ from experiments.claims.claim import Claim, Verdict
 
 
 def bisector_error(dimension: int) -> float:
-    """The error of the bisector of two halfspaces of cosine 0.8, on either's distribution.
+    """Return the error of the bisector of two halfspaces of cosine 0.8, on either's distribution.
 
-    That is uniform on the sphere, given a margin of at least 1/sqrt(1000 d).
+    The distribution is uniform on the sphere, given a margin of at least 1/sqrt(1000 d).
     """
     half, margin = math.acos(0.8) / 2, 1 / math.sqrt(1000 * dimension)
 
     def reaches(angle: float) -> float:
-        """P(r sin(angle) >= margin) for the length r of a projection to the plane."""
+        """Return P(r sin(angle) >= margin) for the length r of a projection to the plane."""
         least = margin / math.sin(angle)
         return (1 - least * least) ** (dimension / 2 - 1) if least < 1 else 0.0
 

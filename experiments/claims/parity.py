@@ -24,7 +24,7 @@ class ParityInstance:
     """Independent Gaussian flip costs.
 
     Attributes:
-        places: how many signs.
+        places: the number of signs.
         deviation: of a flip's cost, in losses, before the absolute value.
     """
 
@@ -32,12 +32,12 @@ class ParityInstance:
     deviation: float
 
     def stuck(self) -> float:
-        """The probability q that no flip costs less than one loss."""
+        """Return the probability q that no flip costs less than one loss."""
         cheap = special.erf(1 / (self.deviation * math.sqrt(2)))
         return float(math.exp(self.places * math.log1p(-cheap)))
 
     def epsilon(self, delta: float) -> float:
-        """The true epsilon at delta, between a record and its neighbour."""
+        """Return the true epsilon at delta, between a record and its neighbour."""
         half = self.stuck() / 2
         return math.log((1 - half - delta) / half)
 
@@ -56,7 +56,7 @@ class ParityInstance:
 
 
 def opdisc(dimension: int, epsilon: float, delta: float) -> ParityInstance:
-    """OPDisc at its printed sigma, 7 G D^2 sqrt(log 1/delta) / (tau epsilon), on the cube.
+    """Return OPDisc on the cube at its printed sigma, 7 G D^2 sqrt(log 1/delta) / (tau epsilon).
 
     There tau = 2, D = sqrt(d), G = 1/2, and flipping sign j costs 2 |eta_j| / sqrt(d).
     """
@@ -65,5 +65,8 @@ def opdisc(dimension: int, epsilon: float, delta: float) -> ParityInstance:
 
 
 def rspm(places: int, epsilon: float, delta: float) -> ParityInstance:
-    """Gaussian RSPM at its printed sigma, 7 sqrt(m log 1/delta) / epsilon; flips cost |eta_j|."""
+    """Return Gaussian RSPM at its printed sigma, 7 sqrt(m log 1/delta) / epsilon.
+
+    Flips cost |eta_j|.
+    """
     return ParityInstance(places, 7 * math.sqrt(places * math.log(1 / delta)) / epsilon)

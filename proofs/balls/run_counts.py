@@ -25,7 +25,7 @@ class Runs(ABC):
 
     @property
     def corner_is_worst(self) -> bool:
-        """Whether a phi''(1-a)/phi'(1-a) grows with a in [0, 1)."""
+        """Return whether a phi''(1-a)/phi'(1-a) grows with a in [0, 1)."""
         return True
 
     @property

@@ -21,7 +21,7 @@ class PowerAtLeast:
     true_positive_rate: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return (
             f"a test of {product_words(self.product)} with a true-positive rate of at least "
             f"{exact(self.true_positive_rate)} at a false-positive rate of "
@@ -39,6 +39,6 @@ class RenyiAtLeast:
     value: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         what = f"Renyi divergence of order {exact(self.order)} of {product_words(self.product)}"
         return f"{what} at least {exact(self.value)}"

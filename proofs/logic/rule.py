@@ -42,11 +42,11 @@ class Application:
     """One step as its rule sees it.
 
     Attributes:
-        conclusion: what is to follow.
+        conclusion: the statement to be proved.
         premises: statements that are proved already, all under the conclusion's relation, except
             for the rule that restricts a relation.
         witness: parameters and hints; the kernel refuses fields that the rule does not take.
-        mechanisms: what the verdict calls the mechanism of each premise.
+        mechanisms: the verdict's name of the mechanism of each premise.
         budget: for rules whose work depends on the certificate.
     """
 

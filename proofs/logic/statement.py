@@ -29,7 +29,7 @@ class PureDP:
     epsilon: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"{exact(self.epsilon)}-DP"
 
 
@@ -42,7 +42,7 @@ class ApproxDP:
     delta: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"({exact(self.epsilon)}, {exact(self.delta)})-DP"
 
 
@@ -54,7 +54,7 @@ class BoundedRange:
     epsilon: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"{exact(self.epsilon)}-bounded-range"
 
 
@@ -66,7 +66,7 @@ class MetricDP:
     epsilon: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"{exact(self.epsilon)}-metric-DP along paths"
 
 
@@ -78,7 +78,7 @@ class GDP:
     mu_squared: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"mu-GDP with mu^2 = {exact(self.mu_squared)}"
 
 
@@ -90,7 +90,7 @@ class ZCDP:
     rho: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"{exact(self.rho)}-zCDP"
 
 
@@ -102,7 +102,7 @@ class RDP:
     points: Points
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return "Renyi divergences at most " + listed(self.points)
 
 
@@ -114,7 +114,7 @@ class Profile:
     points: Points
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return "a privacy profile at most " + listed(self.points)
 
 
@@ -126,7 +126,7 @@ class TradeOff:
     points: Points
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return "a trade-off at least " + listed(self.points)
 
 
@@ -139,7 +139,7 @@ class Power:
     true_positive_rate: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return (
             f"open to true-positive rates of at most {exact(self.true_positive_rate)} at a "
             f"false-positive rate of {exact(self.false_positive_rate)}"
@@ -154,7 +154,7 @@ class Advantage:
     advantage: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         return f"open to an advantage of at most {exact(self.advantage)}"
 
 
@@ -170,7 +170,7 @@ class Pairs:
     backward: Product
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         forward, backward = product_words(self.forward), product_words(self.backward)
         if self.forward == self.backward:
             return f"dominated, whichever of two datasets comes first, by {forward}"
@@ -192,7 +192,7 @@ class HockeyStick:
     points: Points
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         if len(self.points) > 1:
             what = f"hockey-stick divergences of {product_words(self.product)}"
             return f"{what} at most {listed(self.points)}"
@@ -211,7 +211,7 @@ class AtLeast:
     delta: Fraction
 
     def describe(self) -> str:
-        """The claim in words and numbers."""
+        """Return the claim in words and numbers."""
         what = f"hockey-stick divergence at {exact(self.epsilon)} of {product_words(self.product)}"
         less = f"({exact(self.epsilon)}, less)-DP"
         said = f"{what} at least {exact(self.delta)}: two such outputs are not {less}"
@@ -248,9 +248,9 @@ class Statement:
     """A claim, and the datasets it compares.
 
     Attributes:
-        claim: what holds.
+        claim: the claim that holds.
         relation: the neighbouring relation, empty for a fact about pairs.
-        steps: how many steps of the relation lie between the datasets, at most; 0 for a fact.
+        steps: the most relation steps between the datasets; 0 for a fact.
     """
 
     claim: Claim
@@ -258,7 +258,7 @@ class Statement:
     steps: int
 
     def describe(self) -> str:
-        """The statement in words and numbers."""
+        """Return the statement in words and numbers."""
         if not self.steps:
             return self.claim.describe()
         apart = "neighbours" if self.steps == 1 else f"datasets up to {self.steps} steps apart"
@@ -369,7 +369,7 @@ NOTION_TYPES: Final[dict[str, type[Claim]]] = {
 
 
 def read_statement(value: object) -> Statement:
-    """A conclusion from its JSON."""
+    """Return a conclusion from its JSON."""
     fields = Fields(value, "the conclusion")
     notion = fields.take("notion")
     if not isinstance(notion, str) or notion not in NOTIONS:

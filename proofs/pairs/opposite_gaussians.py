@@ -43,7 +43,7 @@ class OppositeGaussiansPair(Reflected, CommonSupport):
         return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
 
     def describe(self) -> str:
-        """Mu squared and rate."""
+        """Return mu squared and the rate in words."""
         shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
         return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 
@@ -65,7 +65,7 @@ class _Losses(Integrand):
         return ball(c)
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
-        """The weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
+        """Yield the weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
         mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
         drift = ball(self.pair.mu_squared / 2)
         for z, weight in line.nodes():

@@ -46,11 +46,11 @@ class Integrand(ABC):
     @property
     @abstractmethod
     def mirrored(self) -> bool:
-        """Whether Im power = -Im s, so that the sums are conjugates of M."""
+        """Return whether Im power = -Im s, so that the sums are conjugates of M."""
 
     @abstractmethod
     def power(self, c: Fraction) -> arb:
-        """The exponent of M(c), its real part on the line through c."""
+        """Return the exponent of M(c), its real part on the line through c."""
 
     @abstractmethod
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
@@ -97,7 +97,7 @@ class Quadrature:
         return None
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
-        """The sum of the terms' absolute values, which fall as y grows."""
+        """Return the sum of the terms' absolute values, which fall as y grows."""
         a = self.integrand.power(c)
         sizes = (
             weight.abs_upper() * (a * growth.real - y * growth.imag).exp()
@@ -107,7 +107,10 @@ class Quadrature:
 
 
 def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction) -> Quadrature:
-    """Two rules, ``nodes`` for M and ``tail`` for its decay, on lines with 2 mu shift below pi."""
+    """Read two rules, ``nodes`` for M and ``tail`` for its decay.
+
+    Their lines have 2 mu shift below pi.
+    """
     fields = Fields(witness, "the quadrature of a subsampled Gaussian")
     lines = [_line(fields, name, mu_squared) for name in ("nodes", "tail")]
     fields.close()

@@ -64,7 +64,7 @@ class RandomizedResponsePair(Reflected):
         return Formula(moment, infinite=ball(self.infinite_mass))
 
     def profile(self, epsilon: arb) -> arb:
-        """For 0 <= eps < epsilon only the outcome of loss epsilon counts."""
+        """Return the profile; for 0 <= eps < epsilon only the outcome of loss epsilon counts."""
         top = ball(self.epsilon).exp()
         share = ball(1 - self.infinite_mass) / (top + (self.categories - 1))
         below = (-(epsilon - ball(self.epsilon)).expm1()).nonnegative_part()

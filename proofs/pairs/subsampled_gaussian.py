@@ -40,7 +40,7 @@ class SubsampledGaussianPair(CommonSupport):
         return read_quadrature(witness, Powers(self), self.mu_squared)
 
     def profile(self, epsilon: arb) -> arb:
-        """From the Gaussian's (Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11), t = e^eps.
+        """Return the profile from the Gaussian's (arXiv:2106.08567, Theorem 11), t = e^eps.
 
         Removal: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0,
         else 0.
@@ -74,7 +74,7 @@ class Powers(Integrand):
 
     @property
     def mirrored(self) -> bool:
-        """Whether it is an addition."""
+        """Return whether the sampled pair is an addition."""
         return not self.pair.removal
 
     def power(self, c: Fraction) -> arb:
@@ -82,7 +82,7 @@ class Powers(Integrand):
         return ball(c + 1 if self.pair.removal else -c)
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
-        """The weight step phi(z) and log(1 + u(z)) at every node z."""
+        """Yield the weight step phi(z) and log(1 + u(z)) at every node z."""
         mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
         drift = ball(self.pair.mu_squared / 2)
         for z, weight in line.nodes():

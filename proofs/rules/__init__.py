@@ -1,4 +1,4 @@
-"""Every rule there is, by the name that certificates use, in sets: a table to read at one go."""
+"""The table of all rules, by the name that certificates use, in sets."""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ _DEPTH: Final = 64  # lines of mu: kappa is larger than the theorem's below mass
 
 
 def above_threshold(step: Application) -> tuple[str, ...]:
-    """Finite pairs above the isoperimetric pair. Proof: proofs/theory/above_threshold.md."""
+    """Check finite pairs above the isoperimetric pair.
+
+    Proof: proofs/theory/above_threshold.md.
+    """
     step.axiom()
     names = ("threshold_scale", "query_scale", "sensitivity")
     threshold, query, sensitivity = (step.witness.positive(name) for name in names)

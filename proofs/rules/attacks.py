@@ -15,7 +15,9 @@ from dpproof.proofs.rules.convert import known_divergence
 
 
 def true_positive_rate(step: Application) -> tuple[str, ...]:
-    """e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1, at the false-positive rate a.
+    """Check the power e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1.
+
+    The false-positive rate is a.
 
     Source: Wasserman & Zhou (arXiv:0811.2501), Theorem 2.4; Kairouz, Oh & Viswanath
     (arXiv:1311.0776), Theorem 2.1. Proof: proofs/theory/conversions.md, section 10.
@@ -32,7 +34,9 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
 
 
 def advantage(step: Application) -> tuple[str, ...]:
-    """At least delta + (1 - delta) tanh(epsilon/2), where both lines of the rule above meet.
+    """Check an advantage of at least delta + (1 - delta) tanh(epsilon/2).
+
+    There both lines of the rule above meet.
 
     Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof:
     proofs/theory/conversions.md, section 10.
@@ -47,7 +51,7 @@ def advantage(step: Application) -> tuple[str, ...]:
 
 
 def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:
-    """A rate b is impossible to exceed where two outcomes of odds b and a are too far apart.
+    """Check that no test exceeds a rate b, as two outcomes of odds b and a are too far apart.
 
     At one order c: (c-1) R(c) <= log(b^c a^{1-c} + (1-b)^c (1-a)^{1-c}), or the same with a and b
     exchanged, 0 < a <= b < 1.

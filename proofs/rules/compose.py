@@ -43,21 +43,24 @@ CHOSEN: Final = (
 
 
 def gdp(step: Application) -> tuple[str, ...]:
-    """mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
+    """Check that mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
     parts, count = _parts(step, GDP)
     step.expect(GDP(count * exact_sum(part.mu_squared for part in parts)))
     return _assumed(step, count)
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
-    """Rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
+    """Check that rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
     parts, count = _parts(step, ZCDP)
     step.expect(ZCDP(count * exact_sum(part.rho for part in parts)))
     return _assumed(step, count)
 
 
 def rdp(step: Application) -> tuple[str, ...]:
-    """Divergences add up at every order. Source: Mironov (arXiv:1702.07476), Proposition 1."""
+    """Check that divergences add up at every order.
+
+    Source: Mironov (arXiv:1702.07476), Proposition 1.
+    """
     parts, count = _parts(step, RDP)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
@@ -70,7 +73,10 @@ def rdp(step: Application) -> tuple[str, ...]:
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """The product dominates. Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10."""
+    """Check that the product of the premises' pairs dominates.
+
+    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
+    """
     parts, count = _parts(step, Pairs)
     step.budget.spend(sum(len(part.forward) + len(part.backward) for part in parts))
     both = merged(*(one.forward for one in parts)), merged(*(one.backward for one in parts))
@@ -80,7 +86,9 @@ def pair(step: Application) -> tuple[str, ...]:
 
 
 def parallel(step: Application) -> tuple[str, ...]:
-    """Disjoint parts: what every part satisfies. Proof: proofs/theory/parallel.md.
+    """Check disjoint parts: the whole satisfies what every part satisfies.
+
+    Proof: proofs/theory/parallel.md.
 
     A record that is added or removed changes one part only, one that is blanked as well if the
     blank stays in its part; and the outputs of the other parts say nothing of that part's.
@@ -110,7 +118,9 @@ def parallel(step: Application) -> tuple[str, ...]:
 
 
 def choice(step: Application) -> tuple[str, ...]:
-    """One of several, drawn by a public law. Proof: proofs/theory/choice.md.
+    """Check a choice of one of several, drawn by a public law.
+
+    Proof: proofs/theory/choice.md.
 
     The divergence of the choice is the mean of its parts', so what dominates all parts dominates
     it. A bounded range does not carry over: its interval may differ from part to part.
@@ -127,7 +137,9 @@ def choice(step: Application) -> tuple[str, ...]:
 
 
 def parallel_positions(step: Application) -> tuple[str, ...]:
-    """Disjoint positions: one record has changed, in place. Proof: proofs/theory/margins.md, 6.
+    """Check disjoint positions: one record has changed, in place.
+
+    Proof: proofs/theory/margins.md, 6.
 
     Given the split, one part changes by one record, and the others look at its output alone; the
     split is a public draw.
@@ -149,14 +161,20 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
 
 
 def post_process(step: Application) -> tuple[str, ...]:
-    """A function of the outputs satisfies the same. Source: arXiv:1905.02383, Proposition 2.8."""
+    """Check that a function of the outputs satisfies the same.
+
+    Source: arXiv:1905.02383, Proposition 2.8.
+    """
     name, said = _described(step)
     alone = "that is the same for all datasets and depends on nothing else"
     return (f"releases a function of what {name} releases {alone}, and nothing else, {said}",)
 
 
 def map_records(step: Application) -> tuple[str, ...]:
-    """On records that are mapped one by one the same holds. Proof: proofs/theory/map_records.md."""
+    """Check that the same holds on records that are mapped one by one.
+
+    Proof: proofs/theory/map_records.md.
+    """
     name, said = _described(step)
     alone = "to one that depends on that record alone, a blank one to a blank one"
     mapped = f"{alone}, and features without looking at labels, and nothing else, {said}"
@@ -164,7 +182,10 @@ def map_records(step: Application) -> tuple[str, ...]:
 
 
 def _described(step: Application) -> tuple[str, str]:
-    """The mechanism of the one premise, which is the conclusion, and what the author says of it."""
+    """Return the mechanism of the one premise, and its author's description.
+
+    The premise is the conclusion.
+    """
     description = step.witness.words("description")
     (claim,) = step.every(object, most=1)
     if step.conclusion.claim != claim:
@@ -218,7 +239,7 @@ def _above(
     middle: tuple[Fraction, Fraction],
     last: tuple[Fraction, Fraction],
 ) -> bool:
-    """Whether the middle point lies on or above the chord of the others."""
+    """Return whether the middle point lies on or above the chord of the others."""
     run, rise = last[0] - first[0], last[1] - first[1]
     return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])
 

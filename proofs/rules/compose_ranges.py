@@ -27,7 +27,7 @@ SHORTEST: Final = Fraction(1, 1 << 20)
 
 
 def compose_ranges(step: Application) -> tuple[str, ...]:
-    """Bounded ranges and pairs, each so many times -> finite pairs and the product of the pairs.
+    """Check finite pairs and a product of pairs above bounded ranges and pairs, each repeated.
 
     n mechanisms of one range, wherever they stand, cost at most the value of the recursion for n
     (Theorem 3), and k pairs above its value for n/k, rounded up, dominate that.

@@ -52,13 +52,13 @@ def total_variation(divergence: arb) -> arb:
 
 
 def pure_to_approx(step: Application) -> tuple[str, ...]:
-    """epsilon-DP is (epsilon, 0)-DP, by definition."""
+    """Check that epsilon-DP is (epsilon, 0)-DP, by definition."""
     step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
     return ()
 
 
 def approx_to_pure(step: Application) -> tuple[str, ...]:
-    """(epsilon, 0)-DP is epsilon-DP, by definition."""
+    """Check that (epsilon, 0)-DP is epsilon-DP, by definition."""
     claim = step.only(ApproxDP)
     if claim.delta:
         raise RefusedError("delta is above 0")
@@ -67,31 +67,37 @@ def approx_to_pure(step: Application) -> tuple[str, ...]:
 
 
 def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
-    """A range of epsilon holds 0, so the loss is at most epsilon. Source: arXiv:1905.04273."""
+    """Check that the loss is at most epsilon, as a range of epsilon holds 0.
+
+    Source: arXiv:1905.04273.
+    """
     step.expect(PureDP(step.only(BoundedRange).epsilon))
     return ()
 
 
 def metric_to_pure(step: Application) -> tuple[str, ...]:
-    """The ends of a path are at distance 1."""
+    """Check pure DP from metric DP: the ends of a path are at distance 1."""
     step.expect(PureDP(step.only(MetricDP).epsilon))
     return ()
 
 
 def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
-    """A loss in [-epsilon, epsilon] has range 2 epsilon."""
+    """Check a bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
     step.expect(BoundedRange(2 * step.only(PureDP).epsilon))
     return ()
 
 
 def pure_to_zcdp(step: Application) -> tuple[str, ...]:
-    """With rho = epsilon tanh(epsilon/2). Proof: proofs/theory/conversions.md, section 1."""
+    """Check zCDP with rho = epsilon tanh(epsilon/2).
+
+    Proof: proofs/theory/conversions.md, section 1.
+    """
     _at_least_tanh(step, step.only(PureDP).epsilon)
     return ()
 
 
 def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
-    """With rho = epsilon^2/8, or that of epsilon-DP.
+    """Check zCDP with rho = epsilon^2/8, or that of epsilon-DP.
 
     Proof: proofs/theory/conversions.md, section 2.
     """
@@ -102,7 +108,7 @@ def bounded_range_to_zcdp(step: Application) -> tuple[str, ...]:
 
 
 def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
-    """At order a the divergence of losses at both ends of the range, epsilon, or a epsilon^2/8.
+    """Check at order a the divergence of losses at both ends, epsilon, or a epsilon^2/8.
 
     Source: Dong, Durfee & Rogers (arXiv:1909.13830). Proof: proofs/theory/conversions.md, section
     8.
@@ -117,13 +123,19 @@ def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
-    """With rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
+    """Check zCDP with rho = mu^2/2.
+
+    Source: Mironov (arXiv:1702.07476), Proposition 7.
+    """
     step.expect(ZCDP(step.only(GDP).mu_squared / 2))
     return ()
 
 
 def pure_to_gdp(step: Application) -> tuple[str, ...]:
-    """Phi(-mu/2) <= 1/(1 + e^epsilon). Proof: proofs/theory/conversions.md, section 3."""
+    """Check that Phi(-mu/2) <= 1/(1 + e^epsilon).
+
+    Proof: proofs/theory/conversions.md, section 3.
+    """
     epsilon, squared = step.only(PureDP).epsilon, step.concludes(GDP).mu_squared
     if not epsilon:
         return ()
@@ -136,7 +148,7 @@ def pure_to_gdp(step: Application) -> tuple[str, ...]:
 
 
 def point(step: Application) -> tuple[str, ...]:
-    """(epsilon, delta)-DP at or above a point that the premise states, as delta falls."""
+    """Check (epsilon, delta)-DP at or above a point that the premise states, as delta falls."""
     claim = step.concludes(ApproxDP)
     (premise,) = step.every(object, most=1)
     known: Points = ()
@@ -152,7 +164,7 @@ def point(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_pure(step: Application) -> tuple[str, ...]:
-    """The largest loss of both directions, if no loss is infinite.
+    """Check the largest loss of both directions, if no loss is infinite.
 
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7, at delta = 0.
     """
@@ -166,7 +178,7 @@ def pair_to_pure(step: Application) -> tuple[str, ...]:
 
 
 def profile_to_trade_off(step: Application) -> tuple[str, ...]:
-    """The polygon lies below f if the line of each of its edges does.
+    """Check that the polygon lies below f: it does if the line of each of its edges does.
 
     A line b - m a lies below f iff delta <= 1 - b at e^eps = m.
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
@@ -181,7 +193,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_approx(step: Application) -> tuple[str, ...]:
-    """(epsilon, delta)-DP, if H_eps of the product of each direction is at most delta.
+    """Check (epsilon, delta)-DP: H_eps of the product of each direction is at most delta.
 
     Premises: the pairs, and a bound of H_eps for every different direction.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
@@ -192,7 +204,7 @@ def pair_to_approx(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_profile(step: Application) -> tuple[str, ...]:
-    """Points of a profile, each at or above a bound of every different direction."""
+    """Check points of a profile, each at or above a bound of every different direction."""
     points = step.concludes(Profile).points
     pairs, facts = split(step)
     both = directions(pairs)
@@ -227,7 +239,10 @@ def pair_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def zcdp_to_rdp(step: Application) -> tuple[str, ...]:
-    """R(a) = rho a, by definition (Bun & Steinke, arXiv:1605.02065, Definition 1.1)."""
+    """Check that R(a) = rho a, by definition.
+
+    Source: Bun & Steinke, arXiv:1605.02065, Definition 1.1.
+    """
     rho = step.only(ZCDP).rho
     if any(value < rho * order for order, value in step.concludes(RDP).points):
         raise RefusedError("a listed divergence is below rho times its order")
@@ -235,7 +250,10 @@ def zcdp_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def rdp_to_rdp(step: Application) -> tuple[str, ...]:
-    """Other orders of the same curve: (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2)."""
+    """Check other orders of the same curve.
+
+    (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2).
+    """
     points = step.only(RDP).points
     step.budget.spend(len(step.concludes(RDP).points) * look_up(points))
     curve = divergences(points)
@@ -246,7 +264,9 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def renyi_to_approx(step: Application) -> tuple[str, ...]:
-    """For delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a, or total variation.
+    """Check delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a.
+
+    Total variation may take its place.
 
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12; at a = 1,
     ``divergence.total_variation``.
@@ -257,7 +277,7 @@ def renyi_to_approx(step: Application) -> tuple[str, ...]:
 
 
 def renyi_to_profile(step: Application) -> tuple[str, ...]:
-    """Points of a profile by the rule above, each with an order of its own."""
+    """Check points of a profile by the rule above, each with an order of its own."""
     points, orders = step.concludes(Profile).points, step.witness.rationals("orders")
     if len(orders) != len(points):
         raise RefusedError("the rule takes one order a point")
@@ -337,9 +357,11 @@ def known_divergence(step: Application, order: Fraction) -> Fraction:
 
 
 def _both_ends(epsilon: Fraction, order: Fraction) -> arb:
-    """Log x + log((e^{a eps} - 1)/(e^eps - 1)/a)/(a - 1), x = (1 - 1/a) e^{-eps} (e^{a eps} - 1) /
-    (e^{(a-1) eps} - 1).
-    """  # noqa: D205  # two definitions are one sentence
+    """Return the divergence of losses at both ends of the range at one order.
+
+    With x = (1 - 1/a) e^{-eps} (e^{a eps} - 1) / (e^{(a-1) eps} - 1) it is
+    log x + log((e^{a eps} - 1)/(e^eps - 1)/a)/(a - 1).
+    """
     high, low, one = (ball(x * epsilon).expm1() for x in (order, order - 1, Fraction(1)))
     share = ball(1 - 1 / order) * ball(-epsilon).exp() * high / low
     return share.log() + (high / one / ball(order)).log() / ball(order - 1)
@@ -352,7 +374,7 @@ def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
 
 
 def relation(step: Application) -> tuple[str, ...]:
-    """Neighbours under replace-label are neighbours under replace-one. The statement is the same.
+    """Check the same statement under replace-label, whose neighbours are replace-one neighbours.
 
     Source: proofs/theory/margins.md, section 1.
     """

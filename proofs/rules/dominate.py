@@ -33,21 +33,30 @@ from dpproof.proofs.rules.prices import corners_work
 
 
 def gdp(step: Application) -> tuple[str, ...]:
-    """N(mu, 1) over N(0, 1). Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6."""
+    """Check the pair N(mu, 1) over N(0, 1).
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
+    """
     squared = step.only(GDP).mu_squared
     step.expect(_both(GaussianPair(squared) if squared else None))
     return ()
 
 
 def pure_dp(step: Application) -> tuple[str, ...]:
-    """Binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
+    """Check binary randomised response.
+
+    Source: arXiv:1905.02383, Proposition 2.5.
+    """
     epsilon = step.only(PureDP).epsilon
     step.expect(_both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
     return ()
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
-    """Randomised response beside a telling outcome. Source: arXiv:1905.02383, Proposition 2.5."""
+    """Check randomised response beside a telling outcome.
+
+    Source: arXiv:1905.02383, Proposition 2.5.
+    """
     claim, zero = step.only(ApproxDP), Fraction(0)
     pair: Pair | None = None
     if claim.epsilon > 0 and claim.delta < 1:
@@ -60,21 +69,24 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def bounded_range(step: Application) -> tuple[str, ...]:
-    """Two logistic distributions. Proof: proofs/theory/bounded_range.md."""
+    """Check two logistic distributions. Proof: proofs/theory/bounded_range.md."""
     epsilon = step.only(BoundedRange).epsilon
     step.expect(_both(LogisticPair(epsilon) if epsilon else None))
     return ()
 
 
 def metric_dp(step: Application) -> tuple[str, ...]:
-    """Two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
+    """Check two Laplace distributions of scale 1.
+
+    Proof: proofs/theory/path.md, Theorem 1.
+    """
     epsilon = step.only(MetricDP).epsilon
     step.expect(_both(LaplacePair(epsilon) if epsilon else None))
     return ()
 
 
 def privacy_profile(step: Application) -> tuple[str, ...]:
-    """Profile to finite pair: a finite pair whose profile is above every point's, at its corners.
+    """Check a finite pair whose profile is above every point's, at its corners.
 
     A mechanism's profile g(t), t = e^eps, is convex, falls, and is 1 at t = 0; the pair's F is
     linear between its corners, 1 at 0 and constant after the last. So g <= F at the corners
@@ -96,7 +108,9 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
 
 
 def trade_off(step: Application) -> tuple[str, ...]:
-    """The finite pair whose tests walk along the polygon. Source: arXiv:1905.02383, Prop. 2.2.
+    """Check the finite pair whose tests walk along the polygon.
+
+    Source: arXiv:1905.02383, Prop. 2.2.
 
     Each segment is one outcome: its extent is the mass under Q, its fall the mass under P.
     """
@@ -116,7 +130,7 @@ def lowest(points: Points) -> Points:
 
 
 def certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
-    """Whether one of the lowest points shows a profile at most this high at a ratio t > 0."""
+    """Return whether one of the lowest points bounds a profile by this height at a ratio t > 0."""
     with ctx.workprec(PRECISIONS[-1]):
         reach = abs(ball(t).log())
         place = bisect_left(points, True, key=lambda one: one[0] > 0 and not ball(one[0]) <= reach)

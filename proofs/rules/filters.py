@@ -31,7 +31,7 @@ _ALONE: Final = (
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
-    """All outputs together are rho-zCDP if the rho_i add up to at most rho on every path.
+    """Check that all outputs are rho-zCDP if the rho_i add up to at most rho on every path.
 
     Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481). Proof: filters.md, 2.
     """
@@ -45,7 +45,7 @@ def zcdp(step: Application) -> tuple[str, ...]:
 
 
 def gdp(step: Application) -> tuple[str, ...]:
-    """All outputs together are mu-GDP if the mu_i^2 add up to at most mu^2 on every path.
+    """Check that all outputs are mu-GDP if the mu_i^2 add up to at most mu^2 on every path.
 
     Source: Smith & Thakurta (arXiv:2210.17520). Proof: filters.md, 3.
     """
@@ -59,7 +59,7 @@ def gdp(step: Application) -> tuple[str, ...]:
 
 
 def renyi(step: Application) -> tuple[str, ...]:
-    """At one order all outputs have the divergence up to which those of the parts add up.
+    """Check at one order that the divergences of all parts add up to at most a bound.
 
     Source: Feldman & Zrnic (arXiv:2008.11193). Proof: filters.md, 1.
     """
@@ -78,7 +78,7 @@ def renyi(step: Application) -> tuple[str, ...]:
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
-    """All outputs are (epsilon, delta)-DP if rho-zCDP implies (epsilon, delta - failures)-DP.
+    """Check (epsilon, delta)-DP if rho-zCDP implies (epsilon, delta - failures)-DP.
 
     Premises are rho_i-zCDP, e_i-DP or (e_i, d_i)-DP; e_i tanh(e_i/2) and the other rho_i add up to
     at most rho, the d_i to at most failures.
@@ -116,7 +116,7 @@ def approx_dp(step: Application) -> tuple[str, ...]:
 
 
 def several(step: Application) -> tuple[str, ...]:
-    """Filters of (epsilon, delta_j)-DP each, of which one admits all that runs. Proof: 7.
+    """Check filters of (epsilon, delta_j)-DP each, of which one admits all that runs. Proof: 7.
 
     The delta_j add up to at most delta.
     """

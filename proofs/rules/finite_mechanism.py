@@ -17,7 +17,7 @@ from dpproof.proofs.verdict import openable
 
 
 def finite(step: Application) -> tuple[str, ...]:
-    """Every neighbours' profile is at most the pair's at each of its corners, exactly.
+    """Check that all neighbours' profiles are at most the pair's at each of its corners, exactly.
 
     The profile of two laws is convex in t, and that of a finite pair linear between its corners.
     """

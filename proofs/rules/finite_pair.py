@@ -37,7 +37,7 @@ Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 
 
 def above(step: Application) -> tuple[str, ...]:
-    """Pairs and bounds of their profiles -> a finite pair above each direction.
+    """Check a finite pair above each direction, from pairs and bounds of their profiles.
 
     Between two ratios at which H_t is known it is at most its chord. Proof:
     proofs/theory/sampled.md, Section 3.
@@ -55,7 +55,7 @@ def above(step: Application) -> tuple[str, ...]:
 
 
 def mixture(step: Application) -> tuple[str, ...]:
-    """Several pairs, bounds of their profiles, and weights -> a finite pair above their mixture.
+    """Check a finite pair above a mixture, from pairs, bounds of their profiles, and weights.
 
     One of the mechanisms is drawn with these probabilities, whatever the data: its profile is at
     most the mean of the parts' profiles, which is at most the mean of their chords. Proof:

@@ -25,7 +25,7 @@ _WIDEST: Final = 20  # of a point
 
 
 def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
-    """Finite pairs above the bound, of one query GDP.
+    """Check finite pairs above the bound, one query of which is GDP.
 
     Proof: proofs/theory/above_threshold.md, Theorems 5 to 7.
     """

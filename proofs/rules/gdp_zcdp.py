@@ -30,7 +30,7 @@ _TANGENTS: Final = 128  # approximate work of two tangents of a Gaussian's profi
 
 
 def pair_to_gdp(step: Application) -> tuple[str, ...]:
-    """Pair i is mu_i-GDP and mu^2 >= sum n_i mu_i^2; or a closed profile lies below mu's.
+    """Check mu^2 >= sum n_i mu_i^2 if pair i is mu_i-GDP; or that a closed profile is below mu's.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Corollaries 2.13 and 3.3.
     Proof: proofs/theory/conversions.md, section 6.
@@ -48,7 +48,7 @@ def pair_to_gdp(step: Application) -> tuple[str, ...]:
 
 
 def profile_to_gdp(step: Application) -> tuple[str, ...]:
-    """Chords between the points, from epsilon = 0 to where delta is 0, lie below mu's tangents.
+    """Check that chords between the points, from epsilon = 0 to delta = 0, are below mu's tangents.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 2.13.
     Proof: proofs/theory/conversions.md, section 6.
@@ -68,7 +68,9 @@ def profile_to_gdp(step: Application) -> tuple[str, ...]:
 
 
 def pair_to_zcdp(step: Application) -> tuple[str, ...]:
-    """K(s) <= rho s(s+1) for s > 0: between listed s by convexity, beyond by the pairs' own bounds.
+    """Check K(s) <= rho s(s+1) for s > 0: between listed s by convexity.
+
+    Beyond them the pairs' own bounds hold.
 
     Source: Bun & Steinke (arXiv:1605.02065), Definition 1.1.
     Proof: proofs/theory/conversions.md, section 7.

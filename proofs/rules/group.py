@@ -37,42 +37,54 @@ C = TypeVar("C")
 
 
 def pure_dp(step: Application) -> tuple[str, ...]:
-    """Epsilon times the size. Source: Dwork & Roth (2014), Theorem 2.2."""
+    """Check epsilon times the size.
+
+    Source: Dwork & Roth (2014), Theorem 2.2.
+    """
     claim, size = _one(step, PureDP)
     step.expect(PureDP(size * claim.epsilon))
     return ()
 
 
 def bounded_range(step: Application) -> tuple[str, ...]:
-    """Log ratios add up along a chain, and so do the intervals they stay in."""
+    """Check that log ratios add up along a chain, and so do the intervals they stay in."""
     claim, size = _one(step, BoundedRange)
     step.expect(BoundedRange(size * claim.epsilon))
     return ()
 
 
 def metric_dp(step: Application) -> tuple[str, ...]:
-    """Paths one after the other are a path as long as all of them."""
+    """Check that paths one after the other are a path as long as all of them."""
     claim, size = _one(step, MetricDP)
     step.expect(MetricDP(size * claim.epsilon))
     return ()
 
 
 def gdp(step: Application) -> tuple[str, ...]:
-    """Mu times the size. Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14."""
+    """Check mu times the size.
+
+    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
+    """
     claim, size = _one(step, GDP)
     step.expect(GDP(size * size * claim.mu_squared))
     return ()
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
-    """Rho times the square of the size. Source: arXiv:1605.02065, Proposition 1.9."""
+    """Check rho times the square of the size.
+
+    Source: arXiv:1605.02065, Proposition 1.9.
+    """
     claim, size = _one(step, ZCDP)
     step.expect(ZCDP(size * size * claim.rho))
     return ()
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
-    """With delta (e^{k eps} - 1)/(e^eps - 1). Source: Vadhan (2017), Lemma 2.2."""
+    """Check delta (e^{k eps} - 1)/(e^eps - 1).
+
+    Source: Vadhan (2017), Lemma 2.2.
+    """
     claim, size = _one(step, ApproxDP)
     found = step.concludes(ApproxDP)
     if found.epsilon != size * claim.epsilon:
@@ -120,7 +132,7 @@ def _chain(curve: Callable[[Fraction], Fraction], order: Fraction, size: int) ->
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """Shifts of log-concave noise multiply. Source: arXiv:1905.02383, Theorem 2.14.
+    """Check that shifts of log-concave noise multiply. Source: arXiv:1905.02383, Theorem 2.14.
 
     The best tests are half-lines, so the power 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add.
     """
@@ -133,7 +145,9 @@ def pair(step: Application) -> tuple[str, ...]:
 
 
 def trade_off(step: Application) -> tuple[str, ...]:
-    """1 - f(1 - g) for power: f-DP for j steps, g-DP for k steps -> h-DP for j + k, h <= g(1 - f).
+    """Check the power 1 - f(1 - g): f-DP for j and g-DP for k steps give h-DP for j + k.
+
+    Here h <= g(1 - f).
 
     g(1 - f) is a convex polygon; a convex polygon is below it if it is at its corners.
     Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.

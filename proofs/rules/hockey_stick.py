@@ -61,7 +61,7 @@ def read_period(witness: Fields) -> Period:
 
 
 def contour(step: Application) -> tuple[str, ...]:
-    """Profile of a product of pairs: a trapezoid sum of F and an explicit tail.
+    """Check the profile of a product of pairs: a trapezoid sum of F and an explicit tail.
 
     The sum is made in proofs/sums/contour.py.
     """
@@ -74,7 +74,9 @@ def contour(step: Application) -> tuple[str, ...]:
 
 
 def lattice(step: Application) -> tuple[str, ...]:
-    """Profile of a product whose losses are all a + k h: F folded into one period, and nothing cut.
+    """Check the profile of a product whose losses are all a + k h: F folded into one period.
+
+    Nothing is truncated.
 
     With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
@@ -91,7 +93,10 @@ def lattice(step: Application) -> tuple[str, ...]:
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
+    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
+
+    Several Gaussians are one.
+    """
     claim = _fact(step)
     profile = closed_profile(claim.product)
     if profile is None:
@@ -102,7 +107,7 @@ def closed(step: Application) -> tuple[str, ...]:
 
 
 def sampled(step: Application) -> tuple[str, ...]:
-    """One sampled pair, once: its formula, from a line's bound of the base's profile."""
+    """Check one sampled pair, once: its formula, from a line's bound of the base's profile."""
     claim, line = _fact(step), read_line(step.witness)
     pairs = [pair for pair, count in claim.product if isinstance(pair, SampledPair) and count == 1]
     if len(pairs) != len(claim.product) or len(pairs) != 1:
@@ -119,7 +124,10 @@ def sampled(step: Application) -> tuple[str, ...]:
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
-    """H_eps - p_inf <= M(c) e^{-c eps} c^c/(1+c)^{1+c}, as (1 - e^{-x})_+ <= that e^{cx}."""
+    """Check H_eps - p_inf <= M(c) e^{-c eps} c^c/(1+c)^{1+c}.
+
+    It holds as (1 - e^{-x})_+ is at most that factor times e^{cx}.
+    """
     claim, c = _fact(step), step.witness.positive("c")
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
@@ -135,7 +143,7 @@ def chernoff(step: Application) -> tuple[str, ...]:
 
 
 def bounded(step: Application) -> tuple[str, ...]:
-    """Past the largest loss only the infinite one counts: H_eps = p_inf."""
+    """Check H_eps = p_inf: past the largest loss only the infinite one counts."""
     claim = _fact(step)
     first = claim.points[0][0]
     require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")

@@ -61,7 +61,10 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """One pair with a profile in closed form, Gaussians, which are one, or a few bounded pairs."""
+    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
+
+    Several Gaussians are one.
+    """
     claim = _fact(step, _is_exact)
     profile = closed_profile(claim.product)
     if profile is None:
@@ -71,7 +74,7 @@ def closed(step: Application) -> tuple[str, ...]:
 
 
 def contour(step: Application) -> tuple[str, ...]:
-    """The sum of hockey-stick/contour less what it cuts and less the aliases."""
+    """Check the sum of hockey-stick/contour less its truncation and less the aliases."""
     claim = _fact(step, _has_moments)
     line, witnesses = _line(step, claim.product)
     sides = _sides(step, claim.product, line.c, witnesses)
@@ -118,7 +121,7 @@ def smoothed(step: Application) -> tuple[str, ...]:
 
 
 def lattice(step: Application) -> tuple[str, ...]:
-    """The sum of hockey-stick/lattice, which cuts nothing, less the aliases."""
+    """Check the sum of hockey-stick/lattice, which truncates nothing, less the aliases."""
     claim, period = _fact(step, _has_moments), read_period(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, period.half, claim.product, witnesses)
@@ -135,7 +138,9 @@ def lattice(step: Application) -> tuple[str, ...]:
 
 
 def renyi(step: Application) -> tuple[str, ...]:
-    """(a - 1) times the divergence at order a is at most log M(a - 1) of the finite losses.
+    """Check that (a - 1) times the claimed divergence is at most log M(a - 1).
+
+    Only finite losses count in M.
 
     The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and losses of +inf only add to it.
     """
@@ -168,21 +173,21 @@ def _without_premises(step: Application, product: Product, takes: Callable[[Pair
 
 
 def _is_exact(pair: Pair) -> bool:
-    """Whether the profile is enclosed: of a sample only if that is a Poisson sample."""
+    """Return whether the profile is enclosed: of a sample only if it is a Poisson sample."""
     if not isinstance(pair, SampledPair):
         return isinstance(pair, EXACT)
     return pair.direction is not Direction.REPLACEMENT and _has_moments(pair)
 
 
 def _has_moments(pair: Pair) -> bool:
-    """Whether M is enclosed, or that of a table below."""
+    """Return whether M is enclosed, or that of a table below."""
     if not isinstance(pair, SampledPair):
         return isinstance(pair, EXACT)
     return all(_is_exact(one) for one, _ in pair.base)
 
 
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
-    """M of every pair, of a sample that of a table below."""
+    """Return M of every pair, of a sample that of a table below."""
     return [
         pair.moments_below(hint) if isinstance(pair, SampledPair) else pair.moments(hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
@@ -195,7 +200,7 @@ def _at_least(bound: Callable[[], arb], claim: AtLeast) -> tuple[str, ...]:
 
 
 def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
-    """A line without tau, and what M of every pair needs on it."""
+    """Return a line without tau, and the witnesses that M of every pair needs on it."""
     c, h = step.witness.positive("c"), step.witness.positive("step")
     count, witnesses = (
         step.witness.whole("nodes", most=limits.MAX_NODES),
@@ -206,7 +211,7 @@ def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
 
 
 def _sides(step: Application, product: Product, c: Fraction, made: Sequence[object]) -> list[Side]:
-    """An abscissa before c and one after it, at which aliases are bounded."""
+    """Return an abscissa before c and one after it, at which aliases are bounded."""
     found = []
     for name in ("before", "after"):
         fields = Fields(step.witness.take(name), name)

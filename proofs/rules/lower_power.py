@@ -41,12 +41,12 @@ class _Known:
         return [ball(one).exp() for one in self.places]
 
     def heights(self, bounds: list[Fraction]) -> list[arb]:
-        """Bounds of H_t: below t = 1 it is 1 - t + t times that of (Q, P) at 1/t."""
+        """Return bounds of H_t: below t = 1 it is 1 - t + t times that of (Q, P) at 1/t."""
         both = zip(self.places, self.ratios(), bounds, strict=True)
         return [ball(one) if x >= 0 else 1 - t + t * ball(one) for x, t, one in both]
 
     def falls(self) -> tuple[arb, arb]:
-        """Rates a below the first, and above the second, for which H_t + a t is least between."""
+        """Return rates a below the first, above the second, with H_t + a t least between."""
         low, high = self.heights(self.low), self.heights(self.high)
         first, second, third = self.ratios()
         return (low[0] - high[1]) / (second - first), (high[1] - low[2]) / (third - second)
@@ -87,12 +87,12 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
 
 
 def _exactly(value: Fraction) -> Callable[[], arb]:
-    """An exact number, at whatever precision is needed."""
+    """Return an exact number as a ball at any precision."""
     return lambda: ball(value)
 
 
 def _known(step: Application, product: Product, places: list[Fraction]) -> _Known:
-    """The bounds among the premises at some places; those from below are 0 by default."""
+    """Return the premises' bounds at some places; those from below are 0 by default."""
     swapped: Product = ()
     if places[0] < 0:
         swapped = merged(tuple((pair.swapped(), count) for pair, count in product))

@@ -32,7 +32,7 @@ _LAPLACE: Final = "of mass proportional to e^(-|x|/scale) at every whole number 
 
 
 def gaussian(step: Application) -> tuple[str, ...]:
-    """N(0, sigma^2) on a query of L2 sensitivity Delta is mu-GDP, mu = Delta/sigma.
+    """Check that N(0, sigma^2) on a query of L2 sensitivity Delta is mu-GDP, mu = Delta/sigma.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.7.
     """
@@ -44,7 +44,9 @@ def gaussian(step: Application) -> tuple[str, ...]:
 
 
 def laplace(step: Application) -> tuple[str, ...]:
-    """Laplace noise on a query of L1 sensitivity Delta: dominated by a shift of Delta/scale.
+    """Check Laplace noise on a query of L1 sensitivity Delta.
+
+    It is dominated by a shift of Delta/scale.
 
     Source: docs/shift-lemma.md, Corollary 1.
     """
@@ -56,7 +58,7 @@ def laplace(step: Application) -> tuple[str, ...]:
 
 
 def laplace_joint(step: Application) -> tuple[str, ...]:
-    """Laplace noise where every coordinate moves by at most m, and all of them by Delta together.
+    """Check Laplace noise if every coordinate moves by at most m, and all by Delta together.
 
     Dominated by as many shifts of m/scale as Delta has room for, and one of what is left.
     Proof: proofs/theory/joint_sensitivity.md.
@@ -77,7 +79,9 @@ def laplace_joint(step: Application) -> tuple[str, ...]:
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:
-    """Discrete Laplace noise on an integer query: dominated by a shift by its L1 sensitivity.
+    """Check discrete Laplace noise on an integer query.
+
+    It is dominated by a shift by the L1 sensitivity.
 
     Source: docs/shift-lemma.md, Corollary 1.
     """
@@ -89,7 +93,7 @@ def discrete_laplace(step: Application) -> tuple[str, ...]:
 
 
 def discrete_gaussian(step: Application) -> tuple[str, ...]:
-    """Discrete Gaussian noise on an integer query of L1 sensitivity k, or squared L2 k <= 3.
+    """Check discrete Gaussian noise on an integer query of L1 sensitivity k, or squared L2 k <= 3.
 
     Dominated by one shift by k, or by k shifts by 1.
     Source: docs/shift-lemma.md, Corollaries 1 and 2.
@@ -109,7 +113,9 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
 
 
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
-    """Discrete Gaussian noise on an integer query of squared L2 sensitivity k: k/(2 sigma^2)-zCDP.
+    """Check k/(2 sigma^2)-zCDP of discrete Gaussian noise on an integer query.
+
+    Its squared L2 sensitivity is k.
 
     Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem 14.
     """
@@ -122,7 +128,7 @@ def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
 
 
 def histogram(step: Application) -> tuple[str, ...]:
-    """Integer noise on counts, few of which move: independent shifts of those.
+    """Check integer noise on counts, few of which move: independent shifts of those.
 
     Source: docs/shift-lemma.md, Corollary 4.
     """
@@ -142,7 +148,7 @@ def histogram(step: Application) -> tuple[str, ...]:
 
 
 def randomized_response(step: Application) -> tuple[str, ...]:
-    """Randomised response on k categories: dominated by its laws at two of them."""
+    """Check randomised response on k categories: dominated by its laws at two of them."""
     step.axiom()
     epsilon = step.witness.positive("epsilon")
     categories = step.witness.whole("categories", least=2)
@@ -158,7 +164,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
 
 
 def exponential(step: Application) -> tuple[str, ...]:
-    """The exponential mechanism: bounded range 2 factor Delta, or factor Delta if monotone.
+    """Check the exponential mechanism: bounded range 2 factor Delta, or half if monotone.
 
     Source: Dong, Durfee & Rogers (arXiv:1909.13830), Section 3; the log ratio of two outputs'
     probabilities moves by at most the range of the scores' moves, times the factor.
@@ -198,7 +204,7 @@ def report_noisy_max(step: Application) -> tuple[str, ...]:
 
 
 def permute_and_flip(step: Application) -> tuple[str, ...]:
-    """Permute-and-flip: 2 Delta/scale along paths of scores, half if monotone.
+    """Check permute-and-flip: 2 Delta/scale along paths of scores, half if monotone.
 
     Proof: proofs/theory/path.md, Theorem 2.
     """
@@ -235,7 +241,7 @@ def _discrete_gaussian(variance: Fraction) -> str:
 
 
 def stated(kind: type[Claim]) -> Callable[[Application], tuple[str, ...]]:
-    """The rule that takes a statement of one notion for granted, in words."""
+    """Return the rule that takes a statement of one notion for granted, in words."""
 
     def assume(step: Application) -> tuple[str, ...]:
         if step.premises:

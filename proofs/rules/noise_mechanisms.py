@@ -30,7 +30,7 @@ MAX_SHIFT: Final = 1 << 14
 
 
 def skellam(step: Application) -> tuple[str, ...]:
-    """Skellam noise on an integer query of L1 sensitivity k, or squared L2 sensitivity k <= 3.
+    """Check Skellam noise on an integer query of L1 sensitivity k, or squared L2 one k <= 3.
 
     It is dominated by one shift by k, or by k shifts by 1; a finite pair's profile above that of a
     shift at its corners is above it everywhere. Source: docs/shift-lemma.md, Corollaries 1 and 2.
@@ -68,7 +68,7 @@ def _compare(step: Application, pair: FinitePair, variance: Fraction, shift: int
 
 
 def smooth_sensitivity(step: Application) -> tuple[str, ...]:
-    """Pure DP of at least beta + 2 asinh(1/(2 scale)).
+    """Check pure DP of at least beta + 2 asinh(1/(2 scale)).
 
     Proof: proofs/theory/smooth_sensitivity.md, Theorem 1.
     """
@@ -93,7 +93,9 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
 
 
 def propose_test_release(step: Application) -> tuple[str, ...]:
-    """The noise's pair, the test's Laplace pair, and that of (0, delta)-DP, e^-margin/2 <= delta.
+    """Check the noise's pair, the test's Laplace pair, and that of (0, delta)-DP.
+
+    The margin has e^-margin/2 <= delta.
 
     Proof: proofs/theory/propose_test_release.md.
     """
@@ -141,7 +143,9 @@ MOST: Final = 32  # rows of a factor
 
 
 def correlated_gaussian(step: Application) -> tuple[str, ...]:
-    """Noise A diag(s) Z, Z standard normal: mu-GDP if |diag(s)^-1 A^-1 v| <= mu for every change v.
+    """Check mu-GDP of noise A diag(s) Z, Z standard normal.
+
+    It holds if |diag(s)^-1 A^-1 v| <= mu for every change v.
 
     A norm is convex, so that the corners of a convex hull suffice; for all v of |v| <= r the matrix
     mu^2 A diag(s^2) A' - r^2 I must be positive definite. Proof:
@@ -195,7 +199,7 @@ def _square(factor: Rows, sigmas: Sequence[Fraction], change: Sequence[Fraction]
 
 
 def _definite(factor: Rows, sigmas: Sequence[Fraction], square: Fraction, radius: Fraction) -> bool:
-    """Whether mu^2 A diag(s^2) A' - r^2 I is positive definite: all leading minors are above 0."""
+    """Return whether mu^2 A diag(s^2) A' - r^2 I is positive definite by its leading minors."""
     rows = [[_exact(a * s) for a, s in zip(row, sigmas, strict=True)] for row in factor]
     noise = fmpq_mat(rows)
     left = noise * noise.transpose() * _exact(square)

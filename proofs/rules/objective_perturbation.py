@@ -25,7 +25,9 @@ _TOGETHER: Final = f"one vector drawn anew, its coordinates together, and {_APAR
 
 
 def logistic(step: Application) -> tuple[str, ...]:
-    """Logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma: mu-GDP, mu = R/sigma.
+    """Check logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma.
+
+    They are mu-GDP, mu = R/sigma.
 
     mu = 2R/sigma under replace-one, where the vectors of both records can be any. For smaller
     lambda, if a record is added or removed: floored Gaussian pairs, with the floor
@@ -60,9 +62,10 @@ def logistic(step: Application) -> tuple[str, ...]:
 
 
 def logistic_pure(step: Application) -> tuple[str, ...]:
-    """Density of b proportional to e^(-||b||/scale), norm^2/lambda <= norm/scale: (norm/scale)-DP.
+    """Check (norm/scale)-DP of noise b of density proportional to e^(-||b||/scale).
 
-    Twice that if a record or label is replaced.
+    The rule wants norm^2/lambda <= norm/scale. Epsilon is twice that if a record or label is
+    replaced.
     Source: proofs/theory/logistic.md, Theorem 3.
     """
     step.axiom()
@@ -87,7 +90,7 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
 
 
 def separator(step: Application) -> tuple[str, ...]:
-    """Noise on the m places of patterns, hiding shifts by s: epsilon-DP.
+    """Check epsilon-DP of noise on the m places of patterns, hiding shifts by s.
 
     laplace: epsilon scale = m s. linf: epsilon scale = s. sphere: (epsilon scale)^2 >= m s^2. If
     the minimum is missed by at most u units: (epsilon, delta)-DP, delta >= (1 + e^epsilon) p, p
@@ -142,9 +145,9 @@ def _moved(step: Application, places: int, shift: int, law: str) -> str:
 
 
 def gaussian_separator(step: Application) -> tuple[str, ...]:
-    """Rounded Gaussian noise on the m places of patterns, hiding shifts by s: m folded Gaussians.
+    """Check m folded Gaussians for rounded Gaussian noise on m places, hiding shifts by s.
 
-    Of mu = s / sigma, in both directions.
+    Each has mu = s / sigma, in both directions.
     Source: proofs/theory/separators.md, Theorem 3.
     """
     step.axiom()
@@ -158,7 +161,9 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
 
 
 def sphere_lift(step: Application) -> tuple[str, ...]:
-    """Spherical noise on whole vectors psi(w), ||psi||^2 <= l, hiding s psi(w): epsilon-DP.
+    """Check epsilon-DP of spherical noise on whole vectors psi(w), hiding s psi(w).
+
+    Here ||psi||^2 <= l.
 
     (epsilon scale)^2 >= s^2 l.
     Source: proofs/theory/separators.md, Theorem 4.
@@ -181,7 +186,7 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
 
 
 def averaged_perturbation(step: Application) -> tuple[str, ...]:
-    """Sums of perturbed minima plus Laplace noise of scale b: (epsilon, delta)-DP.
+    """Check (epsilon, delta)-DP of sums of perturbed minima plus Laplace noise of scale b.
 
     For r >= calls box share, r whole or rounded down, epsilon b >= r. Unless the share is 1:
     c > d slope and calls kl(share || p) >= log(1/delta), p = (1 - z)/(1 - z d slope/c) <= share,

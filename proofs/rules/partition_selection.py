@@ -24,7 +24,7 @@ from dpproof.proofs.verdict import openable
 
 
 def partition_selection(step: Application) -> tuple[str, ...]:
-    """Coins of the partitions whose counts move: one finite pair above all of them, as many times.
+    """Check one finite pair, repeated, above the coins of all partitions whose counts move.
 
     Counts move by 1, so a coin's laws are those of two consecutive numbers, in either order; the
     profile of two laws is convex in t, and that of a finite pair linear between its corners.
@@ -68,7 +68,9 @@ def _kept(step: Application) -> list[Fraction]:
 
 
 def thresholded_counts(step: Application) -> tuple[str, ...]:
-    """Noisy counts of what somebody has, from a threshold on: the noise's pairs and (0, delta).
+    """Check the noise's pairs and (0, delta) for noisy counts from a threshold on.
+
+    Only counts that somebody has are released.
 
     Proof: proofs/theory/partition_selection.md, Theorem 3.
     """

@@ -27,7 +27,9 @@ _ENOUGH: Final = Fraction(1, 2**44)  # so do all beyond the first with at most t
 
 
 def repeated_positions(step: Application) -> tuple[str, ...]:
-    """Phase p draws n_p positions with replacement: the mean of H over S = sum of C_p^2.
+    """Check the mean of H over S = sum of C_p^2.
+
+    Phase p draws n_p positions with replacement.
 
     A position that is drawn C_p times in phase p changes C_p entries of the list that it sees, so
     the phase is (C_p mu)-GDP by group privacy, all phases are (mu sqrt(S))-GDP given the draws,

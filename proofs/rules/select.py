@@ -28,7 +28,9 @@ Bound: TypeAlias = Callable[[], arb]
 
 
 def pure(step: Application) -> tuple[str, ...]:
-    """Epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps), if a phi''(1-a)/phi'(1-a) grows.
+    """Check epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps).
+
+    The rule wants a phi''(1-a)/phi'(1-a) that grows.
 
     At most n runs, all of them released, cost n epsilon, which is compared exactly: of n runs it is
     that number, and no ball decides between equals.
@@ -50,7 +52,7 @@ def pure(step: Application) -> tuple[str, ...]:
 
 
 def renyi(step: Application) -> tuple[str, ...]:
-    """At every listed order, by the bound that the order's witness names.
+    """Check every listed order by the bound that the order's witness names.
 
     Source: Papernot & Steinke (arXiv:2110.03620), Theorems 2 and 6; proofs/theory/selection.md,
     Section 5.
@@ -91,7 +93,10 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
 
 
 def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """R(a) + (1+eta)((1-1/b) R(b) + log(1/gamma)/b) + log(m)/(a-1), any b >= 1 (Theorem 2)."""
+    """Return R(a) + (1+eta)((1-1/b) R(b) + log(1/gamma)/b) + log(m)/(a-1), any b >= 1.
+
+    Source: Theorem 2.
+    """
     b = hint.rational("order", least=1)
     if not isinstance(runs, TruncatedNegativeBinomial):
         raise RefusedError("the bound is for truncated negative binomial runs")
@@ -105,7 +110,9 @@ def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 
 
 def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at epsilon = log(a/(a-1)) (Theorem 6).
+    """Return log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at log(a/(a-1)).
+
+    Source: Theorem 6.
 
     d from the divergence at an order b (``divergence.delta_at``), or the total variation.
     """
@@ -124,7 +131,7 @@ def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 
 
 def _by_all(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """Log phi(e^((a-1) R(a)))/(a-1): given K, what releasing every run costs."""
+    """Return log phi(e^((a-1) R(a)))/(a-1): the cost of releasing every run, given K."""
     del hint
     if isinstance(runs, TruncatedNegativeBinomial):
         raise RefusedError("the bound is for runs that have every exponential moment")
@@ -133,7 +140,10 @@ def _by_all(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 
 
 def _by_ratio(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1): phi' is between its ends."""
+    """Return R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1).
+
+    phi' is between its ends.
+    """
     del hint
     value = curve(a)
 

@@ -46,7 +46,7 @@ Counts: TypeAlias = tuple[int, ...]
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """Finite pairs -> finite pairs above the best of some runs.
+    """Check finite pairs above the best of some runs, from finite pairs.
 
     Source: proofs/theory/selection.md, Theorem 1 and Section 7.
     """

@@ -30,7 +30,7 @@ from dpproof.proofs.rules.select import selects
 
 
 def profile(step: Application) -> tuple[str, ...]:
-    """Pairs and bounds of their profiles -> bounds of the selection's profile.
+    """Check bounds of the selection's profile, from pairs and bounds of their profiles.
 
     Source: proofs/theory/selection.md, Theorem 2 and Section 6.
     """

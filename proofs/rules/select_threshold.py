@@ -38,7 +38,7 @@ Line: TypeAlias = tuple[int, int]
 
 
 def pair(step: Application) -> tuple[str, ...]:
-    """Pairs and bounds of their profiles -> finite pairs above stopping at a threshold.
+    """Check finite pairs above stopping at a threshold, from pairs and bounds of their profiles.
 
     Source: proofs/theory/threshold.md, Theorem 2 and Section 6.
     """
@@ -139,7 +139,7 @@ class Envelope:
 
 
 def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
-    """The largest of all lines of all rectangles, those with x + r < 1 somewhere.
+    """Return the largest of all lines of all rectangles, those with x + r < 1 somewhere.
 
     Args:
         runs: their number.
@@ -241,7 +241,10 @@ def _lower(value: arb) -> int:
 
 
 def _is_above(left: Line, right: Line, middle: Line) -> bool:
-    """Whether at every ratio one of two lines is at or above a third, whose cost is between."""
+    """Return whether one of two lines is at or above a third at every ratio.
+
+    The third line's cost lies between theirs.
+    """
     gain, cost = right[0] - left[0], right[1] - left[1]
     return gain * (middle[1] - left[1]) >= (middle[0] - left[0]) * cost
 

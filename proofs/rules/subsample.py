@@ -22,7 +22,7 @@ _HIDDEN: Final = (
 
 
 def poisson(step: Application) -> tuple[str, ...]:
-    """((1-q)Q + qP, Q) for removal and (P', (1-q)P' + qQ') for addition dominate.
+    """Check that ((1-q)Q + qP, Q) dominates for removal and (P', (1-q)P' + qQ') for addition.
 
     The product of Gaussians is one Gaussian, which has a pair of its own.
     Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 11; false under replace-one (Lebeda et al.,
@@ -47,7 +47,9 @@ def poisson(step: Application) -> tuple[str, ...]:
 
 
 def gaussian_sum(step: Application) -> tuple[str, ...]:
-    """Opposite Gaussians with mu = contribution/sigma dominate a sampled sum, under replace-one.
+    """Check that opposite Gaussians with mu = contribution/sigma dominate a sampled sum.
+
+    The relation is replace-one.
 
     Source: proofs/theory/replace_one.md.
     """
@@ -75,7 +77,7 @@ def gaussian_sum(step: Application) -> tuple[str, ...]:
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:
-    """H_t <= q H_{1+(t-1)/q} for t >= 1 and both orders of neighbours, q = m/n, under replace-one.
+    """Check H_t <= q H_{1+(t-1)/q} for t >= 1 and both orders, q = m/n, under replace-one.
 
     Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10. Proof:
     proofs/theory/sampled.md.

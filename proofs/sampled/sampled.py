@@ -37,7 +37,7 @@ Profile = Callable[[arb], arb]
 
 
 class Direction(Enum):
-    """What the sample does to (P, Q)."""
+    """The effect of the sample on (P, Q)."""
 
     REMOVAL = "removal"
     ADDITION = "addition"
@@ -79,12 +79,12 @@ class SampledPair(Pair):
 
     @property
     def _tells(self) -> bool:
-        """Whether some base outcome has mass under Q alone, or, for addition, under P alone."""
+        """Return whether some base outcome has mass under Q alone, or, for addition, P alone."""
         removal = self.direction is Direction.REMOVAL
         return any((one.swapped() if removal else one).infinite for one, _ in self.base)
 
     def terms(self) -> Terms:
-        """Of every outcome of the base, by the definition; proofs/theory/sampled.md, section 9.
+        """Return the terms of every outcome of the base; proofs/theory/sampled.md, section 9.
 
         Removal: p (q + (1-q) e^{-l}) at log(1 + q(e^l - 1)), what only Q has times 1 - q at
         log(1 - q), what only P has times q at inf. Addition: p at -log(1 + q(e^{-l} - 1)), what
@@ -102,7 +102,7 @@ class SampledPair(Pair):
         return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
 
     def largest(self) -> arb:
-        """log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
+        """Return log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
 
         If l has no bound the second is at most -log(1 - q).
         """

@@ -40,7 +40,7 @@ class Side:
     Attributes:
         runs: strides with counts, outwards from 0.
         lines: the lines that bound the base's profile; empty if it is closed.
-        shares: how many points from 0 outwards each line serves; the last serves the rest.
+        shares: the number of points from 0 outwards of each line; the last serves the rest.
     """
 
     runs: tuple[tuple[int, int], ...]
@@ -178,7 +178,10 @@ class Table:
 
     @property
     def top(self) -> Fraction | None:
-        """Neighbours one span apart turn against each other up to pi/span, above 3/span."""
+        """Return 3/span, above which neighbours turn against each other.
+
+        Neighbours one span apart turn against each other up to pi/span, above 3/span.
+        """
         return 3 / self.span if self.fine else None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
@@ -206,7 +209,7 @@ class Table:
         return totals
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:
-        """Summation by parts over the fine positions, up to the top; M(c) beyond.
+        """Return the sum by parts over the fine positions, up to the top; M(c) beyond.
 
         With w the tilted masses and v = min(w, level) at the fine positions, |M(c + iy)| is at
         most what exceeds v, and there |sum v e^{iykh}| |1 - e^{iyh}| <= sum |v_k - v_{k-1}|.
@@ -228,7 +231,7 @@ class Table:
 
 
 def _chirped(weights: list[arb], turn: arb, count: int) -> list[acb]:
-    """sum_j w_j e^{i j k turn} for k = 0, ..., count - 1, by one product of polynomials.
+    """Return sum_j w_j e^{i j k turn} for k = 0, ..., count - 1, by one product of polynomials.
 
     As 2 j k = j^2 + k^2 - (k - j)^2 (Bluestein), with e(x) = e^{i x^2 turn / 2} the sum is e(k)
     times that of w_j e(j) / e(k - j).

@@ -56,7 +56,7 @@ class Line:
         return lambda epsilon: infinite + (-ball(self.c) * epsilon).exp() * (body(epsilon) + rest)
 
     def around(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
-        """An enclosure of H_eps at eps >= 0; tau has to be 0.
+        """Return an enclosure of H_eps at eps >= 0; tau has to be 0.
 
         The sum is H_eps - p_inf plus aliases, R = 2 pi/step: those of m < 0 are at most e^{cmR} as
         H <= 1, those of m > 0 by Chernoff M(2c) e^{-2c eps} (2c)^{2c}/(1+2c)^{1+2c} e^{-cmR}.

@@ -98,7 +98,10 @@ class FiniteSum:
 
 
 def _residues(degree: int, exponent: arb, factor: arb_poly) -> tuple[arb, arb, arb, arb_poly]:
-    """Of z^{-d} P(z) e^{zu}/(z^2 - 1/4), where 1/(z^2 - 1/4) = -4 (1 + 4 z^2 + 16 z^4 + ...)."""
+    """Return the residues of z^{-d} P(z) e^{zu}/(z^2 - 1/4).
+
+    Here 1/(z^2 - 1/4) = -4 (1 + 4 z^2 + 16 z^4 + ...).
+    """
     half = ball(Fraction(1, 2))
     series = factor * arb_poly([0 if k % 2 else -(4 ** (1 + k // 2)) for k in range(degree)])
     middle, falling = [], arb(1)

@@ -185,7 +185,7 @@ class Cut:
         far: those beyond.
         reach: where the cut is.
         top: where the tables' ceilings end.
-        hints: what the bound needs.
+        hints: inputs of the bound.
     """
 
     near: float
@@ -203,7 +203,7 @@ class Tail:
     Attributes:
         decays: y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that
             of a table serves up to the top only.
-        tables: which pairs have a table.
+        tables: the pairs that have a table.
         top: up to where all tables' bounds fall; inf without tables.
         c: abscissa of the line.
         step: of the line.

@@ -56,7 +56,7 @@ _SHARE = limits.MAX_WORK // 2
 def lower_fact(
     product: Product, epsilon: float, delta: float, *, moves: bool, among: int = 1
 ) -> Step:
-    """The fact that a product's divergence near epsilon is at least delta, or near it.
+    """Return the fact that a product's divergence near epsilon is at least delta, or near it.
 
     Args:
         product: one direction.

@@ -53,7 +53,7 @@ class ShiftedRule:
         }
 
     def samples(self, pair: Mixture) -> tuple[Reals, Complexes]:
-        """Logs of the weights' absolute values, and what grows with the power, at the nodes."""
+        """Return the weights' log sizes, and the term that grows with the power, at the nodes."""
         x = self.step * np.arange(-self.left, self.right + 1)
         log_weight = math.log(self.step / math.sqrt(2 * math.pi)) + 0.5 * self.shift**2
         above = self._log_ratio(pair, x, 1.0)
@@ -76,11 +76,11 @@ class MixtureAtTilt:
     Attributes:
         pair: the pair.
         power: real part of the exponent: of 1 + u, c + 1 or -c; of opposite mixtures, c.
-        centre: how many mu right of 0 the integrand is centred.
+        centre: the integrand's centre, in mu right of 0.
         fall: the power of cos(mu shift) that the checker's bound is divided by.
         log_size: log of S over M(c), without the cosine.
         log_moment: log M(c).
-        count: how often the pair occurs.
+        count: the number of times the pair occurs.
     """
 
     pair: Mixture

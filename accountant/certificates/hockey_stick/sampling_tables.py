@@ -91,9 +91,9 @@ class SingleSample:
     """A proof by the subsampling theorem itself.
 
     Attributes:
-        pair: what is sampled, once.
-        line: what bounds the base's profile.
-        over: how far the line's bound is above the profile, of its logarithm.
+        pair: the base that is sampled, once.
+        line: bound of the base's profile.
+        over: log of the ratio of the line's bound to the profile.
     """
 
     pair: SubsampledPair

@@ -35,7 +35,7 @@ class TableSide:
 
     Attributes:
         grid: shape (n,), whole, increasing from 0.
-        lines: how the base's profile is bounded, in the certificate's JSON; none if closed.
+        lines: bounds of the base's profile, in the certificate's JSON; none if closed.
     """
 
     grid: Reals

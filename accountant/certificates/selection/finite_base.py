@@ -60,7 +60,7 @@ class Aim:
 
     Attributes:
         tail: the mass of losses that may be counted as infinite.
-        selections: how many share the checker's work.
+        selections: the number that share the checker's work.
         epsilon: a value near which no chord of the profile is to be long; 0 for none.
     """
 

@@ -181,7 +181,7 @@ class Cuts:
         blocks: of outcomes by falling loss, from 0 to 1.
         masses: from 0 to 1.
         close: for each block, of how many cells after it chords bound A better than tangents.
-        grid: what they bound.
+        grid: the grid that they bound.
     """
 
     blocks: list[Fraction]
@@ -222,7 +222,7 @@ class _Trial:
     """The approximate sum for some cuts.
 
     Attributes:
-        grid: what they bound.
+        grid: the grid that they bound.
         width: of the blocks.
         slope: ratios of the outcomes at both ends of the blocks, shape (2, blocks).
     """

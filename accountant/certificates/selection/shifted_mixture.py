@@ -49,7 +49,7 @@ class Polygon:
         a: 1 minus the masses of the corners, falling, exactly.
         height: of the corners, exactly.
         places: of the known points that the cells use, counted from 1, 0 for none.
-        base: what is known.
+        base: the known bounds.
     """
 
     a: list[Fraction]

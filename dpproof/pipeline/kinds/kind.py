@@ -1,4 +1,4 @@
-"""What a word of a pipeline file stands for: its parameters, and what it builds."""
+"""The meaning of a word of a pipeline file: its parameters, and the mechanism that it builds."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NORM_WORDS: Mapping[str, str] = {
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseParameters:
-    """What a stage gives to build one mechanism: one form's numbers, a norm, the relation.
+    """The inputs from which a stage builds one mechanism: one form's numbers, a norm, the relation.
 
     Attributes:
         values: the numbers by their names.
         norm: of the sensitivity among them, empty without one.
-        relation: what neighbours are.
+        relation: the neighbouring relation.
         rows: arrays of arrays by their names, such as a covariance.
     """
 
@@ -43,7 +43,7 @@ class Kind:
     """A mechanism that a pipeline file can name.
 
     Attributes:
-        words: how a person calls it.
+        words: its name for people.
         forms: alternative sets of parameters, any one of which says everything.
         defaults: parameters that may be left out, and what they then are.
         additions: sets of alternatives beside the form, of each of which one may be given, whole.
@@ -62,29 +62,29 @@ class Kind:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Every parameter of every form, each once."""
+        """Return every parameter of every form, each once."""
         names = [name for form in self.forms for name in form]
         return tuple(dict.fromkeys([*names, *self.defaults, *self.added]))
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Every parameter of every addition."""
+        """Return every parameter of every addition."""
         return tuple(name for either in self.additions for group in either for name in group)
 
     def complete(self, names: Collection[str]) -> bool:
-        """Whether names, none of them with a default, are a form and whole additions."""
+        """Return whether names, none of them with a default, are a form and whole additions."""
         whole = [group for either in self.additions for group in either if set(group) <= set(names)]
         rest = set(names) - {name for group in whole for name in group}
         return any(rest == set(form) for form in self.forms)
 
     @property
     def usage(self) -> str:
-        """The forms as a person would list them."""
+        """Return the forms as a person would list them."""
         return in_words(self.forms)
 
 
 def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
-    """Alternative sets of parameters as a person would list them.
+    """Return alternative sets of parameters as a person would list them.
 
     Example:
         >>> in_words([("sigma",), ("scale", "sensitivity")])

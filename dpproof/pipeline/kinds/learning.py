@@ -55,7 +55,7 @@ def _learner(
     additions: tuple[tuple[tuple[str, ...], ...], ...] = (),
     **defaults: int,
 ) -> Kind:
-    """A learner; what decides which records contribute, such as a margin, costs nothing.
+    """Return the kind of a learner; the choice of contributing records, as by a margin, is free.
 
     Args:
         words: as for ``Kind``.
@@ -80,7 +80,7 @@ def _learner(
 
 
 def _stop(given: Mapping[str, Fraction]) -> dict[str, Any]:
-    """The rule by which a run ends, with any threshold, as thresholds cost nothing."""
+    """Return the rule by which a run ends, with any threshold, as thresholds cost nothing."""
     if "stop_scale" in given:
         return {"stop": LaplaceStop(scale=given["stop_scale"], below=0)}
     if "stop_sigma" in given:
@@ -94,7 +94,7 @@ def _stop(given: Mapping[str, Fraction]) -> dict[str, Any]:
 
 
 def _batches(given: ReleaseParameters) -> dict[str, Any]:
-    """The samples of the steps: of a fixed size, or of a rate.
+    """Return the samples of the steps: of a fixed size, or of a rate.
 
     Raises:
         ParameterError: both, or a fixed size where the number of records is private.
@@ -142,7 +142,7 @@ def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechani
 
 
 def _space(places: int) -> Cube | Grid:
-    """A space that can be listed and has patterns of so many places.
+    """Return a space that can be listed and has patterns of so many places.
 
     Raises:
         ParameterError: none has: levels of a cube are two, and a grid has an even number of places.

@@ -162,5 +162,5 @@ def _library(module: str) -> Any:  # noqa: ANN401  # a module without types
         return importlib.import_module(f"sklearn.{module}")
     except ImportError as error:
         raise MissingDependency(
-            "learned witnesses need scikit-learn: pip install 'dpproof[learned]'"
+            "learned witnesses need scikit-learn: pip install 'dpproof[learn]'"
         ) from error

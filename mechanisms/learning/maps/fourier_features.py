@@ -87,7 +87,7 @@ class FourierFeatures(FeatureMap):
         section 3; Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5.
     Proof: rows and frequencies in turns are integer vectors of norms at most 2^24 and 2^28, so
         their products are exact in binary64 in any order; multiples of whole turns are taken off
-        exactly; cosines of turns are computed element by element. So a mapped row depends on no other.
+        exactly; cosines are computed element by element. So a mapped row depends on no other.
     Raises:
         ParameterError: a parameter outside its domain, or a kernel so narrow beside ``norm`` that
             phases would be noise of rounding.

@@ -19,7 +19,7 @@ def test_the_list_is_that_of_the_static_imports() -> None:
 def test_fetched_names_stay() -> None:
     """A fetched name is an attribute of the package from then on."""
     value = public_names.fetch(
-        "accountant", {"show": "dpproof.accountant.guarantees.rounding"}, "show"
+        "dpproof.accountant", {"show": "dpproof.accountant.guarantees.rounding"}, "show"
     )
 
     assert vars(accountant).pop("show") is value

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = "200-stages.toml"  # in the folder of compiled modules
 COMMANDS: dict[str, tuple[list[str], float]] = {
-    "import accountant, mechanisms": (["-c", "import accountant, mechanisms"], 0.3),
+    "import dpproof.mechanisms": (["-c", "import dpproof.accountant, dpproof.mechanisms"], 0.3),
     "import dpproof": (["-c", "import dpproof"], 0.3),
     "dpproof --help": (["-m", "dpproof", "--help"], 0.3),
     "dpproof budget examples/mnist-dpsgd.toml": (

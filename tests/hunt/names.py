@@ -53,7 +53,7 @@ def totals(
 
 
 NAMES: dict[str, Any] = {
-    **{name: getattr(accountant, name) for name in homes_of("accountant")},
+    **{name: getattr(accountant, name) for name in homes_of("dpproof.accountant")},
     "accountant": accountant,
     "admitted": admitted,
     "auditing": auditing,

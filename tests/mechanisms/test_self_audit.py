@@ -12,7 +12,6 @@ import pytest
 
 from dpproof import mechanisms
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.public_names import homes_of
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import Laplace, Mechanism
@@ -23,7 +22,7 @@ from tests.contracts.mechanism_contract import MechanismContract
 
 def test_every_mechanism_has_the_contract() -> None:
     """Each mechanism that is exported, and each that a combinator makes, is audited."""
-    public = (getattr(mechanisms, name) for name in homes_of("mechanisms"))
+    public = (getattr(mechanisms, name) for name in vars(mechanisms)["__all__"])
     exported = {item for item in public if inspect.isclass(item)}
     wanted = {item for item in exported if issubclass(item, Mechanism)} - {Mechanism}
     audited = {type(contract().mechanism()) for contract in contracts()}

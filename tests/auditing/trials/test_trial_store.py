@@ -25,7 +25,8 @@ from tests.auditing.samplers import discrete_laplace, laplace, textbook_laplace
 
 SLOW = """
 import time
-import auditing, numpy as np
+import numpy as np
+from dpproof import auditing
 
 pause = 0.02
 calls = open('calls', 'w')

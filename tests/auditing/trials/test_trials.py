@@ -150,7 +150,8 @@ def test_a_million_samples_are_cheap() -> None:
     The peak is read from /proc: getrusage's starts at what the process was forked from.
     """
     code = (
-        "import auditing, numpy as np\n"
+        "import numpy as np\n"
+        "import dpproof.auditing\n"
         "draw = lambda v, n, r: np.rint((v + r.laplace(size=n)) * 2**30) / 2**30\n"
         "report = dpproof.auditing.audit(draw, (0., 1.), (1, 0), samples=10**6, seed=1)\n"
         "print(report.outcome.name)\n"

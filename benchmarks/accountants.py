@@ -68,7 +68,7 @@ class Dpproof(Accountant):
 
     name = "dpproof"
     package = "dpproof"
-    modules = ("accountant", "mechanisms")
+    modules = ("dpproof.accountant", "dpproof.mechanisms")
 
     @classmethod
     def version(cls) -> str:
@@ -102,7 +102,7 @@ class Dpproof(Accountant):
     def forget(self) -> None:
         """Clear the tables that the engine keeps between questions."""
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in {"accountant", "mechanisms"}:
+            if name.partition(".")[0] == "dpproof":
                 for value in list(vars(module).values()):
                     if hasattr(value, "cache_clear"):
                         value.cache_clear()

@@ -102,7 +102,9 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.mechanisms.statistics.second_moments import SecondMoments as SecondMoments
 else:
-    _LEARNERS = public_names.homes_of(f"{__name__}.learning")
+    from dpproof.mechanisms import learning
+
+    _LEARNERS = public_names.homes_of(learning.__name__)
     _HOMES = dict(sorted((_LEARNERS | public_names.homes_of(__name__)).items()))
     __all__ = list(_HOMES)
 

@@ -135,6 +135,12 @@ def scored(score: Callable[..., float]) -> Callable[..., float]:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         check_is_fitted(model)
+        shape = withholding(np.shape)(X)
+        if len(shape) == 2 and shape[1] != model.n_features_in_:
+            raise ValueError(  # in scikit-learn's words, which its own checks ask for
+                f"X has {shape[1]} features, but {type(model).__name__} is expecting "
+                f"{model.n_features_in_} features as input"
+            )
         return withholding(score)(model, X, y, sample_weight)
 
     return guarded

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpproof as dp
+from dpproof import mechanisms
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.readable import Readable, readable
 
@@ -55,7 +56,9 @@ def test_what_is_typed_back_is_the_same() -> None:
         dp.Laplace(scale=20, sensitivity=dp.L1(1)).subsample(dp.Poisson(sampling_rate=0.1)),
     ):
         text = repr(value).replace("stated_", "")
-        names = {name: getattr(dp, name) for name in NAMES} | {"Fraction": Fraction}
+        names = {
+            name: getattr(mechanisms if hasattr(mechanisms, name) else dp, name) for name in NAMES
+        } | {"Fraction": Fraction}
         assert eval(text, names) == value  # noqa: S307  # our own text
 
 

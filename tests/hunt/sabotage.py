@@ -180,7 +180,9 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "learners",
         "dpproof.mechanisms.learning.bounded_updates:NoisySums",
         "contribution",
-        lambda _: property(lambda sums: import_module("accountant").L2Contribution(sums.norm / 2)),
+        lambda _: property(
+            lambda sums: import_module("dpproof.accountant").L2Contribution(sums.norm / 2)
+        ),
     ),
     "the checker compares nothing": (
         "certificates",

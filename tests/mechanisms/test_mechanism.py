@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 def final_mechanisms() -> set[type]:
     """Every concrete mechanism class of the package, found by walking it."""
     found: set[type] = set()
-    for module in pkgutil.walk_packages(mechanisms.__path__, prefix="mechanisms."):
+    for module in pkgutil.walk_packages(mechanisms.__path__, prefix="dpproof.mechanisms."):
         for _, value in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if issubclass(value, Mechanism) and not inspect.isabstract(value):
                 found.add(value)
@@ -53,7 +53,7 @@ def test_public_names_are_listed() -> None:
 
 def test_import_is_fast() -> None:
     """Importing the package leaves plotting and statistics libraries alone."""
-    code = "import mechanisms, sys; print({'matplotlib', 'scipy.stats'} & set(sys.modules))"
+    code = "import dpproof.mechanisms, sys; print({'matplotlib', 'scipy.stats'} & set(sys.modules))"
     command = [sys.executable, "-c", code]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True)
 

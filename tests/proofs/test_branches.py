@@ -33,14 +33,13 @@ from tests.proofs.sampled import test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
+CHECKER = ROOT / "dpproof" / "proofs"
 FILES = [
-    ROOT / "proofs" / "kernel.py",
-    *(ROOT / "proofs" / "balls" / name for name in ("gaussian_smoothing.py", "run_counts.py")),
-    ROOT / "proofs" / "pairs" / "loss_atoms.py",
+    CHECKER / "kernel.py",
+    CHECKER / "balls" / "run_counts.py",
+    CHECKER / "pairs" / "loss_atoms.py",
     *sorted(
-        path
-        for folder in ("rules", "sampled", "sums")
-        for path in (ROOT / "proofs" / folder).glob("*.py")
+        path for folder in ("rules", "sampled", "sums") for path in (CHECKER / folder).glob("*.py")
     ),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}

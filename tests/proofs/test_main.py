@@ -17,7 +17,8 @@ from tests.proofs.corpus import FOLDER
 GOOD = FOLDER / "concentrated.json"
 ALONE = """
 import sys
-for name in ("numpy", "scipy", "accountant", "mechanisms", "dpproof", "click", "rich"):
+ours = ("accountant", "mechanisms", "auditing", "ledger", "pipeline", "commands")
+for name in ("numpy", "scipy", "click", "rich", *(f"dpproof.{part}" for part in ours)):
     sys.modules[name] = None
 from dpproof.proofs.__main__ import main
 sys.exit(main([sys.argv[1]]))
@@ -103,7 +104,7 @@ def test_the_checker_needs_nothing_else() -> None:
 def test_as_a_module() -> None:
     """The documented command."""
     run = subprocess.run(
-        [sys.executable, "-m", "proofs", str(GOOD)],
+        [sys.executable, "-m", "dpproof.proofs", str(GOOD)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -120,7 +121,7 @@ def test_an_ascii_terminal(tmp_path: Path) -> None:
     path = tmp_path / "greek.json"
     path.write_text(text, encoding="utf-8")
     run = subprocess.run(
-        [sys.executable, "-m", "proofs", str(path)],
+        [sys.executable, "-m", "dpproof.proofs", str(path)],
         cwd=ROOT,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,

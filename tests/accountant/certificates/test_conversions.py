@@ -193,7 +193,7 @@ def declared() -> set[Theorem]:
     """Every theorem object of the accountant that can be applied again."""
     modules = (
         importlib.import_module(module.name)
-        for module in pkgutil.walk_packages(accountant.__path__, prefix="accountant.")
+        for module in pkgutil.walk_packages(accountant.__path__, prefix="dpproof.accountant.")
     )
     values = (value for module in modules for value in vars(module).values())
     return {one for one in values if isinstance(one, Theorem) and one.again is not None}
@@ -297,7 +297,7 @@ def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
     assert [order for order, _ in points] == ["2"]
     with pytest.raises(NotCertified, match="no finite"):
         curve.certify(order=1500)
-    with pytest.raises(NotCertified, match="at 1209938 points, where the checker allows"):
+    with pytest.raises(NotCertified, match="at 1199189 points, where the checker allows"):
         convert(sampled, to=RDP, orders=[1500]).certify()
     assert isinstance(
         proofs.check(compose(ZCDP(rho=1), sampled).certify(delta=1e-6)), VerifiedUnder

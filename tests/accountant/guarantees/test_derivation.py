@@ -64,7 +64,7 @@ def test_assumptions_keep_their_order() -> None:
 
 def test_every_theorem_and_every_guarantee_survives_pickling() -> None:
     """With how it is applied again, so that fitted estimators can be kept and sent."""
-    modules = [m.name for m in pkgutil.walk_packages(accountant.__path__, "accountant.")]
+    modules = [m.name for m in pkgutil.walk_packages(accountant.__path__, "dpproof.accountant.")]
     found = {
         id(value): value
         for name in modules

@@ -49,7 +49,10 @@ def test_digits_end_to_end(tmp_path: Path) -> None:
     file = tmp_path / "certificate.json"
     file.write_text(model.certificate().to_json(), encoding="utf-8")
     checked = subprocess.run(
-        [sys.executable, "-m", "proofs", str(file)], cwd=ROOT, capture_output=True, check=False
+        [sys.executable, "-m", "dpproof.proofs", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
     )
 
     assert 0.99 < before.epsilon(delta=1e-5).lower <= before.epsilon(delta=1e-5).upper <= 1

@@ -100,7 +100,7 @@ def test_every_mechanism_has_a_word_and_a_line() -> None:
     classes = {
         one.__name__
         for one in test_mechanism.final_mechanisms()
-        if one.__module__.split(".")[1] in families
+        if one.__module__.split(".")[2] in families
     }
 
     assert set(ELSEWHERE) <= classes

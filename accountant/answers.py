@@ -34,6 +34,7 @@ __all__ = [
     "larger_epsilon",
     "larger_mu",
     "larger_power",
+    "larger_rho",
     "of_orders",
     "renyi",
     "smallest_mu",
@@ -98,6 +99,15 @@ def smallest_rho(product: Product) -> Bound:
         return total
     least = max(renyi(product, order).lower / order for order in _ORDERS) * (1 - 1e-15)
     return Bound(min(least, total.upper), total.upper)
+
+
+def larger_rho(forward: Product, backward: Product) -> Bound:
+    """The larger rho of two directions; the second is left out where its own bound is no larger."""
+    first = smallest_rho(forward)
+    if backward == forward:
+        return first
+    own = backward.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
+    return first if own <= first.upper else first.maximum(smallest_rho(backward))
 
 
 def _summed(parts: list[tuple[int, Bound]]) -> Bound:

@@ -54,13 +54,13 @@ def smallest_rho(product: Product) -> Bound:
     if has_infinite_loss(below):
         return Bound.exactly(math.inf)
     tail = product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
+    best = 0.5 * gaussian_tails(product)
+    if tail <= best * (1 + _SAME):
+        return Bound(best, tail)
     grid = np.concatenate([[0.0], np.geomspace(1e-7, _largest(above), 160)])
     places, outside = grid[1:], _rho_beyond(product, grid[1:])
     infinite = has_infinite_loss(above)  # of a table, where the pair may have none
     close = 1 + (_ROUGH if infinite else _CLOSE)
-    best = 0.5 * gaussian_tails(product)
-    if tail <= best * (1 + _SAME):
-        return Bound(best, tail)
     upper = math.inf
     for _ in range(_ROUNDS):
         low, high = _cgf(above, grid[1:])
@@ -73,7 +73,7 @@ def smallest_rho(product: Product) -> Bound:
         if infinite:
             at = np.searchsorted(places, grid[1:-1], side="right") - 1
             cells[1:] = np.minimum(cells[1:], outside[at])
-        upper = min(max(float(cells.max()), outside[-1]) * (1 + 1e-14), tail)
+        upper = min(max(float(cells.max()), float(outside[-1])) * (1 + 1e-14), tail)
         loose = cells > best * close
         if outside[-1] > best * close and tail <= upper:
             break

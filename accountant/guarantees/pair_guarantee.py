@@ -80,7 +80,8 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
     @final
     def _zcdp(self) -> Bound:
         """The smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
-        return self._worse(answers.smallest_rho)
+        pair = self.to_pair()
+        return answers.larger_rho(pair.forward, pair.backward)
 
     @final
     def _rdp_at(self, order: float) -> Bound:

@@ -19,6 +19,7 @@ from accountant.pairs.product import Product
 from accountant.run_counts.law import LOG_ERROR, RunLaw
 
 _ROUNDING = 1e-11  # Above the relative rounding of a bound. Soundness depends on it.
+_FEW = 16  # Orders whose moments are bounded each by itself. Heuristic.
 _ORDERS = np.geomspace(0.05, 3e4, 160)  # At which one run's moments are bounded. Heuristic.
 
 
@@ -47,7 +48,7 @@ def log_moment(base: Product, runs: RunLaw, s: Reals) -> Reals:
 
     Statements (4), with ``_log_ratio``, and (3) of ``select_rdp``.
     """
-    one = _upper_cgf(base, s)
+    one = _upper_cgf(base, s) if s.size <= _FEW else _below_chords(base, s)
     every = [runs.log_moment_up(float(max(each, 0.0))) for each in one]
     through = one + s * _log_ratio(base, runs) + runs.log_mean_up
     return np.asarray(np.minimum(every, through * (1 + 4 * LOG_ERROR)))
@@ -70,6 +71,17 @@ def _log_ratio(base: Product, runs: RunLaw) -> float:
     return min(runs.log_ratio_up(math.inf), runs.log_ratio_within(variation))
 
 
+def _below_chords(base: Product, s: Reals) -> Reals:
+    """Return upper ends of K at many s, below chords between orders, as it is convex and 0 at 0.
+
+    Beyond the last order within reach they are infinite.
+    """
+    c, known = _moments(base)
+    reach = np.isfinite(known)
+    places, heights = (np.append(0.0, one[reach]) for one in (c, known))
+    return np.interp(s, places, heights, right=math.inf) * (1 + _ROUNDING)
+
+
 @lru_cache(maxsize=16)
 def _moments(base: Product) -> tuple[Reals, Reals]:
     """Return orders c and upper ends of K(c) of the base, infinite where it is out of reach."""
@@ -77,7 +89,10 @@ def _moments(base: Product) -> tuple[Reals, Reals]:
 
 
 def _upper_cgf(base: Product, s: Reals) -> Reals:
-    """Return upper ends of K, infinite where it is out of reach or a loss may be infinite."""
+    """Return upper ends of K, infinite where it is out of reach or a loss may be infinite.
+
+    The arguments increase: beyond one that is out of reach all others are taken to be.
+    """
     above = base.above()
     if infinite_mass(above).upper > 0.0:
         return np.full(s.shape, math.inf)
@@ -88,5 +103,8 @@ def _upper_cgf(base: Product, s: Reals) -> Reals:
     except NotCertified:
         if s.size == 1:
             return np.array([math.inf])
-        return np.concatenate([_upper_cgf(base, one) for one in np.array_split(s, 2)])
+        near, far = np.array_split(s, 2)
+        known = _upper_cgf(base, near)
+        rest = np.full(far.shape, math.inf) if math.isinf(known[-1]) else _upper_cgf(base, far)
+        return np.concatenate([known, rest])
     return np.where(np.isnan(upper), math.inf, upper)

@@ -39,7 +39,7 @@ _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
 _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tried. Heuristic.
 _BACK = (0.0, 3e-4, 3e-3, 0.03)  # Relative distances below epsilon of the orders tried. Heuristic.
 _SHIFTS = 512  # Shifts for many epsilons. Heuristic.
-_RESOLVED = 1e-8  # Delta from which sums of masses keep their digits. Heuristic.
+_CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
 _CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
 
@@ -101,10 +101,11 @@ class Selection:
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at many epsilons at or above 0, in any order.
 
-        The f-divergence bound is the smaller one only where delta is next to rounding.
+        The f-divergence bound is the smaller one where delta is next to rounding, and of many runs
+        where it is next to what the last cell of the worst order adds.
         """
         found = self.terms.upper(epsilon)
-        small = found < _RESOLVED
+        small = found < _CERTAIN
         if small.any():
             found[small] = np.minimum(found[small], self.few_shifts.upper(epsilon[small]))
         return found

@@ -239,3 +239,28 @@ def test_no_table_is_made_deep_below_its_end(monkeypatch: pytest.MonkeyPatch) ->
         found = answers.delta(product, 3.54)
         assert found.upper < 1e-38
         assert found.lower <= found.upper
+
+
+def test_rho_of_a_schedule_asks_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where removal's rho is known, that of addition is no larger by its own bound."""
+    rate, asked = Fraction(1, 1000), []
+    smallest = answers.smallest_rho
+    monkeypatch.setattr(answers, "smallest_rho", lambda one: asked.append(one) or smallest(one))
+    removal, addition = (
+        Product.merge(
+            [
+                Factor(
+                    SubsampledGaussianPair(
+                        mu_squared=Fraction(1, k), sampling_rate=rate, removal=way
+                    ),
+                    k,
+                )
+                for k in range(1, 40)
+            ]
+        )
+        for way in (True, False)
+    )
+    found = answers.larger_rho(removal, addition)
+    assert found.lower <= 39 / 2 <= found.upper
+    assert found.relative_width < 1e-12
+    assert len(asked) == 1

@@ -287,9 +287,9 @@ def _bridge(
     y = np.append(np.expm1(-left[backward].astype(np.longdouble)), -1.0)
     g = np.append(-y[:-1] + (1.0 + y[:-1]) * back[backward], 1.0)
     after = np.append(np.diff(h) / np.diff(x), 0.0)
-    run = np.diff(y)
-    with np.errstate(divide="ignore", invalid="ignore"):  # no slope where t = e^-40 and less
-        before = np.where(run == 0.0, np.nan, np.diff(g) / run)  # the corner is kept
+    # Where t = e^-40 and less there is no slope, and any corner may be kept: the pair is checked.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before = np.diff(g) / np.diff(y)
     i = j = 1
     while True:
         slope = (h[i] - g[j]) / (x[i] - y[j]) if i < x.size else np.longdouble(0.0)

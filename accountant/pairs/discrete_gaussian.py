@@ -75,6 +75,11 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
         return [known[place] for place in range(len(pairs))]
 
     @property
+    def gaussian_tail(self) -> float:
+        """Return mu^2, as theta stays between two numbers above 0."""
+        return float(self.shift * self.shift / self.sigma_squared)
+
+    @property
     def zcdp_bound(self) -> float:
         """Return mu^2 / 2 (Canonne, Kamath & Steinke, arXiv:2004.00010, Theorem 4)."""
         return 0.5 * float(self.shift * self.shift / self.sigma_squared) * (1 + 1e-15)

@@ -79,7 +79,7 @@ def _below_chords(base: Product, s: Reals) -> Reals:
     c, known = _moments(base)
     reach = np.isfinite(known)
     places, heights = (np.append(0.0, one[reach]) for one in (c, known))
-    return np.interp(s, places, heights, right=math.inf) * (1 + _ROUNDING)
+    return np.asarray(np.interp(s, places, heights, right=math.inf) * (1 + _ROUNDING))
 
 
 @lru_cache(maxsize=16)

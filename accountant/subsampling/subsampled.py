@@ -88,6 +88,13 @@ class SubsampledPair(TabulatedPair):
         return self.base.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
 
     @property
+    def gaussian_tail(self) -> float:
+        """Return the base's, but for addition: no rate is small where delta is small enough."""
+        if self.direction is Direction.ADDITION:
+            return 0.0
+        return self.base.added(lambda pair: pair.gaussian_tail)
+
+    @property
     def gdp_bound(self) -> float:
         """Return the root of the sum of the base's squared mu.
 

@@ -243,9 +243,13 @@ def test_no_table_is_made_deep_below_its_end(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_rho_of_a_schedule_asks_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where removal's rho is known, that of addition is no larger by its own bound."""
-    rate, asked = Fraction(1, 1000), []
-    smallest = answers.smallest_rho
-    monkeypatch.setattr(answers, "smallest_rho", lambda one: asked.append(one) or smallest(one))
+    rate, smallest, asked = Fraction(1, 1000), answers.smallest_rho, set()
+
+    def counted(product: Product) -> Bound:
+        asked.add(product)
+        return smallest(product)
+
+    monkeypatch.setattr(answers, "smallest_rho", counted)
     removal, addition = (
         Product.merge(
             [
@@ -263,4 +267,4 @@ def test_rho_of_a_schedule_asks_one_direction(monkeypatch: pytest.MonkeyPatch) -
     found = answers.larger_rho(removal, addition)
     assert found.lower <= 39 / 2 <= found.upper
     assert found.relative_width < 1e-12
-    assert len(asked) == 1
+    assert asked == {removal}

@@ -8,12 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from accountant import L1, L2, Poisson, ReplaceOne, WithoutReplacement, compose
 from accountant.engine.renyi import renyi, smallest_rho
 from accountant.errors import NotCertified
 from accountant.pairs.gaussian import GaussianPair
 from accountant.pairs.laplace import LaplacePair
 from accountant.pairs.product import Factor, Product
 from accountant.pairs.randomized_response import RandomizedResponsePair
+from mechanisms import DiscreteGaussian, Gaussian
 
 
 def times(pair: GaussianPair | LaplacePair | RandomizedResponsePair, count: int) -> Product:
@@ -94,3 +96,29 @@ def test_smallest_rho_beside_losses_without_end() -> None:
     ratios = [renyi(product, order).lower / order for order in np.geomspace(1.001, 1e4, 200)]
     assert max(ratios) <= found.upper
     assert found.upper <= max(ratios) * 1.001
+
+
+@pytest.mark.parametrize("size", [1, 256])
+def test_rho_of_samples_of_a_fixed_size(size: int) -> None:
+    """No rate is small where delta is small enough: rho is n / (2 sigma^2), as if all took part."""
+    step = Gaussian(sigma=Fraction("2.87"), sensitivity=L2(1), relation=ReplaceOne())
+    scheme = WithoutReplacement(sample_size=size, population_size=5000)
+    guarantee = step.subsample(scheme).repeat(369).guarantee()
+    rho = guarantee.zcdp()
+    assert rho.lower <= 369 / (2 * 2.87**2) <= rho.upper
+    assert rho.relative_width < 1e-9
+    assert max(guarantee.rdp(order=a).lower / a for a in (1.5, 8, 200)) <= rho.upper
+
+
+def test_rho_of_discrete_noise_beside_sampled_training() -> None:
+    """The tails of discrete Gaussians add to those of training, as continuous ones do."""
+    training = Gaussian(sigma=3, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.004))
+    counts = DiscreteGaussian(sigma=5, sensitivity=L1(2)).repeat(20).guarantee()
+    both = compose(training.repeat(600).guarantee(), counts)
+    true = 600 / (2 * 3**2) + counts.zcdp().upper
+    rho = both.zcdp()
+    assert rho.lower <= true * (1 + 1e-12)
+    assert true <= rho.upper * (1 + 1e-12)
+    assert rho.relative_width < 1e-9
+    counted = [counts.rdp(order=a).lower / a for a in (1.5, 13.5, 51)]
+    assert max(counted) <= counts.zcdp().upper <= 20 * 2**2 / (2 * 5**2) * (1 + 1e-9)

@@ -39,6 +39,8 @@ _ROW = 17  # Points in a row of a search. Heuristic.
 # An epsilon whose exponential is representable as a float. Beyond, no bound is returned.
 _LARGEST = 700.0
 _CLOSE = 1e-8  # Relative width at which a search ends. Heuristic.
+_WIDE = 1e-3  # Relative width from which single deltas are asked, too. Heuristic.
+_PLACES_OF_DELTAS = 33  # Of these. Heuristic.
 # Distances of the points around a minimum, tried in this order. Heuristic.
 _GAPS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e-8)
 _PLACES = np.arange(-3.0, 4.0)  # Places of these points, in units of the gap. Heuristic.
@@ -86,7 +88,21 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
         lower = max(lower, min(_below_minimum(below, rate, x, gap), upper))
         if upper - lower <= _CLOSE * upper:
             break
+    if upper - lower > _WIDE * upper:
+        lower = max(lower, min(_power_by_deltas(below, rate), upper))
     return Bound(lower, upper)
+
+
+def _power_by_deltas(product: Product, rate: float) -> float:
+    """Bound the power from below by single deltas, which need not be narrow.
+
+    Proof: some test S has P(S) - t Q(S) = delta(t), t = e^x, so that Q(S) <= (1 - delta(t))/t. If
+    that is at most the rate, the power is at least P(S) >= delta(t).
+    """
+    x = np.linspace(0.0, -math.log(rate), _PLACES_OF_DELTAS)
+    lower = deltas(product, x)[0]
+    reached = (1.0 - lower) * np.exp(-x) * (1 + 4e-15) <= rate
+    return float(np.max(lower, where=reached, initial=0.0))
 
 
 def _power_below(product: Product, rate: float) -> float:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpproof.accountant import L2, Poisson, answers
+from dpproof.accountant import L2, FixedRuns, Poisson, answers
 from dpproof.accountant.engine.trade_off import (
+    _power_by_deltas,
     larger_mu,
     larger_power,
     smallest_mu,
@@ -26,11 +27,13 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
-from dpproof.mechanisms import Gaussian
+from dpproof.mechanisms import Gaussian, RandomizedResponse
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
 
 GAUSSIANS = Product((Factor(GaussianPair(mu_squared=Fraction(1, 4)), 4),))  # mu = 1
+
+FEW = Fraction(19, 20)  # The probability of the likelier of two outcomes.
 
 
 @pytest.mark.parametrize("threshold", [-5.0, -1.0, 0.0, 0.5, 2.0, 6.0])
@@ -127,6 +130,30 @@ def test_the_power_of_finite_pairs_at_a_corner(rate: float) -> None:
     found = true_positive_rate(Product.of(FinitePair(p=p, q=q)), rate)
     assert Fraction(found.lower) <= true <= Fraction(found.upper)
     assert found.relative_width < 1e-7
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1e-3, 0.1, 0.7])
+def test_single_deltas_bound_the_power_from_below(rate: float) -> None:
+    """They are below the exact power of ten releases, and near it where it is near 1."""
+    base, count, one = FinitePair(p=(FEW, 1 - FEW), q=(1 - FEW, FEW)), 10, Fraction(0)
+    left = Fraction(rate)
+    for hits in range(count, -1, -1):  # the most likely under P first
+        size = math.comb(count, hits) * (1 - FEW) ** hits * FEW ** (count - hits)
+        taken = min(left, size)
+        one += taken * (FEW / (1 - FEW)) ** (2 * hits - count)
+        left -= taken
+    found = _power_by_deltas(Product((Factor(base, count),)), rate)
+
+    assert float(one) * (rate < 1e-4) / 2 <= found <= one
+    assert found >= one - Fraction(1, 100) or one < Fraction(9, 10)
+
+
+@pytest.mark.slow
+def test_the_power_of_the_best_of_nearly_revealing_runs() -> None:
+    """It was [0.001, 1], where the profile is known to eleven digits but wide beside 1 - delta."""
+    runs = RandomizedResponse(epsilon=3, categories=5).repeat(10).select(FixedRuns(count=4))
+
+    assert runs.guarantee().true_positive_rate(false_positive_rate=1e-3).lower > 0.9999
 
 
 @pytest.mark.parametrize(("mu_squared", "count"), [("1e-12", 1), ("1", 1), ("1/4", 100)])

@@ -308,6 +308,7 @@ def test_over_all_deltas_sampling_gaussians_does_not_help() -> None:
     assert guarantee.gdp(smallest_delta=1e-6).upper < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "steps"), [(10**10, 10**9), (10**12, 10**12)])
 def test_billions_of_hardly_ever_sampled_steps(rate: int, steps: int) -> None:
     """A product of more losses than integers count is answered, not refused by an overflow."""

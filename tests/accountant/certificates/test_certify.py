@@ -378,6 +378,7 @@ def _objective() -> Any:  # noqa: ANN401
     return sampled.subsample(Poisson(sampling_rate=Fraction(1, 100))).repeat(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [{"delta": 1e-6}, {"epsilon": 1}])
 def test_samples_of_floored_pairs(asked: dict[str, Any]) -> None:
     """Two minima of sampled objectives with little regularisation are certified at the number."""
@@ -411,6 +412,7 @@ def test_a_selection_of_a_thousand_sparse_vectors() -> None:
     assert upper <= proved <= upper * (1 + 2e-4)
 
 
+@pytest.mark.slow
 def test_a_fact_at_which_nothing_is_claimed() -> None:
     """A delta of 1 at a small epsilon beside others costs a group nothing."""
     finite = m.FiniteMechanism(

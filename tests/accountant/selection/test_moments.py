@@ -63,6 +63,7 @@ def test_no_score_exceeds_a_divergence_that_is_narrow(law: RunLaw, order: float)
     assert found.lower <= found.upper <= 1.01 * found.lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.describe())
 def test_rho_of_selections_of_training(law: RunLaw) -> None:
     """Rho is that of the fewest runs, whose tails no law hides, and the divergences are small."""

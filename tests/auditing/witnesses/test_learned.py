@@ -174,5 +174,5 @@ def test_says_when_scikit_learn_is_missing(
     for module in ("sklearn.linear_model", "sklearn.ensemble"):
         monkeypatch.setitem(sys.modules, module, None)
 
-    with pytest.raises(MissingDependency, match=r"dpproof\[learned\]"):
+    with pytest.raises(MissingDependency, match=r"dpproof\[learn\]"):
         witness()

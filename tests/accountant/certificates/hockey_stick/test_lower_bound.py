@@ -105,6 +105,7 @@ def test_what_no_rule_covers_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) 
         chosen.certify(epsilon=1, lower=True)
 
 
+@pytest.mark.slow
 def test_what_is_refused() -> None:
     """No pair, no formula for it, no finite number, no question."""
     with pytest.raises(NotCertified, match="no dominating pair"):

@@ -108,6 +108,7 @@ def test_divergences_of_several_releases_on_one_sample(
     assert upper <= Fraction(points[0][1]) <= upper * (1 + Fraction(1, 10**7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [name if name == "laplace" else pytest.param(name, marks=pytest.mark.slow) for name in RHO],
@@ -128,6 +129,7 @@ def test_mu_of_many_samples_of_bounded_losses(name: str, room: float) -> None:
     check_mu(RHO[name](), room)
 
 
+@pytest.mark.slow
 def test_mu_of_samples_of_bounded_losses() -> None:
     """The same of three samples."""
     check_mu(Laplace(scale=2, sensitivity=L1(1)).repeat(2).subsample(RARE).repeat(3), 1e-4)
@@ -163,6 +165,7 @@ def test_long_finite_sums_share_a_sample() -> None:
     assert table.forward.lines == table.backward.lines == ()
 
 
+@pytest.mark.slow
 def test_a_base_without_a_closed_profile_is_refused_whatever_the_grid() -> None:
     """Coarser grids do not help lines."""
     base = Product(

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 REPEATS, MOST = 1_000, 69
 CONTROLS = [
-    Case("equal distributions", laplace(1.0), 0.0, 0.0, (0, 0), 60),
+    Case("equal distributions", lambda _, *rest: laplace(1.0)(0.0, *rest), 0.0, 1.0, (0, 0), 60),
     Case("constant", lambda _, size, __: np.zeros(size), 0.0, 1.0, (0, 0), 60),
     Case("laplace", laplace(1.0), 0.0, 1.0, (1, 0), 40),
     Case("laplace, more samples", laplace(1.0), 0.0, 1.0, (1, 0), 280),

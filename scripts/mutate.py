@@ -210,7 +210,8 @@ def tests_of(path: Path, root: Path) -> list[Path]:
     mirrored = root / "tests" / path.relative_to(root).parent / f"test_{path.stem}.py"
     if mirrored.exists():
         return [mirrored]
-    module = ".".join(path.relative_to(root).with_suffix("").parts)
+    module = ".".join(("dpproof", *path.relative_to(root).with_suffix("").parts))
+    module = module.replace("dpproof.dpproof", "dpproof", 1)
     package, _, name = module.rpartition(".")
     used = re.compile(
         rf"(from {re.escape(module)} import|from {re.escape(package)} import .*\b{name}\b)"
@@ -309,7 +310,8 @@ def main() -> None:
     source = random.Random(arguments.seed)  # noqa: S311  # not secret
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
-        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".mypy_cache", "*.pyc"))
+        ignored = shutil.ignore_patterns(".git", ".mypy_cache", "*.pyc")
+        shutil.copytree(ROOT, root, symlinks=True, ignore=ignored)
         packages = arguments.package or PACKAGES
         files = [path for name in packages for path in sorted((root / name).rglob("*.py"))]
         texts = {path: path.read_text(encoding="utf-8") for path in files}

@@ -196,12 +196,6 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "require_at_most",
         lambda _: lambda *_: None,
     ),
-    "a certificate says that binomial runs cost half": (
-        "selected-certificates",
-        "dpproof.accountant.run_counts.law:BinomialRuns",
-        "log_moment_up",
-        _scaled(0.5),
-    ),
     "delta of a sample that is repeated is a thousandth too small": (
         "repeated-samples",
         "dpproof.accountant.subsampling.subsampled:SubsampledPair",

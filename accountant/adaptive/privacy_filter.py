@@ -168,7 +168,7 @@ GDP_FILTER: Final = Theorem(
     rule="filter/gdp",
     source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole(premises, given["mu_squared"], premises[0].relation),
+    again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
 )
 
 
@@ -213,7 +213,7 @@ class GDPFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP for the whole budget."""
-        return _whole(self._admitted, self._budget[0], self.relation)
+        return _whole_gdp(self._admitted, self._budget[0], self.relation)
 
     def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
         return convert(guarantee, to=GDP)
@@ -222,7 +222,7 @@ class GDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=GDP).mu_squared,)
 
 
-def _whole(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
+def _whole_gdp(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     require_within(sum((convert(one, to=GDP).mu_squared for one in spent), Fraction(0)), squared)
     derivation = applied(
@@ -239,7 +239,7 @@ ZCDP_FILTER: Final = Theorem(
     rule="filter/zcdp",
     source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _zcdp_filter_whole(premises, given["rho"], premises[0].relation),
+    again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
 )
 
 
@@ -285,7 +285,7 @@ class ZCDPFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> ZCDP[R]:
         """Return rho-zCDP for the whole budget."""
-        return _zcdp_filter_whole(self._admitted, self._budget[0], self.relation)
+        return _whole_zcdp(self._admitted, self._budget[0], self.relation)
 
     def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
         return convert(guarantee, to=ZCDP)
@@ -294,7 +294,7 @@ class ZCDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=ZCDP).rho,)
 
 
-def _zcdp_filter_whole(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
+def _whole_zcdp(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     require_within(sum((convert(one, to=ZCDP).rho for one in spent), Fraction(0)), rho)
     derivation = applied(
@@ -311,7 +311,7 @@ RENYI_FILTER: Final = Theorem(
     rule="filter/renyi",
     source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _renyi_filter_whole(
+    again=lambda premises, given: _whole_renyi(
         premises, (given["order"], given["epsilon"]), premises[0].relation
     ),
 )
@@ -364,7 +364,7 @@ class RenyiFilter(PrivacyFilter[R]):
 
     def guarantee(self) -> RDP[R]:
         """Return the whole budget at the order."""
-        return _renyi_filter_whole(self._admitted, (self._order, self._budget[0]), self.relation)
+        return _whole_renyi(self._admitted, (self._order, self._budget[0]), self.relation)
 
     def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
         return notion_to_rdp(guarantee, orders=[self._order])
@@ -373,7 +373,7 @@ class RenyiFilter(PrivacyFilter[R]):
         return (divergence_cost(restated, self._order),)
 
 
-def _renyi_filter_whole(
+def _whole_renyi(
     spent: Sequence[Guarantee[R]], point: tuple[Fraction, Fraction], relation: R
 ) -> RDP[R]:
     """Return the guarantee of a budget from which something was spent."""

@@ -49,16 +49,13 @@ def post_process(guarantee: N, *, description: str) -> N:
         >>> post_process(GDP(mu=1), description="rounding") == GDP(mu=1)
         True
     """
-    required_guarantee(guarantee)
-    given: object = description
-    if not isinstance(given, str) or not given.strip():
-        raise ParameterError("description", description, "a few words on what is computed")
+    text = _described(guarantee, description, "a few words on what is computed")
     derivation = applied(
         POST_PROCESS,
-        f"{guarantee.describe()} after {description.strip()}",
+        f"{guarantee.describe()} after {text}",
         guarantee,
-        assumptions=(OUTPUTS_ALONE(description=description.strip()),),
-        description=description.strip(),
+        assumptions=(OUTPUTS_ALONE(description=text),),
+        description=text,
     )
     return rederived(guarantee, derivation)
 
@@ -98,11 +95,7 @@ def map_records(guarantee: N, *, description: str) -> N:
         >>> map_records(GDP(mu=1), description="clipping to norm 1") == GDP(mu=1)
         True
     """
-    required_guarantee(guarantee)
-    given: object = description
-    if not isinstance(given, str) or not given.strip():
-        raise ParameterError("description", description, "a few words on what the map is")
-    text = description.strip()
+    text = _described(guarantee, description, "a few words on what the map is")
     derivation = applied(
         MAP_RECORDS,
         f"{guarantee.describe()} on records mapped by {text}",
@@ -111,3 +104,15 @@ def map_records(guarantee: N, *, description: str) -> N:
         description=text,
     )
     return rederived(guarantee, derivation)
+
+
+def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
+    """Return a description without blanks at its ends.
+
+    Raises:
+        ParameterError: it is empty or no text, or the guarantee is none.
+    """
+    required_guarantee(guarantee)
+    if not isinstance(description, str) or not description.strip():
+        raise ParameterError("description", description, allowed)
+    return description.strip()

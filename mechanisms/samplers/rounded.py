@@ -244,20 +244,20 @@ def gaussian_rounded_rational(
     return add_rounded_rational(value, count, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
-def _laplace_rounded_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
+def _laplace_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(-np.log(u), dtype=np.float64)
 
 
-def _laplace_rounded_guess(minus_log: float) -> float:
+def _laplace_guess(minus_log: float) -> float:
     return max(0.0, minus_log)
 
 
 EXPONENTIAL: Final = Magnitude(
-    quantile=_laplace_rounded_quantile,
+    quantile=_laplace_quantile,
     relative=margins.LIBM,
     conditioning=1.0,
     survival=exp_minus,
-    guess=_laplace_rounded_guess,
+    guess=_laplace_guess,
 )
 
 
@@ -291,11 +291,11 @@ def laplace_rounded(
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
 
 
-def _cauchy_rounded_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cauchy_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / np.tan(u * (math.pi / 2)), dtype=np.float64)
 
 
-def _cauchy_rounded_guess(minus_log: float) -> float:
+def _cauchy_guess(minus_log: float) -> float:
     if minus_log > 1:
         return 2.0 / math.pi * math.exp(min(minus_log, 700.0))
     return 1.0 / math.tan(math.exp(-minus_log) * math.pi / 2)
@@ -304,11 +304,11 @@ def _cauchy_rounded_guess(minus_log: float) -> float:
 # M = cot(pi U/2), and |dM / d(log U)| is at most M + pi/2: the part that grows with M is added to
 # the relative error, as is that of numpy.tan, assumed to be as good as numpy.exp.
 _HALF_CAUCHY: Final = Magnitude(
-    quantile=_cauchy_rounded_quantile,
+    quantile=_cauchy_quantile,
     relative=16 * margins.LIBM,
     conditioning=4.0,
     survival=cauchy_two_tails,
-    guess=_cauchy_rounded_guess,
+    guess=_cauchy_guess,
 )
 
 

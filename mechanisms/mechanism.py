@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof import mechanisms
@@ -15,12 +16,14 @@ from dpproof.accountant import arguments
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import SamplingScheme
+from dpproof.accountant.sensitivity import Change
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
-from dpproof.mechanisms.parameters import Arguments
-from dpproof.mechanisms.queries import Query, require_query
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
@@ -65,12 +68,6 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         Returns:
             Shape (len(datasets), count, ...): element [i, j] is the j-th output on dataset i.
         """
-
-    @final
-    def _set(self, **fields: object) -> None:
-        """Set the fields of the frozen instance."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
 
     @final
     def release(self, data: object, *, rng: Rng | np.random.Generator | None = None) -> Output:
@@ -164,19 +161,11 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
-class QueryArguments(Arguments, total=False):
-    """Arguments of every constructor of a ``QueryMechanism``."""
-
-    query: Query | None
-
-
+@frozen(kw_only=True, field_transformer=named)
 class QueryMechanism(Mechanism[R], ABC):
     """A mechanism on the value of a query, or on data that is already that value."""
 
-    __slots__ = ()
-
-    relation: R
-    query: Query | None
+    query: Query | None = field(default=None, converter=parameters.query)
 
     @property
     @final
@@ -184,12 +173,21 @@ class QueryMechanism(Mechanism[R], ABC):
         """Return whether the mechanism carries its query."""
         return self.query is not None
 
-    @final
-    def _state(self, relation: object, query: object, **fields: object) -> None:
-        """Set the fields of the frozen instance, its relation and query checked."""
-        fields["relation"] = require_relation(relation)
-        fields["query"] = require_query(query)
-        self._set(**fields)
+
+class NoiseMechanism(QueryMechanism[R], ABC):
+    """A mechanism on a value whose largest change between neighbours is stated."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Change[R]:
+        """Return the largest change of the query's value between neighbours, with its relation."""
+
+    @property
+    def relation(self) -> R:
+        """Return the relation that the sensitivity speaks of."""
+        return self.sensitivity.relation
 
 
 @final

@@ -1,53 +1,211 @@
-"""Argument checks and assumptions that mechanisms share."""
+"""Parameters of mechanisms: each is declared once, with its check and its default.
+
+A mechanism is a class of attrs, and a parameter is one line of it::
+
+    @final
+    @frozen(kw_only=True, field_transformer=named)
+    class Laplace(NoiseMechanism[R]):
+        scale: Fraction = field(converter=parameters.scale)
+        sensitivity: L1[R] = field(validator=parameters.norms(L1))
+
+A converter takes a value and the parameter's name, and returns what is kept; its first annotation
+is the type that the constructor takes. A validator looks at what is kept.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Final, TypedDict, TypeVar
+from typing import Any, Final, TypeAlias
 
+import attrs
+
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, Relation
-from dpproof.accountant.sensitivity import L1, L2, Sensitivity
+from dpproof.accountant.relation import require_relation
+from dpproof.accountant.sensitivity import L1, L2, Change, Sensitivity
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
+from dpproof.mechanisms.queries import Query, require_query
+from dpproof.mechanisms.samplers import sampler_arguments
 
-S = TypeVar("S", bound=Sensitivity)
-
-
-class Arguments(TypedDict, total=False):
-    """Arguments of a constructor besides the relation, for both of its overloads.
-
-    Without a relation it makes a mechanism under add-remove, or whatever its default is, and with
-    one a mechanism under that. A default of a type variable would let type checkers take one for
-    the other.
-    """
-
-
-DEFAULT_RELATION: Final = AddRemove()
+Field: TypeAlias = "attrs.Attribute[Any]"
+Validator: TypeAlias = Callable[[Any, Field, Any], None]
 
 _SLACK: Final = Fraction(1, 2**40)
 
 
-def require_sensitivity(sensitivity: object, *kinds: type[S]) -> S:
-    """Accept a sensitivity in one of the given norms.
+def named(_kind: type, fields: list[Field]) -> list[Field]:
+    """Hand every converter the name of its parameter, for its refusals.
 
-    Raises:
-        ParameterError: a bare number, or another norm; says how to convert.
     Example:
-        >>> require_sensitivity(L1(2), L1)
-        L1(2)
+        >>> @attrs.frozen(kw_only=True, field_transformer=named)
+        ... class Noise:
+        ...     sigma: Fraction = attrs.field(converter=positive)
+        >>> Noise(sigma=-1)
+        Traceback (most recent call last):
+        dpproof.accountant.errors.ParameterError: sigma must be a finite number > 0, got -1
     """
-    for kind in kinds:
-        if isinstance(sensitivity, kind):
-            return sensitivity
-    names = " or ".join(kind.__name__ for kind in kinds)
-    hint = f"a number alone does not say its norm: {kinds[0].__name__}(1) does"
-    if isinstance(sensitivity, L1) and L2 in kinds:
-        hint = "L1(...).as_l2() converts it"
-    elif isinstance(sensitivity, Sensitivity):
-        hint = "another norm converts with as_l1 or as_l2, given the dimension"
-    raise ParameterError("sensitivity", sensitivity, f"{names}, in data units", hint)
+    return [
+        one if one.inherited or one.converter is None else one.evolve(converter=_of(one))
+        for one in fields
+    ]
+
+
+def _of(parameter: Field) -> Callable[[Any], Any]:
+    """Return a parameter's converter as a function of the value alone."""
+    convert: Callable[[Any, str], Any] = parameter.converter
+
+    @functools.wraps(convert)
+    def converted(value: object) -> object:
+        return convert(value, parameter.name)
+
+    return converted
+
+
+def real(value: Number, name: str = "value") -> Fraction:
+    """Keep a finite number exactly."""
+    return arguments.real(**{name: value})
+
+
+def positive(value: Number, name: str = "value") -> Fraction:
+    """Keep a finite number above 0 exactly."""
+    return arguments.positive(**{name: value})
+
+
+def non_negative(value: Number, name: str = "value") -> Fraction:
+    """Keep a finite number at or above 0 exactly."""
+    return arguments.non_negative(**{name: value})
+
+
+def probability(value: Number, name: str = "value") -> Fraction:
+    """Keep a number in [0, 1] exactly."""
+    return arguments.probability(**{name: value})
+
+
+def rate(value: Number, name: str = "value") -> Fraction:
+    """Keep a number in (0, 1] exactly."""
+    return arguments.rate(**{name: value})
+
+
+def scale(value: Number, name: str = "value") -> Fraction:
+    """Keep a number in [2^-300, 2^300], in data units, exactly."""
+    return sampler_arguments.scale(**{name: value})
+
+
+def half(value: Number, name: str = "value") -> Fraction:
+    """Keep a number in (0, 1/2] exactly."""
+    exact = arguments.probability(**{name: value})
+    if not 0 < exact <= Fraction(1, 2):
+        raise ParameterError(name, float(exact), "in (0, 1/2]")
+    return exact
+
+
+def granularity(value: Number, name: str = "value") -> Fraction:
+    """Keep a power of two, in data units."""
+    return sampler_arguments.granularity(**{name: value})[0]
+
+
+def count(value: int, name: str = "value") -> int:
+    """Keep a whole number from 1 to 10^12."""
+    return arguments.count(**{name: value})
+
+
+def optional_count(value: int | None, name: str = "value") -> int | None:
+    """Keep a whole number from 1 to 10^12, or None."""
+    return None if value is None else arguments.count(**{name: value})
+
+
+def whole(value: int, name: str = "value") -> int:
+    """Keep a whole number at or above 0."""
+    return arguments.whole(**{name: value})
+
+
+def flag(value: bool, name: str = "value") -> bool:  # noqa: FBT001  # a parameter's value
+    """Keep True or False."""
+    if not isinstance(value, bool):
+        raise ParameterError(name, value, "True or False")
+    return value
+
+
+def query(value: Query | None, _name: str = "value") -> Query | None:
+    """Keep a function of the data, or None."""
+    return require_query(value)
+
+
+def neighbours(_mechanism: object, _parameter: Field, value: object) -> None:
+    """Refuse anything but a neighbouring relation."""
+    require_relation(value)
+
+
+def within(
+    lowest: float | Fraction, largest: float | Fraction, allowed: str, hint: str = ""
+) -> Validator:
+    """Refuse a number outside [lowest, largest], by the words for it."""
+
+    def checked(_mechanism: object, parameter: Field, value: Fraction) -> None:
+        if not lowest <= value <= largest:
+            raise ParameterError(parameter.name, value, allowed, hint)
+
+    return checked
+
+
+def one_of(*words: str) -> Validator:
+    """Refuse anything but one of some words."""
+
+    def checked(_mechanism: object, parameter: Field, value: object) -> None:
+        if not isinstance(value, str) or value not in words:
+            raise ParameterError(parameter.name, value, f"one of {', '.join(words)}")
+
+    return checked
+
+
+def instance(kinds: type | tuple[type, ...], allowed: str, hint: str = "") -> Validator:
+    """Refuse anything but an instance, by the words for what is allowed."""
+
+    def checked(_mechanism: object, parameter: Field, value: object) -> None:
+        if not isinstance(value, kinds):
+            raise ParameterError(parameter.name, value, allowed, hint)
+
+    return checked
+
+
+def function_of_data(_mechanism: object, parameter: Field, value: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise ParameterError(parameter.name, value, "a function of the data")
+
+
+def norms(*kinds: type[Change[Any]]) -> Validator:
+    """Refuse a bare number, or a sensitivity in another norm; say how to convert it.
+
+    Example:
+        >>> from dpproof.mechanisms import Laplace
+        >>> Laplace(scale=1, sensitivity=1)
+        Traceback (most recent call last):
+        dpproof.accountant.errors.ParameterError: sensitivity must be L1 or ..., got 1; ...
+    """
+    allowed = f"{' or '.join(kind.__name__ for kind in kinds)}, in data units"
+
+    def checked(_mechanism: object, parameter: Field, value: object) -> None:
+        if isinstance(value, kinds):
+            return
+        hint = f"a number alone does not say its norm: {kinds[0].__name__}(1) does"
+        if isinstance(value, L1) and L2 in kinds:
+            hint = "L1(...).as_l2() converts it"
+        elif isinstance(value, Sensitivity):
+            hint = "another norm converts with as_l1 or as_l2, given the dimension"
+        raise ParameterError(parameter.name, value, allowed, hint)
+
+    return checked
+
+
+def moves(_mechanism: object, _parameter: Field, sensitivity: Sensitivity[Any]) -> None:
+    """Refuse the sensitivity of an integer query that never moves."""
+    units(sensitivity)
 
 
 def whole_part(sensitivity: Fraction) -> int:
@@ -73,7 +231,7 @@ def whole_part(sensitivity: Fraction) -> int:
     return units
 
 
-def units(sensitivity: Sensitivity) -> int:
+def units(sensitivity: Sensitivity[Any]) -> int:
     """Return the whole part of k, or for L2 that of the square, of an integer query.
 
     Raises:
@@ -86,17 +244,20 @@ def units(sensitivity: Sensitivity) -> int:
     return whole_part(value**2 if isinstance(sensitivity, L2) else value)
 
 
-def assumptions(sensitivity: Sensitivity, relation: Relation) -> tuple[str, ...]:
+def assumptions(sensitivity: Sensitivity[Any]) -> tuple[str, ...]:
     """Return the assumptions of a noise mechanism's guarantee.
 
     Example:
-        >>> len(assumptions(L1(1), AddRemove()))
+        >>> len(assumptions(L1(1)))
         4
     """
     norm = type(sensitivity).__name__
     return (
-        SENSITIVITY(value=show(sensitivity.value), norm=norm, relation=relation),
-        ONE_SHAPE(),
-        RANDOM_BITS(),
-        OUTPUT_ALONE(),
+        SENSITIVITY(value=show(sensitivity.value), norm=norm, relation=sensitivity.relation),
+        *assumptions_of_noise(),
     )
+
+
+def assumptions_of_noise() -> tuple[str, ...]:
+    """Return the assumptions of every noise mechanism besides its sensitivity."""
+    return ONE_SHAPE(), RANDOM_BITS(), OUTPUT_ALONE()

@@ -251,7 +251,7 @@ SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
 
 
 def subsample_gaussian_sum(
-    *, sigma: Number, contribution: L2Contribution, scheme: Poisson, relation: R
+    *, sigma: Number, contribution: L2Contribution[R], scheme: Poisson
 ) -> DominatingPair[R]:
     """Release a sum over a Poisson sample of the records with Gaussian noise, under replace-one.
 
@@ -269,10 +269,10 @@ def subsample_gaussian_sum(
 
     Args:
         sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units. A sensitivity is
-            not enough: how far the value moves if a record is not drawn matters, too.
+        contribution: a bound on what one record adds to the sum, in data units, under replace-one,
+            where the number of records is public. A sensitivity is not enough: how far the value
+            moves if a record is not drawn matters, too.
         scheme: the sampling rate, below 1.
-        relation: replace-one, under which the number of records is public.
     Returns:
         One pair, for both directions.
     Raises:
@@ -282,30 +282,30 @@ def subsample_gaussian_sum(
         >>> from dpproof.accountant import L2Contribution, Poisson, ReplaceOne, self_compose
         >>> step = subsample_gaussian_sum(
         ...     sigma=0.871199,
-        ...     contribution=L2Contribution(1),
+        ...     contribution=L2Contribution(1, ReplaceOne()),
         ...     scheme=Poisson(sampling_rate=1 / 120),
-        ...     relation=ReplaceOne(),
         ... )
         >>> round(self_compose(step, 120).epsilon(delta=1e-5).upper, 6)
         1.13472
     """
+    if not isinstance(contribution, L2Contribution):
+        raise ParameterError(
+            "contribution", contribution, "L2Contribution(...)", "a sensitivity is not enough"
+        )
+    relation = contribution.relation
     if not isinstance(relation, ReplaceOne):
         raise NotImplied(
             "the theorem on Poisson-sampled Gaussian sums is about replace-one, got "
             f"{type(relation).__name__}; subsample_poisson is about the others"
-        )
-    if not isinstance(contribution, L2Contribution):
-        raise ParameterError(
-            "contribution", contribution, "L2Contribution(...)", "a sensitivity is not enough"
         )
     noise, rate = arguments.positive(sigma=sigma), scheme.sampling_rate
     if rate == 1:
         raise ParameterError(
             "sampling_rate", 1, "below 1", "at rate 1 the whole sum is released, which is GDP"
         )
-    pair = OppositeGaussiansPair(mu_squared=(contribution.value / noise) ** 2, sampling_rate=rate)
+    pair = OppositeGaussiansPair(mu_squared=(contribution.bound / noise) ** 2, sampling_rate=rate)
     product, shown = Product.of(pair), f"{float(rate):g}"
-    bound = show(contribution.value)
+    bound = show(contribution.bound)
     return DominatingPair(
         forward=product,
         backward=product,
@@ -322,7 +322,7 @@ def subsample_gaussian_sum(
                 OUTPUT_ALONE(),
             ),
             sigma=noise,
-            contribution=contribution.value,
+            contribution=contribution.bound,
             sampling_rate=rate,
         ),
     )

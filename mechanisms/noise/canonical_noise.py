@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, one_integer
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import one_integer
 from dpproof.mechanisms.samplers.law import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
@@ -34,15 +34,9 @@ _MOST_STEPS: Final = 400
 _BITS: Final = 16
 
 
-class _Arguments(QueryArguments, total=False):
-    epsilon: Required[Number]
-    delta: Required[Number]
-    sensitivity: Required[L1]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class CanonicalNoise(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class CanonicalNoise(NoiseMechanism[R]):
     """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
 
     The noise is k K + U: k the whole part of the sensitivity, U uniform on the k whole numbers from
@@ -59,7 +53,6 @@ class CanonicalNoise(QueryMechanism[R]):
         epsilon: positive; refused where K would exceed 400.
         delta: in (0, 1/2].
         sensitivity: L1, from 1 to 2^40, in units of the query.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not one
@@ -70,39 +63,13 @@ class CanonicalNoise(QueryMechanism[R]):
         0.01
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: L1
-    relation: R
-    query: Query | None
+    epsilon: Fraction = field(converter=parameters.positive)
+    delta: Fraction = field(converter=parameters.half)
+    sensitivity: L1[R] = field(validator=[parameters.norms(L1), parameters.moves])
 
-    @overload
-    def __init__(self: CanonicalNoise[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1)
-        if parameters.whole_part(required.value) > _MOST_UNITS:
-            raise ParameterError("sensitivity", float(required.value), "at most 2^40")
-        mass = arguments.probability(delta=delta)
-        if not 0 < mass <= Fraction(1, 2):
-            raise ParameterError("delta", float(mass), "in (0, 1/2]")
-        self._state(
-            relation,
-            query,
-            epsilon=arguments.positive(epsilon=epsilon),
-            delta=mass,
-            sensitivity=required,
-        )
+    def __attrs_post_init__(self) -> None:
+        if parameters.whole_part(self.sensitivity.value) > _MOST_UNITS:
+            raise ParameterError("sensitivity", float(self.sensitivity.value), "at most 2^40")
         self.masses()
 
     def masses(self) -> tuple[Fraction, ...]:
@@ -135,7 +102,7 @@ class CanonicalNoise(QueryMechanism[R]):
             f"canonical noise for epsilon {show(self.epsilon)}, delta {show(self.delta)} on one "
             f"integer that moves by at most {parameters.whole_part(self.sensitivity.value)} "
             f"({self.relation}), by the table of its steps moved by 0 and 1",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=((0, 1), (1, 0)),
         )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final, overload
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
@@ -21,20 +21,21 @@ from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, Differences, LInf
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, real_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import real_values
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rational
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
-Moves = L1 | L2 | LInf | Differences
+Moves: TypeAlias = L1[R] | L2[R] | LInf[R] | Differences[R]
 Vectors = tuple[tuple[Fraction, ...], ...]
 
 MECHANISM_CORRELATED_GAUSSIAN: Final = Theorem(
@@ -43,15 +44,49 @@ MECHANISM_CORRELATED_GAUSSIAN: Final = Theorem(
     attained=Attained.WHOLE,  # a query that makes the worst change
 )
 
+Factors: TypeAlias = tuple[Vectors, tuple[Fraction, ...]]
 _BITS: Final = 40  # Of factors and standard deviations, relative. Heuristic: both are exact then.
 _LARGEST: Final = 16
 _MOST_CORNERS: Final = 10
 _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heuristic: it is checked.
 
 
+def _factors(covariance: Sequence[Sequence[Number]], _name: str = "value") -> Factors:
+    """Return the triangular factor and the standard deviations, to a few digits, exact then."""
+    allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
+    if not isinstance(covariance, Sequence | np.ndarray) or isinstance(covariance, str):
+        raise ParameterError("covariance", covariance, allowed)
+    rows = list(covariance)
+    for row in rows:
+        fits = isinstance(row, Sequence | np.ndarray) and not isinstance(row, str)
+        if not fits or len(row) != len(rows):
+            raise ParameterError("covariance", row, allowed)
+    exact = [[arguments.real(covariance=one) for one in row] for row in rows]
+    alike = all(exact[i][j] == exact[j][i] for i in range(len(exact)) for j in range(i))
+    found = triangular_factors(exact) if alike and 1 <= len(exact) <= _LARGEST else None
+    if found is None:
+        raise ParameterError("covariance", [list(map(float, row)) for row in exact], allowed)
+    lower, pivots = found
+    factor = tuple(tuple(_short(one) for one in row) for row in lower)
+    return factor, tuple(noise_scale(covariance=_short(sqrt_up(one))) for one in pivots)
+
+
+def _short(value: Fraction) -> Fraction:
+    """Return a number of ``_BITS`` binary digits next to another."""
+    if not value:
+        return value
+    places = (
+        _BITS
+        - math.floor(math.log2(abs(value.numerator)))
+        + math.floor(math.log2(value.denominator))
+    )
+    unit = Fraction(2) ** places
+    return round(value * unit) / unit
+
+
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class CorrelatedGaussian(QueryMechanism[R]):
+@frozen(field_transformer=named)
+class CorrelatedGaussian(NoiseMechanism[R]):
     """Add a normal vector of a covariance to a vector, and release the sum as one.
 
     The noise is A E, A triangular with ones on its diagonal, E_i independent of standard deviation
@@ -69,7 +104,6 @@ class CorrelatedGaussian(QueryMechanism[R]):
         sensitivity: L1, L2, LInf (up to 10 dimensions), or ``Differences``, whose convex hull with
             its negatives holds every change: mu is the largest of their corners', for L2 that of
             the smallest eigenvalue, rounded up by at most 10^-7.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> a vector; None when the data is already the query's value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not a vector of
@@ -81,47 +115,29 @@ class CorrelatedGaussian(QueryMechanism[R]):
         (2.0, 2)
     """
 
-    factor: Vectors
-    sigmas: tuple[Fraction, ...]
-    sensitivity: Moves
-    relation: R
-    query: Query | None
+    factors: Factors = field(alias="covariance", converter=_factors)
+    sensitivity: Moves[R] = field(
+        kw_only=True, validator=parameters.norms(L1, L2, LInf, Differences)
+    )
 
-    @overload
-    def __init__(
-        self: CorrelatedGaussian[AddRemove],
-        covariance: Sequence[Sequence[Number]],
-        *,
-        sensitivity: Moves,
-        query: Query | None = None,
-    ) -> None: ...
+    @sensitivity.validator
+    def _fits(self, _parameter: object, sensitivity: Moves[R]) -> None:
+        size = len(self.sigmas)
+        if isinstance(sensitivity, Differences) and len(sensitivity.vectors[0]) != size:
+            raise ParameterError("sensitivity", sensitivity, f"Differences of length {size}")
+        if isinstance(sensitivity, LInf) and size > _MOST_CORNERS:
+            allowed = f"L1, L2 or Differences above {_MOST_CORNERS} dimensions"
+            raise ParameterError("sensitivity", sensitivity, allowed, "LInf(...).as_l2 converts it")
 
-    @overload
-    def __init__(
-        self,
-        covariance: Sequence[Sequence[Number]],
-        *,
-        sensitivity: Moves,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
+    @property
+    def factor(self) -> Vectors:
+        """Return A."""
+        return self.factors[0]
 
-    def __init__(
-        self,
-        covariance: Sequence[Sequence[Number]],
-        *,
-        sensitivity: Moves,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        factor, sigmas = _factors(covariance)
-        self._state(
-            relation,
-            query,
-            factor=factor,
-            sigmas=sigmas,
-            sensitivity=_required(sensitivity, len(sigmas)),
-        )
+    @property
+    def sigmas(self) -> tuple[Fraction, ...]:
+        """Return the standard deviations of the independent variables."""
+        return self.factors[1]
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP, mu the largest norm of a change that the noise gives."""
@@ -195,21 +211,7 @@ def _product(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(one, other, strict=True)), Fraction(0))
 
 
-def _required(moves: object, size: int) -> Moves:
-    """Accept a sensitivity that fits the vector's length."""
-    if isinstance(moves, Differences):
-        if len(moves.vectors[0]) != size:
-            raise ParameterError("sensitivity", moves, f"Differences of length {size}")
-        return moves
-    if not isinstance(moves, L1 | L2 | LInf):
-        raise ParameterError("sensitivity", moves, "L1, L2, LInf or Differences, in data units")
-    if isinstance(moves, LInf) and size > _MOST_CORNERS:
-        allowed = f"L1, L2 or Differences above {_MOST_CORNERS} dimensions"
-        raise ParameterError("sensitivity", moves, allowed, "LInf(...).as_l2 converts it")
-    return moves
-
-
-def _corners(moves: L1 | LInf | Differences, size: int) -> Vectors:
+def _corners(moves: L1[Any] | LInf[Any] | Differences[Any], size: int) -> Vectors:
     """Return the corners of the set of changes, one of each two opposite ones."""
     if isinstance(moves, Differences):
         return moves.vectors
@@ -217,36 +219,3 @@ def _corners(moves: L1 | LInf | Differences, size: int) -> Vectors:
     if isinstance(moves, L1):
         return tuple(tuple(far if i == j else none for j in range(size)) for i in range(size))
     return tuple((far, *rest) for rest in itertools.product((far, -far), repeat=size - 1))
-
-
-def _factors(covariance: object) -> tuple[Vectors, tuple[Fraction, ...]]:
-    """Return the triangular factor and the standard deviations, to a few digits, exact then."""
-    allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
-    if not isinstance(covariance, Sequence | np.ndarray) or isinstance(covariance, str):
-        raise ParameterError("covariance", covariance, allowed)
-    rows = list(covariance)
-    for row in rows:
-        fits = isinstance(row, Sequence | np.ndarray) and not isinstance(row, str)
-        if not fits or len(row) != len(rows):
-            raise ParameterError("covariance", row, allowed)
-    exact = [[arguments.real(covariance=one) for one in row] for row in rows]
-    alike = all(exact[i][j] == exact[j][i] for i in range(len(exact)) for j in range(i))
-    found = triangular_factors(exact) if alike and 1 <= len(exact) <= _LARGEST else None
-    if found is None:
-        raise ParameterError("covariance", [list(map(float, row)) for row in exact], allowed)
-    lower, pivots = found
-    factor = tuple(tuple(_short(one) for one in row) for row in lower)
-    return factor, tuple(noise_scale(covariance=_short(sqrt_up(one))) for one in pivots)
-
-
-def _short(value: Fraction) -> Fraction:
-    """Return a number of ``_BITS`` binary digits next to another."""
-    if not value:
-        return value
-    places = (
-        _BITS
-        - math.floor(math.log2(abs(value.numerator)))
-        + math.floor(math.log2(value.denominator))
-    )
-    unit = Fraction(2) ** places
-    return round(value * unit) / unit

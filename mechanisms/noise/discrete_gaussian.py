@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -16,16 +16,16 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, whole_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers import discrete_gaussian
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 _CANONNE = "Canonne, Kamath & Steinke 2020, arXiv:2004.00010"
 
@@ -36,14 +36,9 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    sigma: Required[Number]
-    sensitivity: Required[L1 | L2]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class DiscreteGaussian(NoiseMechanism[R]):
     """Add independent discrete Gaussian noise to every coordinate of an integer query.
 
     The noise has P(z) proportional to e^(-z^2 / (2 sigma^2)) on the whole numbers.
@@ -64,7 +59,6 @@ class DiscreteGaussian(QueryMechanism[R]):
         sensitivity: L1 or L2, at least 1. Whole parts are taken of k and of Delta^2, because an
             integer query moves by whole numbers (a value within a relative 2^-40 below a whole
             number counts as that number, so ``L2(math.sqrt(3))`` means m = 3).
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer or integer array; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not an
@@ -76,27 +70,8 @@ class DiscreteGaussian(QueryMechanism[R]):
         True
     """
 
-    sigma: Fraction
-    sensitivity: L1 | L2
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: DiscreteGaussian[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        sensitivity: L1 | L2,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1, L2)
-        parameters.units(required)
-        self._state(relation, query, sigma=noise_scale(sigma=sigma), sensitivity=required)
+    sigma: Fraction = field(converter=parameters.scale)
+    sensitivity: L1[R] | L2[R] = field(validator=[parameters.norms(L1, L2), parameters.moves])
 
     def guarantee(self) -> DominatingPair[R] | ZCDP[R]:
         """Return a dominating pair for L1, and for L2 below 2; zCDP for a larger L2 sensitivity."""
@@ -113,7 +88,7 @@ class DiscreteGaussian(QueryMechanism[R]):
             MECHANISM_DISCRETE_GAUSSIAN_ZCDP,
             f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"squared L2 sensitivity {units} is {show(rho)}-zCDP ({self.relation})",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             sigma=self.sigma,
             units=units,
         )
@@ -130,7 +105,7 @@ class DiscreteGaussian(QueryMechanism[R]):
             f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
             f"({self.relation})",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             sigma=self.sigma,
             units=parameters.units(self.sensitivity),
             norm=norm,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -15,16 +15,16 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, whole_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers import discrete_laplace
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
     rule="mechanism/discrete-laplace",
@@ -33,14 +33,9 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    scale: Required[Number]
-    sensitivity: Required[L1]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class DiscreteLaplace(NoiseMechanism[R]):
     """Add independent discrete Laplace noise to every coordinate of an integer query.
 
     The noise has P(z) proportional to e^(-|z| / scale) on the whole numbers.
@@ -54,7 +49,6 @@ class DiscreteLaplace(QueryMechanism[R]):
         scale: in units of the query, in [2^-300, 2^300].
         sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
             part counts (a value within 2^-40 below a whole number counts as that number).
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer or integer array; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not an
@@ -64,27 +58,8 @@ class DiscreteLaplace(QueryMechanism[R]):
         True
     """
 
-    scale: Fraction
-    sensitivity: L1
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: DiscreteLaplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        sensitivity: L1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1)
-        parameters.whole_part(required.value)
-        self._state(relation, query, scale=noise_scale(scale=scale), sensitivity=required)
+    scale: Fraction = field(converter=parameters.scale)
+    sensitivity: L1[R] = field(validator=[parameters.norms(L1), parameters.moves])
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the discrete Laplace pair at the whole sensitivity, in both directions."""
@@ -93,7 +68,7 @@ class DiscreteLaplace(QueryMechanism[R]):
             MECHANISM_DISCRETE_LAPLACE,
             f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             shift=shift,
         )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
-from typing import Final, TypeAlias, final, overload
+from typing import Final, TypeAlias, final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -20,12 +20,13 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, require_query, whole_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers.law import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -42,8 +43,55 @@ MECHANISM_FINITE: Final = Theorem(
 )
 
 
+def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
+    """Return a table of exact probabilities."""
+    allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
+    if not isinstance(table, Sequence | np.ndarray) or isinstance(table, str):
+        raise ParameterError("table", table, allowed)
+    for row in table:
+        if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
+            raise ParameterError("table", row, allowed)
+    exact = tuple(tuple(arguments.probability(table=one) for one in row) for row in table)
+    if not 2 <= len(exact) <= _MOST_DATASETS or not 1 <= len(exact[0]) <= _MOST_OUTPUTS:
+        raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
+    for row in exact:
+        if len(row) != len(exact[0]) or sum(row) != 1:
+            raise ParameterError(
+                "table",
+                [float(one) for one in row],
+                "rows of one length that sum to exactly 1",
+                "give fractions.Fraction, as floats are their exact binary values",
+            )
+    return exact
+
+
+def _listed(pairs: Sequence[tuple[int, int]] | None, name: str = "value") -> Neighbours:
+    """Return pairs of numbers of datasets; none for None."""
+    if pairs is None:
+        return ()
+    allowed = "pairs of two datasets by their numbers, or None"
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str) or not pairs:
+        raise ParameterError(name, pairs, allowed)
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise ParameterError(name, pair, allowed)
+    return tuple((arguments.whole(neighbours=x), arguments.whole(neighbours=y)) for x, y in pairs)
+
+
+def _ordered(pairs: Neighbours, size: int, *, both: bool) -> Neighbours:
+    """Return ordered pairs of datasets, both orders of each if all are or no order is said."""
+    if not pairs:
+        return tuple(permutations(range(size), 2))
+    for x, y in pairs:
+        if x == y or not (x < size and y < size):
+            allowed = f"pairs of two different datasets, 0 to {size - 1}"
+            raise ParameterError("neighbours", (x, y), allowed)
+    orders = [((x, y), (y, x)) if both else ((x, y),) for x, y in pairs]
+    return tuple(dict.fromkeys(order for either in orders for order in either))
+
+
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(field_transformer=named)
 class FiniteMechanism(QueryMechanism[R]):
     """Release output y on dataset x with probability ``table[x][y]``.
 
@@ -71,44 +119,13 @@ class FiniteMechanism(QueryMechanism[R]):
         0.5
     """
 
-    table: Table
-    neighbours: Neighbours
-    relation: R
-    query: Query | None
+    table: Table = field(converter=_table)
+    neighbours: Neighbours = field(default=None, converter=_listed, kw_only=True)
+    relation: R = field(validator=parameters.neighbours, kw_only=True)
 
-    @overload
-    def __init__(
-        self: FiniteMechanism[AddRemove],
-        table: Sequence[Sequence[Number]],
-        *,
-        neighbours: Sequence[tuple[int, int]] | None = None,
-        query: Query | None = None,
-    ) -> None: ...
-
-    @overload
-    def __init__(
-        self,
-        table: Sequence[Sequence[Number]],
-        *,
-        neighbours: Sequence[tuple[int, int]] | None = None,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
-
-    def __init__(
-        self,
-        table: Sequence[Sequence[Number]],
-        *,
-        neighbours: Sequence[tuple[int, int]] | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact = _table(table)
-        object.__setattr__(self, "relation", require_relation(relation))
-        object.__setattr__(self, "table", exact)
-        listed = _neighbours(neighbours, len(exact), both=self.relation.symmetric)
-        object.__setattr__(self, "neighbours", listed)
-        object.__setattr__(self, "query", require_query(query))
+    def __attrs_post_init__(self) -> None:
+        ordered = _ordered(self.neighbours, len(self.table), both=self.relation.symmetric)
+        object.__setattr__(self, "neighbours", ordered)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the smallest pair above all neighbours, for each order."""
@@ -145,43 +162,3 @@ def attained_by(laws: Sequence[tuple[Law, Law]], above: FinitePair) -> Attained:
     """Return whether one of some pairs of laws has the whole profile of the smallest pair above."""
     whole = any(smallest_pair_above([law]) == above for law in laws)
     return Attained.WHOLE if whole else Attained.POINTS
-
-
-def _table(table: object) -> Table:
-    """Return a table of exact probabilities."""
-    allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
-    if not isinstance(table, Sequence | np.ndarray) or isinstance(table, str):
-        raise ParameterError("table", table, allowed)
-    for row in table:
-        if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
-            raise ParameterError("table", row, allowed)
-    exact = tuple(tuple(arguments.probability(table=one) for one in row) for row in table)
-    if not 2 <= len(exact) <= _MOST_DATASETS or not 1 <= len(exact[0]) <= _MOST_OUTPUTS:
-        raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
-    for row in exact:
-        if len(row) != len(exact[0]) or sum(row) != 1:
-            raise ParameterError(
-                "table",
-                [float(one) for one in row],
-                "rows of one length that sum to exactly 1",
-                "give fractions.Fraction, as floats are their exact binary values",
-            )
-    return exact
-
-
-def _neighbours(given: object, size: int, *, both: bool) -> Neighbours:
-    """Return ordered pairs of datasets, both orders of each if all are or no order is said."""
-    if given is None:
-        return tuple(permutations(range(size), 2))
-    allowed = f"pairs of two different datasets, 0 to {size - 1}"
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise ParameterError("neighbours", given, allowed)
-    found: list[tuple[int, int]] = []
-    for one in given:
-        if not isinstance(one, Sequence) or isinstance(one, str) or len(one) != 2:
-            raise ParameterError("neighbours", one, allowed)
-        x, y = (arguments.whole(neighbours=place) for place in one)
-        if x == y or not (0 <= x < size and 0 <= y < size):
-            raise ParameterError("neighbours", one, allowed)
-        found += [(x, y), (y, x)] if both else [(x, y)]
-    return tuple(dict.fromkeys(found))

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.accountant.side_conditions import SUM_OF_CONTRIBUTIONS
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, real_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import real_values
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import (
-    granularity as power_of_two,
-    scale as noise_scale,
-)
 
 MECHANISM_GAUSSIAN: Final = Theorem(
     rule="mechanism/gaussian",
@@ -38,15 +35,9 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    sigma: Required[Number]
-    sensitivity: Required[L2 | L2Contribution]
-    granularity: Number | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class Gaussian(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class Gaussian(NoiseMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
     The output is the ideal real-valued one, correctly rounded to the nearest multiple of
@@ -61,11 +52,10 @@ class Gaussian(QueryMechanism[R]):
 
     Args:
         sigma: standard deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L2, in data units, of the exact real value of the query under ``relation``;
-            or L2Contribution, where the query is a sum over the records: it moves by one record's
+        sensitivity: L2, in data units, of the exact real value of the query; or L2Contribution,
+            where the query is a sum over the records: it moves by one record's
             contribution, under replace-one by twice that, and Poisson samples of it have a
             guarantee under replace-one, too.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of sigma.
     Raises:
@@ -79,57 +69,34 @@ class Gaussian(QueryMechanism[R]):
         True
     """
 
-    sigma: Fraction
-    sensitivity: L2
-    contribution: L2Contribution | None
-    relation: R
-    query: Query | None
-    granularity: Fraction
+    sigma: Fraction = field(converter=parameters.scale)
+    sensitivity: L2[R] | L2Contribution[R] = field(validator=parameters.norms(L2, L2Contribution))
+    granularity: Fraction = field(converter=parameters.granularity)
 
-    @overload
-    def __init__(self: Gaussian[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @granularity.default
+    def _fine(self) -> Fraction:
+        return default_granularity(self.sigma)
 
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        sensitivity: L2 | L2Contribution,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None:
-        scale = noise_scale(sigma=sigma)
-        grid = default_granularity(scale) if granularity is None else granularity
-        object.__setattr__(self, "sigma", scale)
-        moved, neighbours = sensitivity, require_relation(relation)
-        contribution = sensitivity if isinstance(sensitivity, L2Contribution) else None
-        if contribution is not None:
-            moved = contribution.under(neighbours)
-        self._state(
-            relation,
-            query,
-            sensitivity=parameters.require_sensitivity(moved, L2),
-            contribution=contribution,
-            granularity=power_of_two(granularity=grid)[0],
-        )
+    @property
+    def moved(self) -> Fraction:
+        """Return how far the value moves at most in Euclidean norm, in data units."""
+        return self.sensitivity.as_l2().value
 
     @property
     def noise_multiplier(self) -> Fraction:
         """Return the ratio sigma / sensitivity, dimensionless."""
-        return self.sigma / self.sensitivity.value
+        return self.sigma / self.moved
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP with mu = sensitivity / sigma, exactly."""
-        mu = self.sensitivity.value / self.sigma
+        mu = self.moved / self.sigma
         derivation = applied(
             MECHANISM_GAUSSIAN,
             f"Gaussian noise of standard deviation {show(self.sigma)} on a query of L2 "
-            f"sensitivity {show(self.sensitivity.value)} is {show(mu)}-GDP ({self.relation})",
+            f"sensitivity {show(self.moved)} is {show(mu)}-GDP ({self.relation})",
             assumptions=self._assumptions(),
             sigma=self.sigma,
-            sensitivity=self.sensitivity.value,
+            sensitivity=self.moved,
         )
         return GDP(mu=mu, relation=self.relation, derivation=derivation)
 
@@ -141,24 +108,20 @@ class Gaussian(QueryMechanism[R]):
         Raises:
             NotImplied: under replace-one, if the sensitivity is not an L2Contribution.
         """
-        replaced = self.relation.symmetric
-        if self.contribution is None or not replaced:
+        if isinstance(self.sensitivity, L2) or not self.relation.symmetric:
             return subsample_poisson(self.guarantee(), scheme)
         if scheme.sampling_rate == 1:
             return self.guarantee().to_pair()
         return subsample_gaussian_sum(
-            sigma=self.sigma,
-            contribution=self.contribution,
-            scheme=scheme,
-            relation=self.relation,
+            sigma=self.sigma, contribution=self.sensitivity, scheme=scheme
         )
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what a sum of contributions says, too, if the query is one."""
-        plain = parameters.assumptions(self.sensitivity, self.relation)
-        if self.contribution is None:
+        plain = parameters.assumptions(self.sensitivity.as_l2())
+        if isinstance(self.sensitivity, L2):
             return plain
-        return (SUM_OF_CONTRIBUTIONS(bound=show(self.contribution.value)), *plain)
+        return (SUM_OF_CONTRIBUTIONS(bound=show(self.sensitivity.bound)), *plain)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""

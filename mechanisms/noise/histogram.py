@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, Required, TypeAlias, Unpack, final, overload
+from typing import Any, Final, Literal, TypeAlias, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -18,17 +16,16 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
 
@@ -39,15 +36,8 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    scale: Required[Number]
-    noise: Noise
-    contributions: int
-    largest: int
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class Histogram(QueryMechanism[R]):
     """Add integer noise to a table of counts, to which each record adds a little in a few cells.
 
@@ -79,38 +69,13 @@ class Histogram(QueryMechanism[R]):
         (3,)
     """
 
-    scale: Fraction
-    noise: Noise
-    contributions: int
-    largest: int
-    relation: R
-    query: Query | None
+    scale: Fraction = field(converter=parameters.scale)
+    noise: Noise = field(default="gaussian", validator=parameters.one_of("gaussian", "laplace"))
+    contributions: int = field(default=1, converter=parameters.count)
+    largest: int = field(default=1, converter=parameters.count)
+    relation: R = field(validator=parameters.neighbours)
 
-    @overload
-    def __init__(self: Histogram[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        noise: Noise = "gaussian",
-        contributions: int = 1,
-        largest: int = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        if noise not in ("gaussian", "laplace"):
-            raise ParameterError("noise", noise, "gaussian or laplace")
-        self._state(
-            relation,
-            query,
-            scale=noise_scale(scale=scale),
-            noise=noise,
-            contributions=arguments.count(contributions=contributions),
-            largest=arguments.count(largest=largest),
-        )
+    def __attrs_post_init__(self) -> None:
         self._pair()
 
     @property
@@ -126,7 +91,7 @@ class Histogram(QueryMechanism[R]):
             f"{self.cells} of which move by at most {self.largest} ({self.relation})",
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=self.largest, relation=self.relation),
-                *parameters.assumptions(L1(1), self.relation)[1:],
+                *parameters.assumptions_of_noise(),
             ),
             noise=self.noise,
             scale=self.scale,

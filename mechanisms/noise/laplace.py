@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -15,20 +15,17 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, JointSensitivity
 from dpproof.accountant.side_conditions import SENSITIVITY
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, real_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import real_values
 from dpproof.mechanisms.samplers import default_granularity, laplace_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import (
-    granularity as power_of_two,
-    scale as noise_scale,
-)
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
@@ -42,15 +39,9 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    scale: Required[Number]
-    sensitivity: Required[L1 | JointSensitivity]
-    granularity: Number | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class Laplace(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
     The output is the ideal real-valued one, correctly rounded to the nearest multiple of
@@ -65,10 +56,9 @@ class Laplace(QueryMechanism[R]):
 
     Args:
         scale: mean absolute deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L1, in data units, of the exact real value of the query under ``relation``; or
+        sensitivity: L1, in data units, of the exact real value of the query; or
             JointSensitivity, if it is known as well by how much one coordinate moves at most: then
             as many shifts by that as the sum allows dominate, and one by the rest.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of the scale.
     Raises:
@@ -80,52 +70,27 @@ class Laplace(QueryMechanism[R]):
         (2,)
     """
 
-    scale: Fraction
-    sensitivity: L1
-    joint: JointSensitivity | None
-    relation: R
-    query: Query | None
-    granularity: Fraction
+    scale: Fraction = field(converter=parameters.scale)
+    sensitivity: L1[R] | JointSensitivity[R] = field(
+        validator=parameters.norms(L1, JointSensitivity)
+    )
+    granularity: Fraction = field(converter=parameters.granularity)
 
-    @overload
-    def __init__(self: Laplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        sensitivity: L1 | JointSensitivity,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-        granularity: Number | None = None,
-    ) -> None:
-        exact, moved = noise_scale(scale=scale), sensitivity
-        joint = sensitivity if isinstance(sensitivity, JointSensitivity) else None
-        if joint is not None:
-            moved = joint.as_l1()
-        grid = default_granularity(exact) if granularity is None else granularity
-        self._state(
-            relation,
-            query,
-            scale=exact,
-            sensitivity=parameters.require_sensitivity(moved, L1),
-            joint=joint,
-            granularity=power_of_two(granularity=grid)[0],
-        )
+    @granularity.default
+    def _fine(self) -> Fraction:
+        return default_granularity(self.scale)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the Laplace pair at sensitivity / scale, or those of the largest changes."""
-        if self.joint is not None:
-            return self._jointly(self.joint)
+        if isinstance(self.sensitivity, JointSensitivity):
+            return self._jointly(self.sensitivity)
         epsilon = self.sensitivity.value / self.scale
         derivation = applied(
             MECHANISM_LAPLACE,
             f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
             f"{show(self.sensitivity.value)} is dominated by Laplace variables {show(epsilon)} "
             f"scales apart ({self.relation})",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             sensitivity=self.sensitivity.value,
         )
@@ -134,7 +99,7 @@ class Laplace(QueryMechanism[R]):
             forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
-    def _jointly(self, joint: JointSensitivity) -> DominatingPair[R]:
+    def _jointly(self, joint: JointSensitivity[R]) -> DominatingPair[R]:
         """Return a pair for each coordinate of the worst change."""
         full, rest = joint.largest
         sizes = [joint.linf / self.scale, rest / self.scale]
@@ -146,7 +111,7 @@ class Laplace(QueryMechanism[R]):
             f"{show(sizes[0])} scales and one by {show(sizes[1])} ({self.relation})",
             assumptions=(
                 SENSITIVITY(value=show(joint.l1), norm=norm, relation=self.relation),
-                *parameters.assumptions(self.sensitivity, self.relation)[1:],
+                *parameters.assumptions_of_noise(),
             ),
             scale=self.scale,
             sensitivity=joint.l1,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
@@ -24,11 +22,14 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PROPOSED_BOUND, RANDOM_BITS
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp
 from dpproof.mechanisms.samplers.enclosure import exp_minus
@@ -45,7 +46,7 @@ _ROOM: Final = Fraction(1, 2**40)  # Above the rounding of a log in floats; the 
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class ProposeTestRelease(Mechanism[R]):
     """Release a noisy value if a noisy distance says that the data is stable; else say that not.
 
@@ -77,36 +78,34 @@ class ProposeTestRelease(Mechanism[R]):
         (np.float64(1.0), [0.0, 0.0])
     """
 
-    proposed: Gaussian[R] | Laplace[R]
-    distance: Callable[[Any], int]
-    epsilon: Fraction
-    delta: Fraction
+    proposed: Gaussian[R] | Laplace[R] = field(alias="release")
+    distance: Callable[[Any], int] = field(validator=parameters.function_of_data)
+    epsilon: Fraction = field(converter=parameters.positive)
+    delta: Fraction = field(
+        converter=parameters.half,
+        validator=parameters.within(_LEAST, 1, "at least 2^-200 and at most 1/2"),
+    )
 
-    def __init__(
-        self,
-        *,
-        release: Gaussian[R] | Laplace[R],
-        distance: Callable[[Any], int],
-        epsilon: Number,
-        delta: Number,
-    ) -> None:
-        allowed = "Gaussian or Laplace noise with a query and an L1 or L2 sensitivity"
-        if getattr(release, "query", None) is None or getattr(release, "joint", None) is not None:
+    @proposed.validator
+    def _has_query_and_norm(self, _parameter: object, release: object) -> None:
+        norm = isinstance(release, Gaussian | Laplace) and not isinstance(
+            release.sensitivity, JointSensitivity
+        )
+        if not norm or release.query is None:
+            allowed = "Gaussian or Laplace noise with a query and an L1 or L2 sensitivity"
             raise ParameterError("release", release, allowed)
-        if not isinstance(release, Gaussian | Laplace):
-            raise ParameterError("release", release, allowed)
-        if not callable(distance):
-            raise ParameterError("distance", distance, "a function of the data")
-        mass = arguments.probability(delta=delta)
-        if not _LEAST <= mass <= Fraction(1, 2):
-            raise ParameterError("delta", float(mass), "at least 2^-200 and at most 1/2")
-        self._set(proposed=release, distance=distance, delta=mass)
-        self._set(epsilon=arguments.positive(epsilon=epsilon))
 
     @property
     def relation(self) -> R:
         """Return the relation of the release."""
         return self.proposed.relation
+
+    @property
+    def _moves(self) -> L1[R] | L2[R]:
+        """Return the proposed sensitivity."""
+        if isinstance(self.proposed, Gaussian):
+            return self.proposed.sensitivity.as_l2()
+        return self.proposed.sensitivity.as_l1()
 
     @property
     def margin(self) -> Fraction:
@@ -124,7 +123,7 @@ class ProposeTestRelease(Mechanism[R]):
         pair = base.forward.joined(Product.of(LaplacePair(epsilon=self.epsilon), missed))
         gaussian = isinstance(self.proposed, Gaussian)
         scale = self.proposed.sigma if isinstance(self.proposed, Gaussian) else self.proposed.scale
-        moves = self.proposed.sensitivity
+        moves = self._moves
         derivation = applied(
             MECHANISM_PROPOSE_TEST_RELEASE,
             f"{'Gaussian' if gaussian else 'Laplace'} noise of scale {show(scale)} for a proposed "

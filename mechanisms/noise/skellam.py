@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -16,15 +16,16 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.skellam import skellam_pair
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, whole_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.skellam import require_variance, skellam
+from dpproof.mechanisms.samplers.skellam import LARGEST_VARIANCE, LEAST_VARIANCE, skellam
 
 MECHANISM_SKELLAM: Final = Theorem(
     rule="mechanism/skellam",
@@ -34,14 +35,9 @@ MECHANISM_SKELLAM: Final = Theorem(
 _MOST_UNITS: Final = 2**14
 
 
-class _Arguments(QueryArguments, total=False):
-    variance: Required[Number]
-    sensitivity: Required[L1 | L2]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class Skellam(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class Skellam(NoiseMechanism[R]):
     """Add independent Skellam noise to every coordinate of an integer query.
 
     The noise is the difference of two independent Poisson numbers of mean variance/2, so that the
@@ -60,7 +56,6 @@ class Skellam(QueryMechanism[R]):
         variance: of the noise, in [2^-20, 2^20].
         sensitivity: L1, from 1 to 2^14, or L2, from 1 to below 2; whole parts are taken of k and of
             Delta^2, as for ``DiscreteGaussian``, which serves larger ones.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer or integer array; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not an
@@ -72,32 +67,25 @@ class Skellam(QueryMechanism[R]):
         4.885
     """
 
-    variance: Fraction
-    sensitivity: L1 | L2
-    relation: R
-    query: Query | None
+    variance: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(
+            LEAST_VARIANCE,
+            LARGEST_VARIANCE,
+            "at least 2^-20 and at most 2^20",
+            "DiscreteGaussian has no such limit",
+        ),
+    )
+    sensitivity: L1[R] | L2[R] = field(validator=[parameters.norms(L1, L2), parameters.moves])
 
-    @overload
-    def __init__(self: Skellam[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        variance: Number,
-        sensitivity: L1 | L2,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1, L2)
-        units = parameters.units(required)
-        if isinstance(required, L2) and units > 3:
+    @sensitivity.validator
+    def _few_units(self, _parameter: object, sensitivity: L1[R] | L2[R]) -> None:
+        units = parameters.units(sensitivity)
+        if isinstance(sensitivity, L2) and units > 3:
             hint = "for larger L2 sensitivities DiscreteGaussian has a guarantee"
-            raise ParameterError("sensitivity", required, "L1, or L2 of at most 1.99", hint)
+            raise ParameterError("sensitivity", sensitivity, "L1, or L2 of at most 1.99", hint)
         if units > _MOST_UNITS:
-            raise ParameterError("sensitivity", float(required.value), "at most 2^14")
-        self._state(relation, query, variance=require_variance(variance), sensitivity=required)
+            raise ParameterError("sensitivity", float(sensitivity.value), "at most 2^14")
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the finite pair above the shifts, in both directions."""
@@ -108,7 +96,7 @@ class Skellam(QueryMechanism[R]):
             f"Skellam noise of variance {show(self.variance)} on an integer query of {norm} "
             f"sensitivity {show(self.sensitivity.value)} is dominated by a finite pair above its "
             f"shift by {shift}, {copies} of them ({self.relation})",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             variance=self.variance,
             units=units,
             norm=norm,

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -19,21 +20,17 @@ from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SMOOTH_BOUND
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
-from dpproof.mechanisms.samplers.sampler_arguments import (
-    granularity as power_of_two,
-    scale as noise_scale,
-)
 
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
@@ -158,15 +155,8 @@ class _BoundOf:
         return self.median.bound(records)
 
 
-class _Arguments(Arguments, total=False):
-    query: Required[Query]
-    bound: Required[SmoothBound]
-    scale: Required[Number]
-    granularity: Required[Number]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class SmoothSensitivity(QueryMechanism[R]):
     """Add Cauchy noise of scale ``scale`` times a smooth bound to the one number of a query.
 
@@ -201,37 +191,13 @@ class SmoothSensitivity(QueryMechanism[R]):
         0.744933
     """
 
-    bound: SmoothBound
-    scale: Fraction
-    granularity: Fraction
-    relation: R
-    query: Query
-
-    @overload
-    def __init__(self: SmoothSensitivity[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        query: Query,
-        bound: SmoothBound,
-        scale: Number,
-        granularity: Number,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        if not callable(query):
-            raise ParameterError("query", query, "a function of the data")
-        if not isinstance(bound, SmoothBound):
-            raise ParameterError("bound", bound, "a SmoothBound", "it states its beta")
-        self._state(
-            relation,
-            query,
-            bound=bound,
-            scale=noise_scale(scale=scale),
-            granularity=power_of_two(granularity=granularity)[0],
-        )
+    query: Query = field(validator=parameters.function_of_data)
+    bound: SmoothBound = field(
+        validator=parameters.instance(SmoothBound, "a SmoothBound", "it states its beta")
+    )
+    scale: Fraction = field(converter=parameters.scale)
+    granularity: Fraction = field(converter=parameters.granularity)
+    relation: R = field(validator=parameters.neighbours)
 
     def guarantee(self) -> PureDP[R]:
         """Return the epsilon that a change of the scale and a shift cost together."""

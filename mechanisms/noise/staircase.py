@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, one_integer
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import one_integer
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.geometric import geometric_ratio
@@ -39,15 +38,9 @@ _LARGEST: Final = 256
 _BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilon. Heuristic.
 
 
-class _Arguments(QueryArguments, total=False):
-    epsilon: Required[Number]
-    sensitivity: Required[L1]
-    width: int | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class Staircase(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class Staircase(NoiseMechanism[R]):
     """Add staircase noise to ONE whole number: the least noise of an epsilon-DP sum far from 1.
 
     With k the whole part of the sensitivity and w the width, the numbers of size below w have one
@@ -66,7 +59,6 @@ class Staircase(QueryMechanism[R]):
         sensitivity: L1, from 1 to 2^40, in units of the query.
         width: a whole number from 1 to k; None: about k/(1 + e^(epsilon/2)), which makes the
             expected size of the noise the least there is at epsilon for large k.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not one
@@ -77,39 +69,34 @@ class Staircase(QueryMechanism[R]):
         (269, 20.0)
     """
 
-    epsilon: Fraction
-    sensitivity: L1
-    width: int
-    relation: R
-    query: Query | None
+    epsilon: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(
+            _LEAST,
+            _LARGEST,
+            f"at least 2^-10 and at most {_LARGEST}",
+            "DiscreteLaplace has no such limit",
+        ),
+    )
+    sensitivity: L1[R] = field(validator=[parameters.norms(L1), parameters.moves])
+    width: int = field(converter=parameters.count)
 
-    @overload
-    def __init__(self: Staircase[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @sensitivity.validator
+    def _few_units(self, _parameter: object, sensitivity: L1[R]) -> None:
+        if parameters.whole_part(sensitivity.value) > _MOST_UNITS:
+            raise ParameterError("sensitivity", float(sensitivity.value), "at most 2^40")
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: L1,
-        width: int | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1)
-        units = parameters.whole_part(required.value)
-        if units > _MOST_UNITS:
-            raise ParameterError("sensitivity", float(required.value), "at most 2^40")
-        exact = arguments.positive(epsilon=epsilon)
-        if not _LEAST <= exact <= _LARGEST:
-            allowed = f"at least 2^-10 and at most {_LARGEST}"
-            raise ParameterError("epsilon", epsilon, allowed, "DiscreteLaplace has no such limit")
-        best = max(1, round(units / (1 + math.exp(float(exact) / 2))))
-        chosen = best if width is None else arguments.count(width=width)
-        if chosen > units:
-            raise ParameterError("width", width, f"at most the sensitivity, {units}")
-        self._state(relation, query, epsilon=exact, sensitivity=required, width=chosen)
+    @width.default
+    def _best(self) -> int:
+        if not isinstance(self.sensitivity, L1):
+            return 1  # the sensitivity is refused next
+        units = parameters.whole_part(self.sensitivity.value)
+        return max(1, round(units / (1 + math.exp(float(self.epsilon) / 2))))
+
+    @width.validator
+    def _within(self, _parameter: object, width: int) -> None:
+        if width > self.units:
+            raise ParameterError("width", width, f"at most the sensitivity, {self.units}")
 
     @property
     def step(self) -> int:
@@ -140,7 +127,7 @@ class Staircase(QueryMechanism[R]):
             f"staircase noise of width {self.width} for epsilon {show(self.epsilon)} on one "
             f"integer that moves by at most {self.step} ({self.relation}), by the table of its "
             "losses",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=((0, 1), (1, 0)),
         )

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, one_integer
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import one_integer
 from dpproof.mechanisms.samplers.law import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -32,15 +32,9 @@ _MOST_REACH: Final = 400
 _BITS: Final = 16
 
 
-class _Arguments(QueryArguments, total=False):
-    epsilon: Required[Number]
-    delta: Required[Number]
-    sensitivity: Required[L1]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class TruncatedLaplace(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class TruncatedLaplace(NoiseMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 
     The noise has P(z) proportional to r^|z| on the whole numbers from -reach to reach, r being
@@ -59,7 +53,6 @@ class TruncatedLaplace(QueryMechanism[R]):
         epsilon: above every finite loss, positive; refused where reach would exceed 400.
         delta: the mass of the infinite loss, in (0, 1/2].
         sensitivity: L1, from 1 to 16, in units of the query.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> an integer; None when the data is already that value.
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is not one
@@ -70,40 +63,14 @@ class TruncatedLaplace(QueryMechanism[R]):
         (14, True)
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    sensitivity: L1
-    relation: R
-    query: Query | None
+    epsilon: Fraction = field(converter=parameters.positive)
+    delta: Fraction = field(converter=parameters.half)
+    sensitivity: L1[R] = field(validator=[parameters.norms(L1), parameters.moves])
 
-    @overload
-    def __init__(self: TruncatedLaplace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        sensitivity: L1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        required = parameters.require_sensitivity(sensitivity, L1)
-        units = parameters.whole_part(required.value)
+    def __attrs_post_init__(self) -> None:
+        units = parameters.whole_part(self.sensitivity.value)
         if units > _MOST_UNITS:
             raise ParameterError("sensitivity", units, f"at most {_MOST_UNITS} whole units")
-        mass = arguments.probability(delta=delta)
-        if not 0 < mass <= Fraction(1, 2):
-            raise ParameterError("delta", float(mass), "in (0, 1/2]")
-        self._state(
-            relation,
-            query,
-            epsilon=arguments.positive(epsilon=epsilon),
-            delta=mass,
-            sensitivity=required,
-        )
         _masses(self.epsilon, self.delta, units)
 
     @property
@@ -138,7 +105,7 @@ class TruncatedLaplace(QueryMechanism[R]):
             f"discrete Laplace noise of size at most {len(masses) // 2} on one integer that moves "
             f"by at most {units} for epsilon {show(self.epsilon)}, delta {show(self.delta)} "
             f"({self.relation}), by its table at 0, ..., {units}",
-            assumptions=parameters.assumptions(self.sensitivity, self.relation),
+            assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=neighbours,
             attained=attained_by(laws, pair),

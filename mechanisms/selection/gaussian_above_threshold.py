@@ -199,7 +199,7 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what is taken for granted."""
-        found = parameters.assumptions(self.sensitivity, self.relation)
+        found = parameters.assumptions(self.sensitivity)
         if self.rising:
             return (*found, RISING())
         return (*found, MONOTONE()) if self.monotone else found

@@ -72,7 +72,7 @@ class ScoreMechanism(QueryMechanism[R], ABC):
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what a choice among scores takes for granted."""
-        found = (*parameters.assumptions(self.sensitivity, self.relation), SAME_CANDIDATES())
+        found = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
         return (*found, MONOTONE()) if self.monotone else found
 
 

@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Final
 
+import attrs
+
 _LONGEST: Final = 300  # characters of a repr
 _MOST: Final = 6  # items of a tuple that are all shown
 _FIRST: Final = 3  # items of a longer one that are shown
@@ -20,7 +22,7 @@ _FLOAT_BITS: Final = 1000
 
 
 class Readable(ABC):  # noqa: B024  # a subclass writes its own repr, or none
-    """Gives frozen dataclasses a short repr: exact numbers as they are typed, defaults left out.
+    """Gives frozen classes a short repr: exact numbers as they are typed, defaults left out.
 
     Nothing is compared, stored or hashed by it: what is shortened is shown with an ellipsis.
 
@@ -107,8 +109,24 @@ def _is(value: object, default: object) -> bool:
 
 
 @cache
+def declared(kind: type) -> tuple[str, ...] | None:
+    """Return the fields of a dataclass or an attrs class that its equality compares; else None.
+
+    Example:
+        >>> from dpproof.accountant import PureDP
+        >>> declared(PureDP), declared(int)
+        (('epsilon', 'relation'), None)
+    """
+    if attrs.has(kind):
+        return tuple(one.name for one in attrs.fields(kind) if one.eq)
+    return tuple(one.name for one in fields(kind) if one.compare) if is_dataclass(kind) else None
+
+
+@cache
 def _stated(kind: type) -> tuple[str, ...] | None:
-    """Return the names of the fields of a dataclass that its repr shows; None for others."""
+    """Return the fields of a dataclass or an attrs class that its repr shows; None for others."""
+    if attrs.has(kind):
+        return tuple(one.name for one in attrs.fields(kind) if one.repr)
     return tuple(one.name for one in fields(kind) if one.repr) if is_dataclass(kind) else None
 
 

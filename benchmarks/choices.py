@@ -16,6 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
@@ -102,7 +103,7 @@ NOISES: dict[str, Mechanism[Any]] = {
         query=len,
         bound=SmoothBound(beta=Fraction(1, 10), bound=len),
         scale=5,
-        granularity=1,
+        granularity=1, relation=AddRemove(),
     ),
     "thresholded counts, Laplace noise of scale 10, delta 1e-9": ThresholdedCounts(
         scale=10, delta=Fraction(1, 10**9)
@@ -147,7 +148,7 @@ RAPPOR = Rappor(f=HALF, one=1 - QUARTER, zero=HALF, categories=10)
 FOUR_KEYS = ApproxDP(epsilon=4 * TENTH, delta=4 * TINY)
 PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
     "histogram, 10 cells of a record, discrete Laplace noise 20": (
-        Histogram(scale=20, noise="laplace", contributions=10),
+        Histogram(scale=20, noise="laplace", contributions=10, relation=AddRemove()),
         PureDP(epsilon=HALF),
     ),
     "Laplace noise 20, ten numbers move by 1": (
@@ -198,7 +199,7 @@ PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
         PureDP(epsilon=Fraction(RAPPOR.guarantee().epsilon(delta=0).upper)),
     ),
     "a table: the truth of 3 answers with 1/2": (
-        FiniteMechanism(THREE_ANSWERS),
+        FiniteMechanism(THREE_ANSWERS, relation=AddRemove()),
         PureDP(epsilon=Fraction(math.nextafter(math.log(2), 1))),
     ),
 }

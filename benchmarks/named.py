@@ -69,13 +69,13 @@ def _found(one: Asked) -> tuple[str, str]:
 
 def _gaussian(sigma: float, rate: str) -> Guarantee[Any]:
     """Return one step of DP-SGD."""
-    mechanism = Gaussian(sigma=sigma, sensitivity=L2(1), relation=AddRemove())
+    mechanism = Gaussian(sigma=sigma, sensitivity=L2(1))
     return mechanism.subsample(Poisson(sampling_rate=Fraction(rate))).guarantee()
 
 
 def _fixed(sigma: float) -> Guarantee[Any]:
     """Return noise on 100 of 60,000 records, 3,000 times."""
-    mechanism = Gaussian(sigma=sigma, sensitivity=L2(1), relation=ReplaceOne())
+    mechanism = Gaussian(sigma=sigma, sensitivity=L2(1, ReplaceOne()))
     scheme = WithoutReplacement(sample_size=100, population_size=60_000)
     return self_compose(mechanism.subsample(scheme).guarantee(), 3000)
 
@@ -91,7 +91,7 @@ def _samples() -> list[Case]:
     step = self_compose(_gaussian(1, "1e-3"), 2)
     rare = compose(_gaussian(1, "1e-4"), _gaussian(1.1, "2e-4"), _gaussian(1.2, "3e-4"))
     fixed = compose(_fixed(1), _fixed(2))
-    laplace = Laplace(scale=2, sensitivity=L1(1), relation=AddRemove())
+    laplace = Laplace(scale=2, sensitivity=L1(1))
     half = Poisson(sampling_rate=Fraction(1, 10))
     nested = laplace.subsample(half).subsample(half).guarantee()
     once = laplace.subsample(Poisson(sampling_rate=Fraction(1, 100))).guarantee()
@@ -118,11 +118,11 @@ def _samples() -> list[Case]:
 
 def _bounded() -> list[Case]:
     """Return cases of bounded losses, lattices, and extreme numbers."""
-    laplace = Laplace(scale=2, sensitivity=L1(1), relation=AddRemove()).guarantee()
+    laplace = Laplace(scale=2, sensitivity=L1(1)).guarantee()
     response = RandomizedResponse(epsilon=4, categories=2, relation=AddRemove())
     sampled = response.subsample(Poisson(sampling_rate=Fraction(1, 100))).guarantee()
-    discrete = DiscreteLaplace(scale=Fraction("9.3"), sensitivity=L1(1), relation=AddRemove())
-    rounded = DiscreteGaussian(sigma=Fraction("4.36"), sensitivity=L1(1), relation=AddRemove())
+    discrete = DiscreteLaplace(scale=Fraction("9.3"), sensitivity=L1(1))
+    rounded = DiscreteGaussian(sigma=Fraction("4.36"), sensitivity=L1(1))
     many = self_compose(rounded.guarantee(), 16_459)
     return [
         (
@@ -150,7 +150,7 @@ def _selections() -> list[Case]:
     base, beside = GDP(mu=Fraction(1, 4)), GDP(mu=1)
     above = select_above(base, _GEOMETRIC)
     tuned, fixed = select(base, _GEOMETRIC), select(base, FixedRuns(count=3))
-    laplace = Laplace(scale=2, sensitivity=L1(1), relation=AddRemove())
+    laplace = Laplace(scale=2, sensitivity=L1(1))
     sampled = laplace.subsample(Poisson(sampling_rate=Fraction(1, 100))).guarantee()
     training = self_compose(_gaussian(1, "1e-2"), 1000)
     coins = BinomialRuns(trials=20, probability=Fraction(1, 2))

@@ -83,7 +83,7 @@ def queries(rng: random.Random) -> Drawn:
             cells = rng.choice((1, 2, 4))
             scale = _rounded(10 ** rng.uniform(0, 1.7))
             mechanism, name = (
-                Histogram(scale=scale, contributions=cells),
+                Histogram(scale=scale, contributions=cells, relation=AddRemove()),
                 f"Histogram({scale}, {cells})",
             )
         drawn.append(_repeated(mechanism, name, round(10 ** rng.uniform(0, 2))))
@@ -150,7 +150,7 @@ def schedule(rng: random.Random) -> Drawn:
 def fixed_size(rng: random.Random) -> Drawn:
     """Return a training on samples of a fixed size."""
     sigma = _rounded(rng.uniform(0.8, 8))
-    gaussian = Gaussian(sigma=sigma, sensitivity=L2(1), relation=ReplaceOne())
+    gaussian = Gaussian(sigma=sigma, sensitivity=L2(1, ReplaceOne()))
     mechanism, name = _fixed(rng, gaussian, f"Gauss({float(sigma):g})")
     return _repeated(mechanism, name, round(10 ** rng.uniform(0, 4)))
 
@@ -197,17 +197,17 @@ def _release(rng: random.Random, relation: Relation) -> tuple[Mechanism[Any], st
     noise = _rounded(10 ** rng.uniform(-0.3, 1.5))
     match rng.choice(("gaussian", "laplace", "discrete-gaussian", "discrete-laplace", "response")):
         case "gaussian":
-            return Gaussian(sigma=noise, sensitivity=L2(1), relation=relation), f"Gauss({noise})"
+            return Gaussian(sigma=noise, sensitivity=L2(1, relation)), f"Gauss({noise})"
         case "laplace":
-            return Laplace(scale=noise, sensitivity=L1(1), relation=relation), f"Laplace({noise})"
+            return Laplace(scale=noise, sensitivity=L1(1, relation)), f"Laplace({noise})"
         case "discrete-gaussian":
             norm = L1(rng.choice((1, 2, 5)))
             words = f"DiscreteGauss({noise}, {norm.value})"
-            return DiscreteGaussian(sigma=noise, sensitivity=norm, relation=relation), words
+            return DiscreteGaussian(sigma=noise, sensitivity=norm), words
         case "discrete-laplace":
             norm = L1(rng.choice((1, 2, 5)))
             words = f"DiscreteLaplace({noise}, {norm.value})"
-            return DiscreteLaplace(scale=noise, sensitivity=norm, relation=relation), words
+            return DiscreteLaplace(scale=noise, sensitivity=norm), words
         case _:
             epsilon, categories = _rounded(rng.uniform(0.1, 4)), rng.choice((2, 2, 5))
             response = RandomizedResponse(epsilon=epsilon, categories=categories, relation=relation)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Final
 
 from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.readable import declared
 
 _NAMES: Final = {"Gaussian", "Gaussians", "Laplace", "Poisson"}
 _BREAK: Final = re.compile("(?<=[a-z])(?=[A-Z])")
@@ -21,8 +21,7 @@ def in_words(value: object) -> str:
     kind = " ".join(
         one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
     )
-    listed = fields(value) if is_dataclass(value) and not isinstance(value, type) else ()
-    shown = [one.name for one in listed if not one.name.startswith("_")]
+    shown = [name for name in declared(type(value)) or () if not name.startswith("_")]
     given = ((name, getattr(value, name)) for name in shown)
     numbers = [
         f"{name.replace('_', ' ')} = {show(Fraction(number))}"

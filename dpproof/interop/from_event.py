@@ -151,14 +151,14 @@ def _gaussian(event: Event, relation: Relation) -> Result:
     sigma, moves = event.number("noise_multiplier"), _moves(relation)
     if sigma == 0:
         return _non_private(event, relation)
-    return Gaussian(sigma=sigma, sensitivity=L2(moves), relation=relation).guarantee()
+    return Gaussian(sigma=sigma, sensitivity=L2(moves, relation)).guarantee()
 
 
 def _laplace(event: Event, relation: Relation) -> Result:
     scale, moves = event.number("noise_multiplier"), _moves(relation)
     if scale == 0:
         return _non_private(event, relation)
-    return Laplace(scale=scale, sensitivity=L1(moves), relation=relation).guarantee()
+    return Laplace(scale=scale, sensitivity=L1(moves, relation)).guarantee()
 
 
 def _discrete_laplace(event: Event, relation: Relation) -> Result:
@@ -168,7 +168,7 @@ def _discrete_laplace(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     if not rate > 0:
         raise ParameterError("noise_parameter", rate, "above 0")
-    return DiscreteLaplace(scale=1 / rate, sensitivity=L1(moves), relation=relation).guarantee()
+    return DiscreteLaplace(scale=1 / rate, sensitivity=L1(moves, relation)).guarantee()
 
 
 def _discrete_gaussian(event: Event, relation: Relation) -> Result:
@@ -176,8 +176,8 @@ def _discrete_gaussian(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     one = event.fields["dimension"] == 1 and moves.denominator == 1
-    sensitivity = L1(moves) if one else L2(moves)
-    return DiscreteGaussian(sigma=sigma, sensitivity=sensitivity, relation=relation).guarantee()
+    sensitivity = L1(moves, relation) if one else L2(moves, relation)
+    return DiscreteGaussian(sigma=sigma, sensitivity=sensitivity).guarantee()
 
 
 def _self_composed(event: Event, relation: Relation) -> Result:
@@ -205,9 +205,8 @@ def _poisson(event: Event, relation: Relation) -> Result:
     if isinstance(relation, ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
         return subsample_gaussian_sum(
             sigma=inner.number("noise_multiplier"),
-            contribution=L2Contribution(1),
+            contribution=L2Contribution(1, relation),
             scheme=scheme,
-            relation=relation,
         )
     return subsample_poisson(_inner(event, relation), scheme)
 
@@ -309,7 +308,7 @@ def _mixture(event: Event, relation: Relation) -> Result:
             f"no theorem here covers a {event.name} of several shifts, or under {relation}"
         )
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
-    noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop()), relation=relation)
+    noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop(), relation))
     base: Result = noise.guarantee()
     if still == 0:
         return base

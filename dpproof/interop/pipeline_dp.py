@@ -73,10 +73,10 @@ def _specified(spec: object, relation: Relation) -> Guarantee[Relation]:
             "pass the threshold; give thresholding_delta"
         )
     if noise is not None and name.startswith("GAUSSIAN"):
-        part = Gaussian(sigma=noise, sensitivity=L2(1), relation=relation).guarantee()
+        part = Gaussian(sigma=noise, sensitivity=L2(1, relation)).guarantee()
     elif noise is not None and name.startswith("LAPLACE"):
         scale = Fraction(noise) / _ROOT_OF_TWO_UP
-        part = Laplace(scale=scale, sensitivity=L1(1), relation=relation).guarantee()
+        part = Laplace(scale=scale, sensitivity=L1(1, relation)).guarantee()
     elif epsilon is not None and not (name.startswith("GAUSSIAN") and not delta):
         stated = {"epsilon": epsilon, "relation": relation}
         part = ApproxDP(**stated, delta=delta) if delta else PureDP(**stated)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, final
 
-from dpproof.accountant import ReplaceOne
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import MappedClassifier
-from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class CoverClassifier(MappedClassifier):
     """Learn a halfspace under pure differential privacy, by ``ExponentialHalfspaces``.
 
@@ -31,7 +31,7 @@ class CoverClassifier(MappedClassifier):
         fit_intercept: whether to learn an offset, as the weight of a constant feature, which the
             cover has a dimension for.
         intercept_scaling: the value of that feature, a public constant in data units.
-        relation: which datasets are neighbours; None is ReplaceOne().
+        relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
         ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
@@ -58,35 +58,11 @@ class CoverClassifier(MappedClassifier):
         ['yes', 'no', 'yes']
     """
 
-    delta = 0
-    sigma = None
+    delta: Number | None = field(init=False, default=0)
+    sigma: Number | None = field(init=False, default=None)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        classes: Sequence[object] | None = None,
-        cover: Cover | CoverUnion | None = None,
-        map: FeatureMap | None = None,  # noqa: A002  # what the learner calls it
-        prior: Sequence[Number] | None = None,
-        fit_intercept: bool = False,
-        intercept_scaling: Number = 1,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.classes = classes
-        self.cover = cover
-        self.map = map
-        self.prior = prior
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    cover: Cover | CoverUnion | None = None
+    prior: Sequence[Number] | None = None
 
     def learner(self) -> Mechanism[Relation]:
         """Return the mechanism that ``fit`` releases from.
@@ -106,7 +82,7 @@ class CoverClassifier(MappedClassifier):
         if not all(isinstance(one, LinearMap | None) for one in own or ()):
             raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
         given: Any = self.cover
-        relation: Relation = ReplaceOne() if self.relation is None else self.relation
+        relation = self.neighbours
         return ExponentialHalfspaces(
             map=self.map,
             cover=given,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Final, Self, final
 
 import numpy as np
@@ -10,11 +11,11 @@ from sklearn.base import ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant import Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
+from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_rows
 from dpproof.mechanisms import Mechanism, NoisyLloyd
 
@@ -23,6 +24,7 @@ _CANDIDATES: Final = 50
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc]  # untyped
     """Find clusters under differential privacy, by Lloyd's iteration on noisy means.
 
@@ -59,32 +61,10 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
         (150,)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        norm: Number = 1,
-        init: ArrayLike | None = None,
-        steps: int = 5,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.norm = norm
-        self.init = init
-        self.steps = steps
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    n_clusters: int = field(default=8, kw_only=False)
+    norm: Number = 1
+    init: ArrayLike | None = None
+    steps: int = 5
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
         """Release centres of the rows.
@@ -124,7 +104,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
         return self.fit(X, y).predict(X)
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
-        relation: Relation = AddRemove() if self.relation is None else self.relation
+        relation = self.neighbours
         number = check.count(n_clusters=self.n_clusters)
         centres = self._first() if self.init is None else np.asarray(self.init)
         if centres.ndim != 2 or len(centres) != number:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -20,10 +21,11 @@ from dpproof.learn.reading import read_labels, read_rows, scored
 from dpproof.mechanisms import FeatureMap, Records
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
     """A classifier by released weights, whose scores are linear in the rows."""
 
-    classes: Sequence[object] | None
+    classes: Sequence[object] | None = None
     score = scored(ClassifierMixin.score)
 
     def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,12 +117,13 @@ def _position(label: object, positions: Mapping[object, int]) -> int:
         return -1
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MappedClassifier(LinearClassifier, ABC):
     """A linear classifier of rows with a constant feature, or of mapped rows."""
 
-    map: FeatureMap | None
-    fit_intercept: bool
-    intercept_scaling: Number
+    map: FeatureMap | None = None
+    fit_intercept: bool = False
+    intercept_scaling: Number = 1
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the weights, and the steps that were made if the learner makes steps."""

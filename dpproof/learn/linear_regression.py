@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Self, final
 
@@ -11,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant import Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
+from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import clipped_to_norm, read_rows, read_targets, scored
 from dpproof.mechanisms import SecondMoments
 
@@ -27,6 +28,7 @@ _TARGET: Final = Fraction(1, 2)
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
     """Learn a linear regression under differential privacy, from noisy second moments.
 
@@ -71,32 +73,10 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 
     score = scored(RegressorMixin.score)
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        norm: Number = 1,
-        bound: Number = 1,
-        regulariser: Number | None = None,
-        fit_intercept: bool = True,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.norm = norm
-        self.bound = bound
-        self.regulariser = regulariser
-        self.fit_intercept = fit_intercept
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    norm: Number = 1
+    bound: Number = 1
+    regulariser: Number | None = None
+    fit_intercept: bool = True
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803  # scikit-learn
         """Release second moments of the rows and their targets, and solve for the weights.
@@ -145,7 +125,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         if self.regulariser is not None:
             check.non_negative(regulariser=self.regulariser)
         lengths = 1 + _TARGET + (_INTERCEPT if self.fit_intercept else 0)
-        relation: Relation = AddRemove() if self.relation is None else self.relation
+        relation = self.neighbours
         return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
 
     def _target_weight(self) -> float:

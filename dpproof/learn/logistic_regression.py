@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import AddRemove, Guarantee, ReplaceLabel, ReplaceOne, arguments as check
+from dpproof.accountant import Guarantee, ReplaceLabel, ReplaceOne, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
-from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import LogisticObjective, Mechanism, OneVsRest
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 
@@ -22,6 +21,7 @@ _FLOOR: Final = Fraction(63, 64)
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(LinearClassifier):
     """Learn logistic regression under differential privacy, by objective perturbation.
 
@@ -66,30 +66,8 @@ class LogisticRegression(LinearClassifier):
         (569, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        classes: Sequence[object] | None = None,
-        norm: Number | None = None,
-        regulariser: Number | None = None,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.classes = classes
-        self.norm = norm
-        self.regulariser = regulariser
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    norm: Number | None = None
+    regulariser: Number | None = None
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the weights, and how predictions scale their rows."""
@@ -124,7 +102,7 @@ class LogisticRegression(LinearClassifier):
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())
-        relation: Relation = AddRemove() if self.relation is None else self.relation
+        relation = self.neighbours
         regulariser = self._least(sigma, relation) if self.regulariser is None else self.regulariser
         base = LogisticObjective(
             sigma=sigma, regulariser=regulariser, norm=self.norm, relation=relation

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import ReplaceOne, arguments as check
+from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.learn.linear_classifier import MappedClassifier
-from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
 from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
@@ -26,6 +25,7 @@ _SOLVERS: Final = ("descent", "phased")
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class MarginClassifier(MappedClassifier):
     """Learn halfspaces of large margin under differential privacy, by hinge loss.
 
@@ -53,7 +53,7 @@ class MarginClassifier(MappedClassifier):
         public_size: a public number of records for the step sizes, needed under add-remove and
             zero-out.
         radius: of the reference halfspace, which decides the step sizes.
-        relation: which datasets are neighbours; None is ReplaceOne().
+        relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
         ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
@@ -80,55 +80,23 @@ class MarginClassifier(MappedClassifier):
         (10, 64)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        classes: Sequence[object] | None = None,
-        norm: Number | None = None,
-        margin: Number = 2.0**-7,
-        steps: int = 100,
-        solver: str = "descent",
-        map: FeatureMap | None = None,  # noqa: A002  # what the learners call it
-        fit_intercept: bool = False,
-        intercept_scaling: Number = 1,
-        public_size: int | None = None,
-        radius: Number = 1,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.classes = classes
-        self.norm = norm
-        self.margin = margin
-        self.steps = steps
-        self.solver = solver
-        self.map = map
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.public_size = public_size
-        self.radius = radius
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    norm: Number | None = None
+    margin: Number = 2.0**-7
+    steps: int = 100
+    solver: str = "descent"
+    public_size: int | None = None
+    radius: Number = 1
 
     def score_map(self) -> FeatureMap | None:
         """Return the map, unless it is linear: weights are for rows before mapping then."""
         return None if isinstance(self.map, LinearMap) else self.map
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
-        relation: Relation = ReplaceOne() if self.relation is None else self.relation
+        relation = self.neighbours
         norm = self._norm_bound()
         noise = check.positive(sigma=sigma)
         self._check_intercept()
-        moved = L2Contribution(norm).under(relation).value
+        moved = L2Contribution(norm, relation).as_l2().value
         shared: dict[str, Any] = {
             "margin": self.margin,
             "norm_bound": norm,

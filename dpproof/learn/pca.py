@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Self, final
 
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import AddRemove, Guarantee, arguments as check
+from dpproof.accountant import Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import LedgerPlace, PrivateEstimator
+from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import clipped_to_norm, matrix, read_rows
 from dpproof.mechanisms import SecondMoments
 
@@ -26,6 +27,7 @@ _CONSTANT: Final = Fraction(1, 4)
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
     """Find principal components under differential privacy, from noisy second moments.
 
@@ -67,30 +69,9 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         (1797, 2)
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        norm: Number = 1,
-        center: bool = True,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.norm = norm
-        self.center = center
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    n_components: int = field(default=2, kw_only=False)
+    norm: Number = 1
+    center: bool = True
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
         """Release second moments of the rows, and keep their largest eigenvectors.
@@ -144,7 +125,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         if not isinstance(center, bool):
             raise ParameterError("center", center, "True or False")
         lengths = 1 + (_CONSTANT if center else 0)
-        relation: Relation = AddRemove() if self.relation is None else self.relation
+        relation = self.neighbours
         return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
-from dpproof.accountant import AddRemove, WithoutReplacement
+from dpproof.accountant import WithoutReplacement
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import MappedClassifier
-from dpproof.learn.private_estimator import LedgerPlace
 from dpproof.mechanisms import (
     BatchPerceptron,
     Featured,
-    FeatureMap,
     KeslerPerceptron,
     Mechanism,
     Stop,
@@ -22,6 +20,7 @@ from dpproof.mechanisms.learning.batch_perceptron import MarginNorm
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronClassifier(MappedClassifier):
     """Learn a linear classifier under differential privacy, by noisy perceptron steps.
 
@@ -78,52 +77,18 @@ class PerceptronClassifier(MappedClassifier):
         (10, 64)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        sigma: Number | None = None,
-        classes: Sequence[object] | None = None,
-        norm: Number | None = None,
-        margin: Number = 0.1,
-        margin_norm: MarginNorm = "l2",
-        rate: Number = 1,
-        steps: int = 60,
-        average: bool = True,
-        stop: Stop | None = None,
-        map: FeatureMap | None = None,  # noqa: A002  # what other learners call it
-        fit_intercept: bool = False,
-        intercept_scaling: Number = 1,
-        batch: WithoutReplacement | None = None,
-        relation: Relation | None = None,
-        random_state: int | None = None,
-        ledger: LedgerPlace | None = None,
-        ledger_key: str | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.sigma = sigma
-        self.classes = classes
-        self.norm = norm
-        self.margin = margin
-        self.margin_norm = margin_norm
-        self.rate = rate
-        self.steps = steps
-        self.average = average
-        self.stop = stop
-        self.map = map
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.batch = batch
-        self.relation = relation
-        self.random_state = random_state
-        self.ledger = ledger
-        self.ledger_key = ledger_key
+    norm: Number | None = None
+    margin: Number = 0.1
+    margin_norm: MarginNorm = "l2"
+    rate: Number = 1
+    steps: int = 60
+    average: bool = True
+    stop: Stop | None = None
+    batch: WithoutReplacement | None = None
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())
-        relation: Relation = AddRemove() if self.relation is None else self.relation
+        relation = self.neighbours
         shared: dict[str, Any] = {
             "margin": self.margin,
             "margin_norm": self.margin_norm,

@@ -7,6 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.base import BaseEstimator
 from dpproof.accountant import Guarantee, calibrate
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError, PrivacyError
-from dpproof.accountant.relation import Relation
+from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
 from dpproof.mechanisms import Mechanism
@@ -122,22 +123,30 @@ class SecondRelease(UserWarning):
     """An estimator was fitted again: on the same records, both fits cost, and their costs add."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped library
     """An estimator by what a mechanism releases: the budget, and one paid fit.
 
-    A subclass says which mechanism runs at a given sigma, and what of its release it keeps.
+    A subclass says which mechanism runs at a given sigma, and what of its release it keeps. Its
+    arguments are fields, of which the constructor and scikit-learn's ``get_params`` are made.
     """
 
-    epsilon: Number | None
-    delta: Number | None
-    sigma: Number | None
-    random_state: int | None
-    ledger: LedgerPlace | None
-    ledger_key: str | None
+    epsilon: Number | None = None
+    delta: Number | None = None
+    sigma: Number | None = None
+    relation: Relation | None = None
+    random_state: int | None = None
+    ledger: LedgerPlace | None = None
+    ledger_key: str | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
         """Keep an attribute, of a ledger's URL as one that does not show its password."""
         super().__setattr__(name, hidden(value) if name == "ledger" else value)
+
+    @property
+    def neighbours(self) -> Relation:
+        """Return the neighbouring relation, add-remove unless another is stated."""
+        return AddRemove() if self.relation is None else self.relation
 
     @abstractmethod
     def _at(self, sigma: Number) -> Mechanism[Relation]:

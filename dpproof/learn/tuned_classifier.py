@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, cast, final
 
@@ -92,6 +93,7 @@ def tune(
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
     """The best of a random number of private trainings, each with parameters drawn from a grid.
 
@@ -142,22 +144,14 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     score = scored(ClassifierMixin.score)
 
-    def __init__(
-        self,
-        estimator: Tunable,
-        grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
-        *,
-        probability: Number = 0.9,
-        score_share: Number = 0.1,
-        report_share: Number = 0.02,
-        expected_runs: Number = 1000,
-    ) -> None:
-        self.estimator = estimator
-        self.grid = grid
-        self.probability = probability
-        self.score_share = score_share
-        self.report_share = report_share
-        self.expected_runs = expected_runs
+    estimator: Tunable = field(kw_only=False)
+    grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]] = field(
+        kw_only=False
+    )
+    probability: Number = 0.9
+    score_share: Number = 0.1
+    report_share: Number = 0.02
+    expected_runs: Number = 1000
 
     def candidates(self) -> list[dict[str, Any]]:
         """Return the parameters of all candidates, in the order of ``best_index_``.

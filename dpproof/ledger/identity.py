@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +9,7 @@ from dpproof.accountant import Guarantee
 from dpproof.accountant.certificates.format import serialize
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.readable import declared
 from dpproof.ledger.chain import canonical
 from dpproof.ledger.errors import LedgerError
 from dpproof.proofs.certificate import show_rational
@@ -64,8 +64,8 @@ def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
             return show_rational(Fraction(value))
         case tuple():
             return [_exact(one) for one in value]
-    if is_dataclass(value):
-        stated = [one.name for one in fields(value) if one.compare]
+    stated = declared(type(value))
+    if stated is not None:
         return [type(value).__name__, {name: _exact(getattr(value, name)) for name in stated}]
     raise LedgerError(
         f"{type(value).__name__} cannot be told from others of its type, so that no key could "

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
+
+import attrs
 
 from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.parameters import PARAMETERS
+from dpproof.pipeline.section import FLAG
 
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
+NORMS: Mapping[str, type[L1[Any] | L2[Any] | LInf[Any]]] = {"l1": L1, "l2": L2, "linf": LInf}
 NORM_WORDS: Mapping[str, str] = {
     "l1": "L1 sensitivity",
     "l2": "L2 sensitivity",
@@ -35,6 +41,10 @@ class ReleaseParameters:
     norm: str
     relation: Relation
     rows: Mapping[str, Rows] = field(default_factory=dict)
+
+    def sensitivity(self) -> L1[Relation] | L2[Relation] | LInf[Relation]:
+        """Return the sensitivity among the numbers, in its norm."""
+        return NORMS[self.norm](self.values["sensitivity"], self.relation)
 
 
 @final
@@ -91,3 +101,58 @@ def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
         'sigma, or scale and sensitivity'
     """
     return ", or ".join(" and ".join(names) for names in alternatives)
+
+
+def declared(
+    words: str,
+    mechanism: type[Mechanism[Any]],
+    *,
+    norms: tuple[str, ...] = (),
+    whole: bool = False,
+    **free: object,
+) -> Kind:
+    """Return the word of a mechanism, with the parameters that its class declares.
+
+    Args:
+        words: its name for people.
+        mechanism: the class.
+        norms: as for ``Kind``; none for a sensitivity that only scales scores, and costs nothing.
+        whole: as for ``Kind``.
+        free: arguments that cost nothing, with any value.
+    Example:
+        >>> from dpproof.mechanisms import Skellam
+        >>> declared("Skellam noise", Skellam, norms=("l1", "l2")).usage
+        'variance and sensitivity'
+    """
+    fields = {one.name: one.default for one in attrs.fields(mechanism) if one.name not in free}
+    scales = "sensitivity" in fields and not norms
+    stated = {name: fields[name] for name in fields if name in PARAMETERS}
+    if scales:
+        del stated["sensitivity"]
+
+    def build(given: ReleaseParameters) -> Mechanism[Relation]:
+        values = {name: _typed(name, value) for name, value in given.values.items()}
+        if norms:
+            values["sensitivity"] = given.sensitivity()
+        elif scales:
+            values["sensitivity"] = LInf(1, given.relation)
+        else:
+            values["relation"] = given.relation
+        return mechanism(**values, **free)
+
+    return Kind(
+        words=words,
+        forms=(tuple(name for name, default in stated.items() if default is attrs.NOTHING),),
+        defaults={name: Fraction(x) for name, x in stated.items() if isinstance(x, int)},
+        norms=norms,
+        whole=whole,
+        build=build,
+    )
+
+
+def _typed(name: str, value: Fraction) -> Any:  # noqa: ANN401  # a parameter of any constructor
+    """Return a number of a file as a constructor takes it."""
+    parameter = PARAMETERS[name]
+    if parameter.rule is FLAG:
+        return bool(value)
+    return int(value) if parameter.whole else value

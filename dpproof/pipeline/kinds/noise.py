@@ -14,7 +14,6 @@ from dpproof.accountant.sensitivity import (
     Differences,
     JointSensitivity,
     L2Contribution,
-    LInf,
 )
 from dpproof.mechanisms import (
     BoundedMean,
@@ -37,63 +36,33 @@ from dpproof.mechanisms import (
     WithinBound,
 )
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-
-NORMS: Mapping[str, type[L1 | L2]] = {"l1": L1, "l2": L2}
-MOVES: Mapping[str, type[L1 | L2 | LInf]] = {**NORMS, "linf": LInf}
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 
 
 def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     if "noise_multiplier" in given.values:
         multiplier = given.values["noise_multiplier"]
         try:
-            return Gaussian(sigma=multiplier, sensitivity=L2(1), relation=given.relation)
+            return Gaussian(sigma=multiplier, sensitivity=L2(1, given.relation))
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
-    if "contribution" in given.values:
-        moves: L2 | L2Contribution = L2Contribution(given.values["contribution"])
-    else:
-        moves = L2(given.values["sensitivity"])
-    return Gaussian(sigma=given.values["sigma"], sensitivity=moves, relation=given.relation)
+    moves = (
+        L2Contribution(given.values["contribution"], given.relation)
+        if "contribution" in given.values
+        else L2(given.values["sensitivity"], given.relation)
+    )
+    return Gaussian(sigma=given.values["sigma"], sensitivity=moves)
 
 
 def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
-    sensitivity: L1 | JointSensitivity = L1(given.values["sensitivity"])
-    if "each" in given.values:
-        sensitivity = JointSensitivity(l1=given.values["sensitivity"], linf=given.values["each"])
-    return Laplace(scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation)
-
-
-def _discrete_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
-    sensitivity = NORMS[given.norm](given.values["sensitivity"])
-    return DiscreteGaussian(
-        sigma=given.values["sigma"], sensitivity=sensitivity, relation=given.relation
+    total, each = given.values["sensitivity"], given.values.get("each")
+    moves = (
+        L1(total, given.relation)
+        if each is None
+        else JointSensitivity(l1=total, linf=each, relation=given.relation)
     )
-
-
-def _skellam(given: ReleaseParameters) -> Mechanism[Relation]:
-    sensitivity = NORMS[given.norm](given.values["sensitivity"])
-    return Skellam(
-        variance=given.values["variance"], sensitivity=sensitivity, relation=given.relation
-    )
-
-
-def _discrete_laplace(given: ReleaseParameters) -> Mechanism[Relation]:
-    sensitivity = L1(given.values["sensitivity"])
-    return DiscreteLaplace(
-        scale=given.values["scale"], sensitivity=sensitivity, relation=given.relation
-    )
-
-
-def _on_integer(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
-    """Return what builds noise on one integer."""
-
-    def noise(given: ReleaseParameters) -> Mechanism[Relation]:
-        values = {**given.values, "sensitivity": L1(given.values["sensitivity"])}
-        return build(**values, relation=given.relation)
-
-    return noise
+    return Laplace(scale=given.values["scale"], sensitivity=moves)
 
 
 def _elsewhere(data: object) -> int:
@@ -114,9 +83,8 @@ def _smooth_sensitivity(given: ReleaseParameters) -> Mechanism[Relation]:
 def _propose_test_release(given: ReleaseParameters) -> Mechanism[Relation]:
     release = Gaussian(
         sigma=given.values["sigma"],
-        sensitivity=L2(given.values["sensitivity"]),
+        sensitivity=L2(given.values["sensitivity"], given.relation),
         query=_elsewhere,
-        relation=given.relation,
     )
     return ProposeTestRelease(
         release=release,
@@ -165,11 +133,12 @@ def _within_bound(given: ReleaseParameters) -> Mechanism[Relation]:
 
 
 def _correlated_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
-    if "differences" in given.rows:
-        moves: L1 | L2 | LInf | Differences = Differences(given.rows["differences"])
-    else:
-        moves = MOVES[given.norm](given.values["sensitivity"])
-    return CorrelatedGaussian(given.rows["covariance"], sensitivity=moves, relation=given.relation)
+    moves = (
+        Differences(given.rows["differences"], given.relation)
+        if "differences" in given.rows
+        else given.sensitivity()
+    )
+    return CorrelatedGaussian(given.rows["covariance"], sensitivity=moves)
 
 
 def _finite(given: ReleaseParameters) -> Mechanism[Relation]:
@@ -188,8 +157,9 @@ def _numeric_answers(given: ReleaseParameters) -> Mechanism[Relation]:
     each = given.values["sensitivity"]
     return Laplace(
         scale=given.values["scale"],
-        sensitivity=JointSensitivity.few(coordinates=int(given.values["cutoff"]), each=each),
-        relation=given.relation,
+        sensitivity=JointSensitivity.few(
+            coordinates=int(given.values["cutoff"]), each=each, relation=given.relation
+        ),
     )
 
 
@@ -220,48 +190,16 @@ _NOISE: Mapping[str, Kind] = {
         norms=("l1",),
         build=_laplace,
     ),
-    "discrete-gaussian": Kind(
-        words="discrete Gaussian noise",
-        forms=(("sigma", "sensitivity"),),
-        norms=("l1", "l2"),
-        whole=True,
-        build=_discrete_gaussian,
+    "discrete-gaussian": declared(
+        "discrete Gaussian noise", DiscreteGaussian, norms=("l1", "l2"), whole=True
     ),
-    "discrete-laplace": Kind(
-        words="discrete Laplace noise",
-        forms=(("scale", "sensitivity"),),
-        norms=("l1",),
-        whole=True,
-        build=_discrete_laplace,
+    "discrete-laplace": declared(
+        "discrete Laplace noise", DiscreteLaplace, norms=("l1",), whole=True
     ),
-    "truncated-laplace": Kind(
-        words="bounded noise",
-        forms=(("epsilon", "delta", "sensitivity"),),
-        norms=("l1",),
-        whole=True,
-        build=_on_integer(TruncatedLaplace),
-    ),
-    "canonical-noise": Kind(
-        words="canonical noise",
-        forms=(("epsilon", "delta", "sensitivity"),),
-        norms=("l1",),
-        whole=True,
-        build=_on_integer(CanonicalNoise),
-    ),
-    "staircase": Kind(
-        words="staircase noise",
-        forms=(("epsilon", "sensitivity"),),
-        norms=("l1",),
-        whole=True,
-        build=_on_integer(Staircase),
-    ),
-    "skellam": Kind(
-        words="Skellam noise",
-        forms=(("variance", "sensitivity"),),
-        norms=("l1", "l2"),
-        whole=True,
-        build=_skellam,
-    ),
+    "truncated-laplace": declared("bounded noise", TruncatedLaplace, norms=("l1",), whole=True),
+    "canonical-noise": declared("canonical noise", CanonicalNoise, norms=("l1",), whole=True),
+    "staircase": declared("staircase noise", Staircase, norms=("l1",), whole=True),
+    "skellam": declared("Skellam noise", Skellam, norms=("l1", "l2"), whole=True),
     "numeric-answers": Kind(
         words="noise on the queries found",
         forms=(("scale", "sensitivity"),),

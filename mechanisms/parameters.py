@@ -86,6 +86,11 @@ def probability(value: Number, name: str = "value") -> Fraction:
     return arguments.probability(**{name: value})
 
 
+def open_probability(value: Number, name: str = "value") -> Fraction:
+    """Keep a number in (0, 1) exactly."""
+    return arguments.open_probability(**{name: value})
+
+
 def rate(value: Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1] exactly."""
     return arguments.rate(**{name: value})
@@ -94,6 +99,11 @@ def rate(value: Number, name: str = "value") -> Fraction:
 def scale(value: Number, name: str = "value") -> Fraction:
     """Keep a number in [2^-300, 2^300], in data units, exactly."""
     return sampler_arguments.scale(**{name: value})
+
+
+def optional_scale(value: Number | None, name: str = "value") -> Fraction | None:
+    """Keep a number in [2^-300, 2^300], in data units, exactly, or None."""
+    return None if value is None else sampler_arguments.scale(**{name: value})
 
 
 def half(value: Number, name: str = "value") -> Fraction:

@@ -34,7 +34,10 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
 
     __slots__ = ()
 
-    relation: R
+    @property
+    @abstractmethod
+    def relation(self) -> R:
+        """Return the relation that decides which datasets are neighbours."""
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:

@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
+    EpsilonReport,
     Frequencies,
-    ReportArguments,
-    category_count,
     estimated,
-    local_epsilon,
     one_category,
     report_guarantee,
     require_reports,
     share_down,
 )
-from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
+
+_MOST_CELLS: Final = 65_537
 
 MECHANISM_LOCAL_HASHING: Final = Theorem(
     rule="mechanism/local-report",
@@ -44,13 +42,9 @@ MECHANISM_LOCAL_HASHING: Final = Theorem(
 )
 
 
-class _Arguments(ReportArguments, total=False):
-    cells: int | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class LocalHashing(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class LocalHashing(EpsilonReport[R]):
     """Release a fresh hash function and the category's cell, by randomised response on the cells.
 
     With g cells, g prime, a category is its digits x_1, ..., x_d in base g, and its cell is a_1
@@ -74,34 +68,24 @@ class LocalHashing(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
-        >>> LocalHashing(epsilon=1, categories=100, cells=5).release(42).shape
+        >>> from dpproof.accountant import AddRemove
+        >>> report = LocalHashing(epsilon=1, categories=100, cells=5, relation=AddRemove())
+        >>> report.release(42).shape
         (4,)
     """
 
-    epsilon: Fraction
-    categories: int
-    cells: int
-    relation: R
-    query: Query | None
+    cells: int = field(converter=parameters.whole)
 
-    @overload
-    def __init__(self: LocalHashing[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @cells.default
+    def _best(self) -> int:
+        least = min(math.ceil(math.exp(min(self.epsilon, Fraction(11)))) + 1, _MOST_CELLS)
+        return next(g for g in range(least, 2 * least) if _is_prime(g))
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        cells: int | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact, total = local_epsilon(epsilon), category_count(categories)
-        self._state(
-            relation, query, epsilon=exact, categories=total, cells=_prime(exact, total, cells)
-        )
+    @cells.validator
+    def _prime(self, _parameter: object, cells: int) -> None:
+        if not 2 <= cells <= _MOST_CELLS or not _is_prime(cells):
+            allowed = f"a prime from 2 to {_MOST_CELLS}"
+            raise ParameterError("cells", cells, allowed, "as every digit is hashed")
 
     @property
     def keep(self) -> Fraction:
@@ -158,18 +142,6 @@ class LocalHashing(QueryMechanism[R]):
             sent = rows[:, :-1] @ np.array(_digits(category, g, width), dtype=np.int64) % g
             support[category] = (sent == rows[:, -1]).sum()
         return estimated(support, len(rows), self.keep, Fraction(1, g), confidence)
-
-
-def _prime(epsilon: Fraction, categories: int, cells: int | None) -> int:
-    """Return the number of cells; refuse one that is no prime from 2 to 65,537."""
-    del categories
-    if cells is None:
-        least = min(math.ceil(math.exp(min(epsilon, Fraction(11)))) + 1, 65_537)
-        return next(g for g in range(least, 2 * least) if _is_prime(g))
-    given = arguments.whole(cells=cells)
-    if not 2 <= given <= 65_537 or not _is_prime(given):
-        raise ParameterError("cells", cells, "a prime from 2 to 65537", "as every digit is hashed")
-    return given
 
 
 def _is_prime(number: int) -> bool:

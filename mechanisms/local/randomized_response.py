@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -17,14 +15,14 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import one_category
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import randomized_response
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -38,13 +36,8 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    epsilon: Required[Number]
-    categories: int
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class RandomizedResponse(QueryMechanism[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 
@@ -67,35 +60,22 @@ class RandomizedResponse(QueryMechanism[R]):
         ParameterError: a parameter outside its domain; on release, a value that is not one
             category.
     Example:
-        >>> RandomizedResponse(epsilon=1, categories=4).release(2) in range(4)
+        >>> from dpproof.accountant import AddRemove
+        >>> flip = RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
+        >>> flip.release(2) in range(4)
         True
     """
 
-    epsilon: Fraction
-    categories: int
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: RandomizedResponse[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int = 2,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact = arguments.positive(epsilon=epsilon)
-        if exact > _MOST_EPSILON:
-            raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON}")
-        total = arguments.whole(categories=categories)
-        if not 2 <= total <= _MOST_CATEGORIES:
-            raise ParameterError("categories", categories, "from 2 to 2^62")
-        self._state(relation, query, epsilon=exact, categories=total)
+    epsilon: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(0, _MOST_EPSILON, f"at most {_MOST_EPSILON}"),
+    )
+    categories: int = field(
+        default=2,
+        converter=parameters.whole,
+        validator=parameters.within(2, _MOST_CATEGORIES, "from 2 to 2^62"),
+    )
+    relation: R = field(validator=parameters.neighbours)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the laws at two different categories, the same in both directions."""

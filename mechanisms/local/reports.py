@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, final
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
@@ -23,11 +25,13 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
-from dpproof.mechanisms.mechanism import QueryArguments
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, whole_values
 
 _GRID: Final = 1 << 60
-_MOST_EPSILON: Final = 32
+MOST_EPSILON: Final = 32
 _MOST_CATEGORIES: Final = 1 << 20
 
 
@@ -47,41 +51,25 @@ class Frequencies:
     upper: NDArray[np.float64]
 
 
-class ReportArguments(QueryArguments, total=False):
-    """Arguments of the constructors of reports besides the relation."""
+@frozen(kw_only=True, field_transformer=named)
+class Report(QueryMechanism[R], ABC):
+    """A report of one category, which may become any other between neighbours."""
 
-    epsilon: Required[Number]
-    categories: Required[int]
-
-
-def local_epsilon(epsilon: Number) -> Fraction:
-    """Return an epsilon exactly, above 0 and at most 32.
-
-    Raises:
-        ParameterError: anything else.
-    Example:
-        >>> local_epsilon(0.5)
-        Fraction(1, 2)
-    """
-    exact = arguments.positive(epsilon=epsilon)
-    if exact > _MOST_EPSILON:
-        raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON}")
-    return exact
+    categories: int = field(
+        converter=parameters.whole,
+        validator=parameters.within(2, _MOST_CATEGORIES, f"from 2 to {_MOST_CATEGORIES}"),
+    )
+    relation: R = field(validator=parameters.neighbours)
 
 
-def category_count(categories: object) -> int:
-    """Return a number of categories from 2 to 2^20.
+@frozen(kw_only=True, field_transformer=named)
+class EpsilonReport(Report[R], ABC):
+    """A report whose probabilities follow from its epsilon."""
 
-    Raises:
-        ParameterError: anything else.
-    Example:
-        >>> category_count(3)
-        3
-    """
-    total = arguments.whole(categories=categories)
-    if not 2 <= total <= _MOST_CATEGORIES:
-        raise ParameterError("categories", categories, f"from 2 to {_MOST_CATEGORIES}")
-    return total
+    epsilon: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(0, MOST_EPSILON, f"at most {MOST_EPSILON}"),
+    )
 
 
 def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:

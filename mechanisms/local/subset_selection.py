@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
+    MOST_EPSILON,
+    EpsilonReport,
     Frequencies,
-    ReportArguments,
-    category_count,
     estimated,
-    local_epsilon,
     one_category,
     report_guarantee,
     require_reports,
     share_down,
 )
-from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.subset import subsets_without_replacement
@@ -44,13 +41,9 @@ MECHANISM_SUBSET_SELECTION: Final = Theorem(
 )
 
 
-class _Arguments(ReportArguments, total=False):
-    size: int | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class SubsetSelection(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class SubsetSelection(EpsilonReport[R]):
     """Release a uniformly random set of d categories that holds the true one with a probability.
 
     With k categories that probability is ``keep`` = d e^epsilon/(d e^epsilon + k - d), rounded
@@ -72,34 +65,22 @@ class SubsetSelection(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
-        >>> len(SubsetSelection(epsilon=1, categories=10).release(4))
+        >>> from dpproof.accountant import AddRemove
+        >>> len(SubsetSelection(epsilon=1, categories=10, relation=AddRemove()).release(4))
         3
     """
 
-    epsilon: Fraction
-    categories: int
-    size: int
-    relation: R
-    query: Query | None
+    size: int = field(converter=parameters.whole)
 
-    @overload
-    def __init__(self: SubsetSelection[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @size.default
+    def _best(self) -> int:
+        power = math.exp(min(self.epsilon, Fraction(MOST_EPSILON)))
+        return max(1, round(self.categories / Fraction(power + 1)))
 
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        size: int | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact, total = local_epsilon(epsilon), category_count(categories)
-        self._state(
-            relation, query, epsilon=exact, categories=total, size=_size(exact, total, size)
-        )
+    @size.validator
+    def _within(self, _parameter: object, size: int) -> None:
+        if not 1 <= size < self.categories:
+            raise ParameterError("size", size, f"from 1 to {self.categories - 1}")
 
     @property
     def keep(self) -> Fraction:
@@ -150,13 +131,3 @@ class SubsetSelection(QueryMechanism[R]):
         support = np.bincount(rows.ravel(), minlength=k).astype(np.int64)
         falsely = (self.keep * (d - 1) + (1 - self.keep) * d) / (k - 1)
         return estimated(support, len(rows), self.keep, falsely, confidence)
-
-
-def _size(epsilon: Fraction, categories: int, size: int | None) -> int:
-    """Return the size of the sets; refuse one that is not from 1 to categories - 1."""
-    if size is None:
-        return max(1, round(categories / (math.exp(epsilon) + 1)))
-    given = arguments.whole(size=size)
-    if not 1 <= given < categories:
-        raise ParameterError("size", size, f"from 1 to {categories - 1}")
-    return given

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
+    EpsilonReport,
     Frequencies,
-    ReportArguments,
-    category_count,
+    Report,
     estimated,
-    local_epsilon,
     one_category,
     report_guarantee,
     require_reports,
     share_down,
 )
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -46,13 +43,9 @@ MECHANISM_UNARY_ENCODING: Final = Theorem(
 )
 
 
-class _UnaryEncodingArguments(ReportArguments, total=False):
-    symmetric: bool
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class UnaryEncoding(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class UnaryEncoding(EpsilonReport[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
     The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
@@ -77,41 +70,12 @@ class UnaryEncoding(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
-        >>> UnaryEncoding(epsilon=1, categories=4).release(2).shape
+        >>> from dpproof.accountant import AddRemove
+        >>> UnaryEncoding(epsilon=1, categories=4, relation=AddRemove()).release(2).shape
         (4,)
     """
 
-    epsilon: Fraction
-    categories: int
-    symmetric: bool
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(
-        self: UnaryEncoding[AddRemove], **given: Unpack[_UnaryEncodingArguments]
-    ) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_UnaryEncodingArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        categories: int,
-        symmetric: bool = False,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        if not isinstance(symmetric, bool):
-            raise ParameterError("symmetric", symmetric, "True or False")
-        self._state(
-            relation,
-            query,
-            epsilon=local_epsilon(epsilon),
-            categories=category_count(categories),
-            symmetric=symmetric,
-        )
+    symmetric: bool = field(default=False, converter=parameters.flag)
 
     @property
     def keep(self) -> Fraction:
@@ -144,16 +108,9 @@ class UnaryEncoding(QueryMechanism[R]):
         return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
 
 
-class _RapporArguments(QueryArguments, total=False):
-    f: Required[Number]
-    one: Required[Number]
-    zero: Required[Number]
-    categories: Required[int]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class Rappor(QueryMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class Rappor(Report[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
@@ -176,42 +133,19 @@ class Rappor(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
-        >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4).keep
+        >>> from dpproof.accountant import AddRemove
+        >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()).keep
         Fraction(11, 16)
     """
 
-    f: Fraction
-    one: Fraction
-    zero: Fraction
-    categories: int
-    relation: R
-    query: Query | None
+    f: Fraction = field(converter=parameters.probability)
+    one: Fraction = field(converter=parameters.probability)
+    zero: Fraction = field(converter=parameters.probability)
 
-    @overload
-    def __init__(self: Rappor[AddRemove], **given: Unpack[_RapporArguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_RapporArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        f: Number,
-        one: Number,
-        zero: Number,
-        categories: int,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        self._state(
-            relation,
-            query,
-            f=arguments.probability(f=f),
-            one=arguments.probability(one=one),
-            zero=arguments.probability(zero=zero),
-            categories=category_count(categories),
-        )
+    def __attrs_post_init__(self) -> None:
         if self.f == 1 or self.one <= self.zero:
-            raise ParameterError("one", (f, one, zero), "above zero, and f below 1")
+            allowed = "above zero, and f below 1"
+            raise ParameterError("one", (self.f, self.one, self.zero), allowed)
 
     @property
     def keep(self) -> Fraction:
@@ -255,6 +189,7 @@ def bits_guarantee(
     """Return the guarantee of bits that are 1 with probability keep, or flip.
 
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> bits_guarantee(AddRemove(), 3, _HALF, Fraction(1, 4)).delta(epsilon=0).upper < 0.26
         True
     """

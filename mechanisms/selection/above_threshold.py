@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
@@ -20,22 +20,16 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import (
-    granularity as power_of_two,
-    scale as noise_scale,
-)
-from dpproof.mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
+from dpproof.mechanisms.selection.scores import ScoreMechanism, in_parts, one_direction, read_scores
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
@@ -44,21 +38,45 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    threshold_scale: Required[Number]
-    query_scale: Required[Number]
-    sensitivity: LInf
-    cutoff: int
-    monotone: bool
-    rising: bool
-    threshold: Number
-    gap: bool
-    granularity: Number | None
+def binary64(value: Number, name: str = "value") -> Fraction:
+    """Return a threshold that binary64 holds exactly, as it does the queries' values.
+
+    Raises:
+        ParameterError: another one.
+    Example:
+        >>> binary64(0.1) == Fraction(0.1)
+        True
+    """
+    exact = parameters.real(value, name)
+    if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
+        allowed = "exactly a binary64 number of at most 2^1023 in size"
+        raise ParameterError(name, value, allowed, "use the nearest one")
+    return exact
+
+
+@frozen(kw_only=True, field_transformer=named)
+class FirstAbove(ScoreMechanism[R], ABC):
+    """A search for the first queries above a threshold; ``rising`` includes ``monotone``."""
+
+    cutoff: int = field(default=1, converter=parameters.count)
+    rising: bool = field(default=False, converter=parameters.flag, validator=one_direction)
+    threshold: Fraction = field(default=Fraction(0), converter=binary64)
+
+    def __attrs_post_init__(self) -> None:
+        if self.rising:
+            object.__setattr__(self, "monotone", True)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what is taken for granted."""
+        plain = parameters.assumptions(self.sensitivity)
+        if self.rising:
+            return (*plain, RISING())
+        return (*plain, MONOTONE()) if self.monotone else plain
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class AboveThreshold(ScoreMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
     The threshold gets Laplace noise once, every query Laplace noise of its own; after ``cutoff``
@@ -91,71 +109,33 @@ class AboveThreshold(ScoreMechanism[R]):
         gap: whether to release the gaps too: then an output is the positions and their gaps.
         granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
             rounded; by default 2^-20 of ``query_scale``.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> the values of all queries; None when the data is already the values.
     Raises:
         ParameterError: a parameter outside its domain; on release, values that are not a sequence
             of finite numbers.
     Example:
-        >>> first = AboveThreshold(threshold_scale=2, query_scale=4, threshold=50)
+        >>> from dpproof.accountant import LInf
+        >>> noise = {"threshold_scale": 2, "query_scale": 4, "sensitivity": LInf(1)}
+        >>> first = AboveThreshold(**noise, threshold=50)
         >>> first.release([-1000, 2000, 3000])
         1
-        >>> first = AboveThreshold(threshold_scale=2, query_scale=4, threshold=50, gap=True)
+        >>> first = AboveThreshold(**noise, threshold=50, gap=True)
         >>> position, gap = first.release([-1000, 2000, 3000])
         >>> position, 1500 < gap < 2500
         (1, True)
     """
 
-    threshold_scale: Fraction
-    query_scale: Fraction
-    sensitivity: LInf
-    cutoff: int
-    monotone: bool
-    rising: bool
-    threshold: Fraction
-    gap: bool
-    granularity: Fraction
-    relation: R
-    query: Query | None
+    threshold_scale: Fraction = field(converter=parameters.scale)
+    query_scale: Fraction = field(converter=parameters.scale)
+    gap: bool = field(default=False, converter=parameters.flag)
+    granularity: Fraction = field(converter=parameters.granularity)
 
-    @overload
-    def __init__(self: AboveThreshold[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @granularity.default
+    def _fine(self) -> Fraction:
+        return default_granularity(self.query_scale)
 
-    def __init__(
-        self,
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        sensitivity: LInf = UNIT,
-        cutoff: int = 1,
-        monotone: bool = False,
-        rising: bool = False,
-        threshold: Number = 0,
-        gap: bool = False,
-        granularity: Number | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        for name, value in {"rising": rising, "gap": gap}.items():
-            if not isinstance(value, bool):
-                raise ParameterError(name, value, "True or False")
-        exact = noise_scale(query_scale=query_scale)
-        grid = default_granularity(exact) if granularity is None else granularity
-        self._state_scores(
-            sensitivity,
-            relation,
-            query,
-            monotone=monotone if not rising else True,
-            rising=rising,
-            threshold_scale=noise_scale(threshold_scale=threshold_scale),
-            query_scale=exact,
-            cutoff=arguments.count(cutoff=cutoff),
-            threshold=binary64(threshold),
-            gap=gap,
-            granularity=power_of_two(granularity=grid)[0],
-        )
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         self._pairs()
 
     def guarantee(self) -> DominatingPair[R]:
@@ -202,13 +182,6 @@ class AboveThreshold(ScoreMechanism[R]):
 
         return in_parts(read_scores(self.query, datasets), count, some)
 
-    def _assumptions(self) -> tuple[str, ...]:
-        """Return what is taken for granted."""
-        found = parameters.assumptions(self.sensitivity)
-        if self.rising:
-            return (*found, RISING())
-        return (*found, MONOTONE()) if self.monotone else found
-
     def _pairs(self) -> tuple[Product, Product]:
         """Return the dominating pairs; refuse scales whose losses are out of reach."""
         moved = self.sensitivity.value
@@ -220,22 +193,6 @@ class AboveThreshold(ScoreMechanism[R]):
             threshold=scales[0], query=scales[1], cutoff=self.cutoff, monotone=self.monotone
         )
         return Product.of(pair), Product.of(pair)
-
-
-def binary64(threshold: Number) -> Fraction:
-    """Return a threshold that binary64 holds exactly, as it does the queries' values.
-
-    Raises:
-        ParameterError: another one.
-    Example:
-        >>> binary64(0.1) == Fraction(0.1)
-        True
-    """
-    exact = arguments.real(threshold=threshold)
-    if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
-        allowed = "exactly a binary64 number of at most 2^1023 in size"
-        raise ParameterError("threshold", threshold, allowed, "use the nearest one")
-    return exact
 
 
 def first_above(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.selection.scores import ScoreArguments, ScoreMechanism, read_scores
+from dpproof.mechanisms.selection.scores import ScoreMechanism, read_scores
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -32,12 +29,8 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 )
 
 
-class _Arguments(ScoreArguments, total=False):
-    sensitivity: Required[LInf]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class ExponentialMechanism(ScoreMechanism[R]):
     """Release the index of a candidate, with probability proportional to e^(factor * score).
 
@@ -59,40 +52,19 @@ class ExponentialMechanism(ScoreMechanism[R]):
             this between neighbours.
         monotone: claim that adding a record never lowers any score (or never raises any); it
             halves the noise. Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
             one); None when the data is already the scores.
     Raises:
         ParameterError: a parameter outside its domain; on release, scores that are not a
             sequence of finite numbers.
     Example:
+        >>> from dpproof.accountant import LInf
         >>> pick = ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
         >>> pick.release([10, 0, 2000])
         2
     """
 
-    epsilon: Fraction
-    sensitivity: LInf
-    monotone: bool
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: ExponentialMechanism[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: LInf,
-        monotone: bool = False,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact = arguments.positive(epsilon=epsilon)
-        self._state_scores(sensitivity, relation, query, monotone=monotone, epsilon=exact)
+    epsilon: Fraction = field(converter=parameters.positive)
 
     @property
     def factor(self) -> Fraction:

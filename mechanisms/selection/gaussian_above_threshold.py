@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -22,41 +20,25 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.side_conditions import MONOTONE, RISING
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
-from dpproof.mechanisms.selection.above_threshold import binary64, first_above
-from dpproof.mechanisms.selection.scores import UNIT, ScoreMechanism, in_parts, read_scores
+from dpproof.mechanisms.selection.above_threshold import FirstAbove, first_above
+from dpproof.mechanisms.selection.scores import in_parts, read_scores
 
 MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/gaussian-above-threshold",
     source="proofs/theory/above_threshold.md, Theorems 5 to 7",
     attained=Attained.POINTS,  # of one query, as far from the threshold as the epsilon asks for
 )
-_MOST: Final = 10**12
-
-
-class _Arguments(QueryArguments, total=False):
-    threshold_sigma: Required[Number]
-    query_sigma: Required[Number]
-    queries: Required[int]
-    sensitivity: LInf
-    cutoff: int
-    monotone: bool
-    rising: bool
-    threshold: Number
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class GaussianAboveThreshold(ScoreMechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class GaussianAboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
     As ``AboveThreshold``, with normal noise, and a public bound on the number of queries: without
@@ -82,68 +64,36 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
         monotone: claim that no two queries move in opposite directions between neighbours.
         rising: claim that a further record moves no query down; it includes ``monotone``.
         threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> the values of all queries; None when the data is already the values.
     Raises:
         ParameterError: a parameter outside its domain, or so little noise that the largest loss of
             the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a
             sequence of finite numbers, or more of them than ``queries``.
     Example:
+        >>> from dpproof.accountant import LInf
         >>> alarm = GaussianAboveThreshold(
-        ...     threshold_sigma=10, query_sigma=20, queries=100, threshold=500
+        ...     threshold_sigma=10,
+        ...     query_sigma=20,
+        ...     queries=100,
+        ...     sensitivity=LInf(1),
+        ...     threshold=500,
         ... )
         >>> alarm.release([-1000, 2000, 3000])
         1
     """
 
-    threshold_sigma: Fraction
-    query_sigma: Fraction
-    queries: int
-    sensitivity: LInf
-    cutoff: int
-    monotone: bool
-    rising: bool
-    threshold: Fraction
-    relation: R
-    query: Query | None
+    threshold_sigma: Fraction = field(converter=parameters.scale)
+    query_sigma: Fraction = field(converter=parameters.scale)
+    queries: int = field(converter=parameters.count)
 
-    @overload
-    def __init__(self: GaussianAboveThreshold[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @queries.validator
+    def _enough(self, _parameter: object, queries: int) -> None:
+        if queries < self.cutoff:
+            raise ParameterError("queries", queries, f"at least the cut-off, {self.cutoff}")
 
-    def __init__(
-        self,
-        *,
-        threshold_sigma: Number,
-        query_sigma: Number,
-        queries: int,
-        sensitivity: LInf = UNIT,
-        cutoff: int = 1,
-        monotone: bool = False,
-        rising: bool = False,
-        threshold: Number = 0,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        if not isinstance(rising, bool):
-            raise ParameterError("rising", rising, "True or False")
-        most, stop = arguments.count(queries=queries), arguments.count(cutoff=cutoff)
-        if not stop <= most <= _MOST:
-            raise ParameterError("queries", queries, f"at least the cut-off and at most {_MOST}")
-        self._state_scores(
-            sensitivity,
-            relation,
-            query,
-            monotone=monotone if not rising else True,
-            rising=rising,
-            threshold_sigma=noise_scale(threshold_sigma=threshold_sigma),
-            query_sigma=noise_scale(query_sigma=query_sigma),
-            queries=most,
-            cutoff=stop,
-            threshold=binary64(threshold),
-        )
-        if most > 1:
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if self.queries > 1:
             self._pairs()
 
     def guarantee(self) -> DominatingPair[R] | GDP[R]:
@@ -196,13 +146,6 @@ class GaussianAboveThreshold(ScoreMechanism[R]):
             return first_above(exceeding(noisy, bar, len(row)), self.cutoff)
 
         return in_parts(rows, count, some)
-
-    def _assumptions(self) -> tuple[str, ...]:
-        """Return what is taken for granted."""
-        found = parameters.assumptions(self.sensitivity)
-        if self.rising:
-            return (*found, RISING())
-        return (*found, MONOTONE()) if self.monotone else found
 
     def _tangents(self) -> Tangents:
         """Return where the bound is replaced by tangents."""

@@ -5,34 +5,41 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, require_query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
-from dpproof.mechanisms.selection.scores import require_monotone
+from dpproof.mechanisms.selection.scores import one_direction
+
+
+def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
+    """Return the sensitivity of every candidate's loss."""
+    given: object = sensitivities
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
+        raise ParameterError(name, given, "one number above 0 for each candidate")
+    return tuple(parameters.positive(one, name) for one in sensitivities)
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class GeneralisedExponential(Mechanism[R]):
+@frozen(kw_only=True, field_transformer=named)
+class GeneralisedExponential(QueryMechanism[R]):
     """Pick a candidate of small loss, where one record moves the losses by different amounts.
 
     With a_i = loss_i + shift sensitivity_i the score of candidate i is the largest of
@@ -60,67 +67,17 @@ class GeneralisedExponential(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, losses that are not a finite
             number for each candidate.
     Example:
-        >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100])
+        >>> from dpproof.accountant import AddRemove
+        >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
         >>> pick.release([500, 3000])
         0
     """
 
-    epsilon: Fraction
-    sensitivities: tuple[Fraction, ...]
-    failure: Fraction
-    monotone: bool
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(
-        self: GeneralisedExponential[AddRemove],
-        *,
-        epsilon: Number,
-        sensitivities: Sequence[Number],
-        failure: Number = 0.05,
-        monotone: bool = False,
-        query: Query | None = None,
-    ) -> None: ...
-
-    @overload
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivities: Sequence[Number],
-        failure: Number = 0.05,
-        monotone: bool = False,
-        relation: R,
-        query: Query | None = None,
-    ) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivities: Sequence[Number],
-        failure: Number = 0.05,
-        monotone: bool = False,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        given: object = sensitivities
-        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
-            raise ParameterError("sensitivities", given, "one number above 0 for each candidate")
-        moved = tuple(check.positive(sensitivities=one) for one in sensitivities)
-        object.__setattr__(self, "sensitivities", moved)
-        object.__setattr__(self, "relation", require_relation(relation))
-        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
-        object.__setattr__(self, "failure", check.open_probability(failure=failure))
-        object.__setattr__(self, "monotone", require_monotone(monotone, self.relation))
-        object.__setattr__(self, "query", require_query(query))
-        self._mechanism()
-
-    @property
-    def acts_on_records(self) -> bool:
-        """Return whether the mechanism carries its query."""
-        return self.query is not None
+    epsilon: Fraction = field(converter=parameters.positive)
+    sensitivities: tuple[Fraction, ...] = field(converter=_moved)
+    failure: Fraction = field(default=Fraction(0.05), converter=parameters.open_probability)
+    relation: R = field(validator=parameters.neighbours)
+    monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
 
     @property
     def shift(self) -> Fraction:
@@ -154,7 +111,10 @@ class GeneralisedExponential(Mechanism[R]):
         Raises:
             ParameterError: not the number of a candidate.
         Example:
-            >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100])
+            >>> from dpproof.accountant import AddRemove
+            >>> pick = GeneralisedExponential(
+            ...     epsilon=1, sensitivities=[1, 100], relation=AddRemove()
+            ... )
             >>> round(float(pick.excess(0)), 2)
             14.76
         """
@@ -210,6 +170,4 @@ class GeneralisedExponential(Mechanism[R]):
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the negative scores."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
-        )
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=LInf(1, self.relation))

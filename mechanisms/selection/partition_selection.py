@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import floor
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
@@ -24,13 +22,13 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
-from dpproof.accountant.sensitivity import L1
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query, require_query, whole_values
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
@@ -47,14 +45,8 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 )
 
 
-class _Arguments(QueryArguments, total=False):
-    epsilon: Required[Number]
-    delta: Required[Number]
-    contributions: int
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 
@@ -81,41 +73,21 @@ class PartitionSelection(QueryMechanism[R]):
         ParameterError: a parameter outside its domain, or so small that counts up to 2000 are never
             surely published; on release, counts that are not integers from 0.
     Example:
-        >>> chosen = PartitionSelection(epsilon=1, delta=1e-6)
+        >>> from dpproof.accountant import AddRemove
+        >>> chosen = PartitionSelection(epsilon=1, delta=1e-6, relation=AddRemove())
         >>> chosen.release([0, 1000]).tolist()
         [0, 1]
         >>> chosen.keys([["here"]] * 100)
         ('here',)
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    contributions: int
-    relation: R
-    query: Query | None
-    kept: tuple[Fraction, ...]
+    epsilon: Fraction = field(converter=parameters.positive)
+    delta: Fraction = field(converter=parameters.open_probability)
+    contributions: int = field(default=1, converter=parameters.count)
+    relation: R = field(validator=parameters.neighbours)
+    kept: tuple[Fraction, ...] = field(init=False, repr=False, eq=False)
 
-    @overload
-    def __init__(self: PartitionSelection[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        contributions: int = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        object.__setattr__(self, "relation", require_relation(relation))
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "delta", arguments.positive(delta=delta))
-        if self.delta >= 1:
-            raise ParameterError("delta", delta, "above 0 and below 1")
-        object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
-        object.__setattr__(self, "query", require_query(query))
+    def __attrs_post_init__(self) -> None:
         share = _BELOW / self.cells
         object.__setattr__(self, "kept", _kept(self.epsilon * share, self.delta * share))
 
@@ -132,7 +104,7 @@ class PartitionSelection(QueryMechanism[R]):
             f"{show(self.epsilon)} and {show(self.delta)} split among them ({self.relation})",
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=1, relation=self.relation),
-                *parameters.assumptions(L1(1), self.relation)[1:],
+                *parameters.assumptions_of_noise(),
             ),
             attained=None if self.cells == 1 else Attained.NO,
             kept=self.kept,
@@ -164,12 +136,7 @@ class PartitionSelection(QueryMechanism[R]):
         names, counts = counted(records, self.contributions)
         if not names:
             return ()
-        plain = PartitionSelection(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            contributions=self.contributions,
-            relation=self.relation,
-        )
+        plain = evolve(self, query=None)
         said = np.asarray(plain.release(counts, rng=rng))
         return tuple(key for key, kept in zip(names, said.tolist(), strict=True) if kept)
 

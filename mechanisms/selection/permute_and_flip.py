@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Unpack, final, overload
+from typing import Final, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
+from attrs import frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.sensitivity import LInf
-from dpproof.mechanisms import parameters
+from dpproof.accountant.relation import R
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
-from dpproof.mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
+from dpproof.mechanisms.selection.scores import PathMechanism
 
 MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
     rule="mechanism/permute-and-flip",
@@ -29,7 +24,7 @@ MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 
@@ -52,41 +47,17 @@ class PermuteAndFlip(PathMechanism[R]):
             this between neighbours.
         monotone: claim that no two scores move in opposite directions between neighbours; it
             halves the noise. Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
             one); None when the data is already the scores.
     Raises:
         ParameterError: a parameter outside its domain; on release, scores that are not a
             sequence of finite numbers.
     Example:
-        >>> pick = PermuteAndFlip(epsilon=1)
+        >>> from dpproof.accountant import LInf
+        >>> pick = PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
         >>> pick.release([10, 0, 2000])
         2
     """
-
-    epsilon: Fraction
-    sensitivity: LInf
-    monotone: bool
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: PermuteAndFlip[AddRemove], **given: Unpack[PathArguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[PathArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: LInf = UNIT,
-        monotone: bool = False,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        exact = arguments.positive(epsilon=epsilon)
-        self._state_scores(sensitivity, relation, query, monotone=monotone, epsilon=exact)
-        noise_scale(scale=self.scale)
 
     def guarantee(self) -> MetricDP[R]:
         """State metric-DP along paths."""

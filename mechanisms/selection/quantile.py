@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
@@ -17,12 +18,12 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.provenance import rederived
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_column
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
@@ -31,14 +32,28 @@ from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 _MOST_CANDIDATES: Final = 100_000
 
 
-class _Arguments(Arguments, total=False):
-    epsilon: Required[Number]
-    q: Required[Number]
-    candidates: Required[Sequence[Number]]
+def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
+    """Return increasing binary64 numbers."""
+    allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
+    given: object = candidates
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        raise ParameterError("candidates", given, allowed)
+    if not 1 <= len(candidates) <= _MOST_CANDIDATES:
+        raise ParameterError("candidates", len(candidates), allowed)
+    exact = [arguments.real(candidates=one) for one in candidates]
+    try:
+        floats = tuple(float(one) for one in exact)
+    except OverflowError:
+        raise ParameterError("candidates", candidates, allowed, "too large for floats") from None
+    if any(Fraction(near) != one for near, one in zip(floats, exact, strict=True)):
+        raise ParameterError("candidates", candidates, allowed, "round them first")
+    if any(not one < after for one, after in pairwise(floats)):
+        raise ParameterError("candidates", candidates, allowed, "sort them and drop equal ones")
+    return floats
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class Quantile(Mechanism[R]):
     """Release a public candidate that is nearly the q-quantile of the values.
 
@@ -65,38 +80,22 @@ class Quantile(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not a sequence of
             real numbers.
     Example:
-        >>> median = Quantile(epsilon=50, q=0.5, candidates=range(100))
+        >>> from dpproof.accountant import AddRemove
+        >>> median = Quantile(epsilon=50, q=0.5, candidates=range(100), relation=AddRemove())
         >>> median.release([3.5] * 10 + [41.0] + [900.0] * 10)
         41.0
     """
 
-    epsilon: Fraction
-    q: Fraction
-    candidates: tuple[float, ...]
-    relation: R
-
-    @overload
-    def __init__(self: Quantile[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        q: Number,
-        candidates: Sequence[Number],
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        object.__setattr__(self, "relation", require_relation(relation))
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=epsilon))
-        object.__setattr__(self, "q", arguments.probability(q=q))
-        object.__setattr__(self, "candidates", _increasing(candidates))
+    epsilon: Fraction = field(converter=parameters.positive)
+    q: Fraction = field(converter=parameters.probability)
+    candidates: tuple[float, ...] = field(converter=_increasing)
+    relation: R = field(validator=parameters.neighbours)
 
     @property
-    def sensitivity(self) -> LInf:
+    def sensitivity(self) -> LInf[R]:
         """Return the largest change of a score between neighbours."""
-        return LInf(1 if self.relation.symmetric else max(self.q, 1 - self.q))
+        moved = 1 if self.relation.symmetric else max(self.q, 1 - self.q)
+        return LInf(moved, self.relation)
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded-range; counts are whole and do not reach each of its odds."""
@@ -111,9 +110,7 @@ class Quantile(Mechanism[R]):
 
     def _choice(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the scores."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon, sensitivity=self.sensitivity, relation=self.relation
-        )
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=self.sensitivity)
 
     def _scores(self, values: NDArray[np.float64]) -> list[Fraction]:
         """Return every candidate's score."""
@@ -124,22 +121,3 @@ class Quantile(Mechanism[R]):
             -abs((1 - self.q) * less - self.q * more)
             for less, more in zip(below, above, strict=True)
         ]
-
-
-def _increasing(candidates: object) -> tuple[float, ...]:
-    """Return increasing binary64 numbers."""
-    allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
-    if not isinstance(candidates, Sequence | np.ndarray) or isinstance(candidates, str):
-        raise ParameterError("candidates", candidates, allowed)
-    if not 1 <= len(candidates) <= _MOST_CANDIDATES:
-        raise ParameterError("candidates", len(candidates), allowed)
-    exact = [arguments.real(candidates=one) for one in candidates]
-    try:
-        floats = tuple(float(one) for one in exact)
-    except OverflowError:
-        raise ParameterError("candidates", candidates, allowed, "too large for floats") from None
-    if any(Fraction(near) != one for near, one in zip(floats, exact, strict=True)):
-        raise ParameterError("candidates", candidates, allowed, "round them first")
-    if any(not one < after for one, after in pairwise(floats)):
-        raise ParameterError("candidates", candidates, allowed, "sort them and drop equal ones")
-    return floats

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Literal, TypeAlias, Unpack, final, overload
+from typing import Final, Literal, TypeAlias, final
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
+from attrs import field, frozen
+
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
-from dpproof.mechanisms.selection.scores import UNIT, PathArguments, PathMechanism
+from dpproof.mechanisms.selection.scores import PathMechanism
 
 Noise: TypeAlias = Literal["exponential", "laplace", "gumbel"]
-
-NOISES: Final = ("exponential", "laplace", "gumbel")
 
 MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
     rule="mechanism/report-noisy-max",
@@ -35,12 +28,8 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 )
 
 
-class _Arguments(PathArguments, total=False):
-    noise: Noise
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class ReportNoisyMax(PathMechanism[R]):
     """Release the index of the largest score after adding independent noise to every score.
 
@@ -63,47 +52,21 @@ class ReportNoisyMax(PathMechanism[R]):
         noise: "exponential", "laplace" or "gumbel".
         monotone: claim that no two scores move in opposite directions between neighbours; it
             halves the noise. Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that ``sensitivity`` speaks of.
         query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
             one); None when the data is already the scores.
     Raises:
         ParameterError: a parameter outside its domain; on release, scores that are not a
             sequence of finite numbers.
     Example:
-        >>> pick = ReportNoisyMax(epsilon=1)
+        >>> from dpproof.accountant import LInf
+        >>> pick = ReportNoisyMax(epsilon=1, sensitivity=LInf(1))
         >>> pick.release([10, 0, 2000])
         2
     """
 
-    epsilon: Fraction
-    sensitivity: LInf
-    noise: Noise
-    monotone: bool
-    relation: R
-    query: Query | None
-
-    @overload
-    def __init__(self: ReportNoisyMax[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: LInf = UNIT,
-        noise: Noise = "exponential",
-        monotone: bool = False,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        if noise not in NOISES:
-            raise ParameterError("noise", noise, f"one of {', '.join(NOISES)}")
-        exact = arguments.positive(epsilon=epsilon)
-        self._state_scores(
-            sensitivity, relation, query, monotone=monotone, epsilon=exact, noise=noise
-        )
-        noise_scale(scale=self.scale)
+    noise: Noise = field(
+        default="exponential", validator=parameters.one_of("exponential", "laplace", "gumbel")
+    )
 
     def guarantee(self) -> MetricDP[R] | BoundedRange[R]:
         """State metric-DP along paths, or of Gumbel noise bounded range."""
@@ -125,6 +88,5 @@ class ReportNoisyMax(PathMechanism[R]):
             epsilon=self.epsilon,
             sensitivity=self.sensitivity,
             monotone=self.monotone,
-            relation=self.relation,
             query=self.query,
         )

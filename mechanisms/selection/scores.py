@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Final, Required, final
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.attained import Attained
@@ -18,57 +18,38 @@ from dpproof.accountant.guarantees.derivation import Parameter, Theorem
 from dpproof.accountant.guarantees.metric_dp import MetricDP
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import Field, named
 from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
 from dpproof.mechanisms.samplers.rng import Rng
-
-UNIT: Final = LInf(1)
+from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 
 
-class ScoreArguments(QueryArguments, total=False):
-    """Arguments of the constructors of choices among scores."""
-
-    epsilon: Required[Number]
-    monotone: bool
-
-
-class PathArguments(ScoreArguments, total=False):
-    """Arguments of the constructors of choices by noise."""
-
-    sensitivity: LInf
+def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> None:  # noqa: FBT001
+    """Refuse a claim that no two scores move in opposite directions, under symmetric relations."""
+    if value and mechanism.relation.symmetric:
+        raise ParameterError(
+            parameter.name,
+            value,
+            f"False under {mechanism.relation}",
+            "replacing a record can raise one score and lower another",
+        )
 
 
-class ScoreMechanism(QueryMechanism[R], ABC):
+@frozen(kw_only=True, field_transformer=named)
+class ScoreMechanism(NoiseMechanism[R], ABC):
     """A choice among scores, each of which moves by at most the sensitivity."""
 
-    __slots__ = ()
-
-    sensitivity: LInf
-    monotone: bool
-
-    @final
-    def _state_scores(
-        self,
-        sensitivity: LInf,
-        relation: object,
-        query: Query | None,
-        *,
-        monotone: bool,
-        **fields: object,
-    ) -> None:
-        """Set the fields of the frozen instance, those of the scores checked."""
-        neighbours = require_relation(relation)
-        fields["sensitivity"] = parameters.require_sensitivity(sensitivity, LInf)
-        fields["monotone"] = require_monotone(monotone, neighbours)
-        self._state(neighbours, query, **fields)
+    sensitivity: LInf[R] = field(validator=parameters.norms(LInf))
+    monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what a choice among scores takes for granted."""
@@ -76,12 +57,14 @@ class ScoreMechanism(QueryMechanism[R], ABC):
         return (*found, MONOTONE()) if self.monotone else found
 
 
+@frozen(kw_only=True, field_transformer=named)
 class PathMechanism(ScoreMechanism[R], ABC):
     """A choice by noise of one scale, which is metric-DP along paths of scores."""
 
-    __slots__ = ()
+    epsilon: Fraction = field(converter=parameters.positive)
 
-    epsilon: Fraction
+    def __attrs_post_init__(self) -> None:
+        noise_scale(scale=self.scale)
 
     @property
     @final
@@ -118,28 +101,6 @@ class PathMechanism(ScoreMechanism[R], ABC):
             return noisy_maxima(row, size, self.scale, rng, signed=signed)
 
         return in_parts(read_scores(self.query, datasets), count, some)
-
-
-def require_monotone(monotone: object, relation: Relation) -> bool:
-    """Accept a claim of monotone scores, which symmetric relations do not allow.
-
-    Raises:
-        ParameterError: not True or False, or True under replace-one and the like.
-    Example:
-        >>> from dpproof.accountant.relation import AddRemove
-        >>> require_monotone(True, AddRemove())
-        True
-    """
-    if not isinstance(monotone, bool):
-        raise ParameterError("monotone", monotone, "True or False")
-    if monotone and relation.symmetric:
-        raise ParameterError(
-            "monotone",
-            monotone,
-            f"False under {relation}",
-            "replacing a record can raise one score and lower another",
-        )
-    return monotone
 
 
 def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import evolve, field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -20,15 +17,14 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryArguments, QueryMechanism
+from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 from dpproof.mechanisms.samplers.uniform import largest
 from dpproof.mechanisms.selection.partition_selection import counted, read_counts
 
@@ -41,15 +37,8 @@ _LEAST: Final = Fraction(1, 2**200)
 _BITS: Final = 512
 
 
-class _Arguments(QueryArguments, total=False):
-    scale: Required[Number]
-    delta: Required[Number]
-    noise: Noise
-    contributions: int
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class ThresholdedCounts(QueryMechanism[R]):
     """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
 
@@ -80,49 +69,28 @@ class ThresholdedCounts(QueryMechanism[R]):
         ParameterError: a parameter outside its domain; on release, counts that are not integers
             from 0.
     Example:
-        >>> chosen = ThresholdedCounts(scale=2, delta=1e-6)
+        >>> from dpproof.accountant import AddRemove
+        >>> chosen = ThresholdedCounts(scale=2, delta=1e-6, relation=AddRemove())
         >>> chosen.threshold, chosen.release([0, 3, 1000])[:2].tolist()
         (28, [0, 0])
         >>> abs(chosen.keys([["here"]] * 1000 + [["there"]])["here"] - 1000) < 100
         True
     """
 
-    scale: Fraction
-    delta: Fraction
-    noise: Noise
-    contributions: int
-    relation: R
-    query: Query | None
-    threshold: int
+    scale: Fraction = field(converter=parameters.scale)
+    delta: Fraction = field(
+        converter=parameters.probability,
+        validator=parameters.within(_LEAST, Fraction(1, 2), "at least 2^-200 and at most 1/2"),
+    )
+    noise: Noise = field(default="laplace", validator=parameters.one_of("gaussian", "laplace"))
+    contributions: int = field(default=1, converter=parameters.count)
+    relation: R = field(validator=parameters.neighbours)
+    threshold: int = field(init=False, repr=False, eq=False)
 
-    @overload
-    def __init__(self: ThresholdedCounts[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        delta: Number,
-        noise: Noise = "laplace",
-        contributions: int = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        query: Query | None = None,
-    ) -> None:
-        mass = arguments.probability(delta=delta)
-        if not _LEAST <= mass <= Fraction(1, 2):
-            raise ParameterError("delta", float(mass), "at least 2^-200 and at most 1/2")
-        self._state(
-            relation,
-            query,
-            scale=noise_scale(scale=scale),
-            delta=mass,
-            noise=noise,
-            contributions=arguments.count(contributions=contributions),
-        )
-        cells = self._noisy().cells
-        self._set(threshold=_threshold(self.scale, mass / cells, gaussian=noise == "gaussian"))
+    def __attrs_post_init__(self) -> None:
+        mass = self.delta / self._noisy().cells
+        threshold = _threshold(self.scale, mass, gaussian=self.noise == "gaussian")
+        object.__setattr__(self, "threshold", threshold)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the counts' shifts and of what is missed, the same both ways."""
@@ -165,13 +133,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         names, counts = counted(records, self.contributions)
         if not names:
             return {}
-        plain = ThresholdedCounts(
-            scale=self.scale,
-            delta=self.delta,
-            noise=self.noise,
-            contributions=self.contributions,
-            relation=self.relation,
-        )
+        plain = evolve(self, query=None)
         said = np.asarray(plain.release(counts, rng=rng)).tolist()
         return {key: size for key, size in zip(names, said, strict=True) if size}
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import final
 
 import numpy as np
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import rederived
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import self_compose
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -27,7 +28,7 @@ from dpproof.mechanisms.selection.scores import read_scores
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(field_transformer=named)
 class TopK(Mechanism[R]):
     """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
 
@@ -47,21 +48,19 @@ class TopK(Mechanism[R]):
         ParameterError: another mechanism or number; on release, fewer than k candidates.
     Laws: the guarantee is that of ``pick.repeat(k)``.
     Example:
-        >>> best = TopK(PermuteAndFlip(epsilon=1), k=2)
+        >>> from dpproof.accountant import LInf
+        >>> best = TopK(PermuteAndFlip(epsilon=1, sensitivity=LInf(1)), k=2)
         >>> best.release([0, 5000, 0, 9000]).tolist()
         [3, 1]
     """
 
-    pick: ExponentialMechanism[R] | ReportNoisyMax[R] | PermuteAndFlip[R]
-    k: int
-
-    def __post_init__(self) -> None:
-        """Refuse what does not choose among scores."""
-        pick: object = self.pick
-        if not isinstance(pick, ExponentialMechanism | ReportNoisyMax | PermuteAndFlip):
-            allowed = "ExponentialMechanism, ReportNoisyMax or PermuteAndFlip"
-            raise ParameterError("pick", pick, allowed)
-        arguments.count(k=self.k)
+    pick: ExponentialMechanism[R] | ReportNoisyMax[R] | PermuteAndFlip[R] = field(
+        validator=parameters.instance(
+            (ExponentialMechanism, ReportNoisyMax, PermuteAndFlip),
+            "ExponentialMechanism, ReportNoisyMax or PermuteAndFlip",
+        )
+    )
+    k: int = field(converter=parameters.count)
 
     @property
     def relation(self) -> R:
@@ -90,8 +89,7 @@ class TopK(Mechanism[R]):
 
     def _peeled(self, row: NDArray[np.float64], count: int, rng: Rng) -> NDArray[np.int64]:
         """Pick from the candidates left, all draws with the same earlier picks together."""
-        bare = copy.copy(self.pick)
-        object.__setattr__(bare, "query", None)
+        bare = evolve(self.pick, query=None)
         picked = np.empty((count, self.k), dtype=np.int64)
         picked[:, 0] = bare.draw([row], count, rng)[0]
         for place in range(1, self.k):

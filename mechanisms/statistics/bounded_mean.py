@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.post_processing import post_process
-from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import ClippedSum
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.statistics.clipped_column import (
-    ClippedArguments,
     ClippedStatistic,
-    RealNoise,
     StepGrid,
     values_of,
 )
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
@@ -58,34 +55,13 @@ class BoundedMean(ClippedStatistic[R]):
         ParameterError: a parameter outside its domain; on release, data that is not a sequence of
             real numbers.
     Example:
-        >>> ages = BoundedMean(scale=100, lower=0, upper=100)
+        >>> from dpproof.accountant import AddRemove
+        >>> ages = BoundedMean(scale=100, lower=0, upper=100, relation=AddRemove())
         >>> ages.guarantee().mu
         Fraction(1, 1)
         >>> bool(0 <= ages.release([25, 40, 62.5]).value <= 100)
         True
     """
-
-    scale: Fraction
-    lower: Fraction
-    upper: Fraction
-    noise: RealNoise
-    relation: R
-
-    @overload
-    def __init__(self: BoundedMean[AddRemove], **given: Unpack[ClippedArguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[ClippedArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
 
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of the noise at this sensitivity."""
@@ -132,7 +108,7 @@ class BoundedMean(ClippedStatistic[R]):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
@@ -156,33 +132,15 @@ class BoundedSum(ClippedStatistic[R]):
         ParameterError: a parameter outside its domain; on release, data that is not a sequence of
             real numbers.
     Example:
-        >>> BoundedSum(scale=500, lower=0, upper=1000).guarantee().mu
+        >>> from dpproof.accountant import AddRemove
+        >>> total = BoundedSum(scale=500, lower=0, upper=1000, relation=AddRemove())
+        >>> total.guarantee().mu
         Fraction(2, 1)
-        >>> isinstance(BoundedSum(scale=5, lower=0, upper=9).release([1, 20, 3.5]), float)
+        >>> isinstance(total.release([1, 2000, 3.5]), float)
         True
     """
 
-    scale: Fraction
-    lower: Fraction
-    upper: Fraction
-    noise: RealNoise
-    relation: R
-
-    @overload
-    def __init__(self: BoundedSum[AddRemove], **given: Unpack[ClippedArguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[ClippedArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        scale: Number,
-        lower: Number,
-        upper: Number,
-        noise: RealNoise = "gaussian",
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        self._state(scale=scale, lower=lower, upper=upper, noise=noise, relation=relation)
+    def __attrs_post_init__(self) -> None:
         self._query()
 
     def guarantee(self) -> Guarantee[R]:

@@ -7,16 +7,16 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, Required, TypeAlias, TypedDict, final
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.records import (
     MOST_RECORDS,
     GridRecords,
@@ -27,13 +27,14 @@ from dpproof.mechanisms.learning.records import (
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_column
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 # Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
 _STEP_BITS: Final = 24
 # Bounds, and what lies between them, keep away from where binary64 overflows and underflows.
 _LARGEST: Final = Fraction(2) ** 250
+_SIZE: Final = parameters.within(-_LARGEST, _LARGEST, "at most 2^250 in size")
 
 RealNoise: TypeAlias = Literal["gaussian", "laplace"]
 
@@ -92,70 +93,28 @@ def values_of(data: object) -> NDArray[np.float64]:
     return values
 
 
-class ClippedArguments(TypedDict, total=False):
-    """Arguments of the constructor of a ``ClippedStatistic`` besides the relation."""
-
-    scale: Required[Number]
-    lower: Required[Number]
-    upper: Required[Number]
-    noise: RealNoise
-
-
+@frozen(kw_only=True, field_transformer=named)
 class ClippedStatistic(Mechanism[R], ABC):
-    """Noise on sums of values that are clipped to public bounds."""
+    """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
 
-    __slots__ = ()
+    scale: Fraction = field(converter=parameters.scale)
+    lower: Fraction = field(converter=parameters.real, validator=_SIZE)
+    upper: Fraction = field(converter=parameters.real, validator=_SIZE)
+    noise: RealNoise = field(default="gaussian", validator=parameters.one_of("gaussian", "laplace"))
+    relation: R = field(validator=parameters.neighbours)
 
-    scale: Fraction
-    lower: Fraction
-    upper: Fraction
-    noise: RealNoise
-    relation: R
-
-    @final
-    def _state(
-        self, *, scale: Number, lower: Number, upper: Number, noise: object, relation: object
-    ) -> None:
-        """Set the fields of the frozen instance, checked.
-
-        Raises:
-            ParameterError: one is outside its domain: bounds are at most 2^250 in size, and 2^-250
-                or more apart.
-        """
-        least, most = arguments.real(lower=lower), arguments.real(upper=upper)
-        for name, bound in (("lower", least), ("upper", most)):
-            if abs(bound) > _LARGEST:
-                raise ParameterError(name, bound, "at most 2^250 in size")
-        if most - least < 1 / _LARGEST:
-            raise ParameterError("upper", upper, f"at least 2^-250 above lower, which is {lower}")
-        self._set(
-            scale=noise_scale(scale=scale),
-            lower=least,
-            upper=most,
-            noise=require_noise(noise),
-            relation=require_relation(relation),
-        )
+    @upper.validator
+    def _above_lower(self, _parameter: object, upper: Fraction) -> None:
+        if upper - self.lower < 1 / _LARGEST:
+            allowed = f"at least 2^-250 above lower, which is {float(self.lower)}"
+            raise ParameterError("upper", upper, allowed)
 
     @final
     def _noise(self, sensitivity: Fraction) -> Gaussian[R] | Laplace[R]:
         """Return the noise, on values that move by at most this in L1 norm, and so in L2 norm."""
         if self.noise == "gaussian":
-            moved = L2(sensitivity)
-            return Gaussian(sigma=self.scale, sensitivity=moved, relation=self.relation)
-        return Laplace(scale=self.scale, sensitivity=L1(sensitivity), relation=self.relation)
-
-
-def require_noise(noise: object) -> RealNoise:
-    """Return the name of a law of real noise.
-
-    Raises:
-        ParameterError: it is none.
-    """
-    if noise == "gaussian":
-        return "gaussian"
-    if noise == "laplace":
-        return "laplace"
-    raise ParameterError("noise", noise, "gaussian or laplace")
+            return Gaussian(sigma=self.scale, sensitivity=L2(sensitivity, self.relation))
+        return Laplace(scale=self.scale, sensitivity=L1(sensitivity, self.relation))
 
 
 def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, Required, TypeAlias, Unpack, final, overload
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.chained import FollowUp
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale, scale as noise_scale
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.statistics.bounded_mean import BoundedMean, BoundedSum
-from dpproof.mechanisms.statistics.clipped_column import RealNoise, require_noise, values_of
+from dpproof.mechanisms.statistics.clipped_column import RealNoise, values_of
 
 # Bounds that ``BoundedSum`` and ``BoundedMean`` accept.
 _FURTHEST: Final = 249
 
 
-class _Arguments(Arguments, total=False):
-    threshold_scale: Required[Number]
-    query_scale: Required[Number]
-    outside: Required[int]
-    smallest: int
-    largest: int
+def _exponent(value: int, name: str = "value") -> int:
+    """Return a whole number from -249 to 249."""
+    given: object = value
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        raise ParameterError(name, given, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
+    if not -_FURTHEST <= given <= _FURTHEST:
+        raise ParameterError(name, given, f"at least {-_FURTHEST} and at most {_FURTHEST}")
+    return int(given)
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class MagnitudeBound(Mechanism[R]):
     """Release the first power of two that nearly all values do not exceed in size.
 
@@ -65,43 +66,24 @@ class MagnitudeBound(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not a sequence of
             real numbers. A nan exceeds no bound.
     Example:
-        >>> bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=40)
+        >>> from dpproof.accountant import AddRemove
+        >>> bound = MagnitudeBound(
+        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
+        ... )
         >>> bound.release([3.0] * 5000 + [1e6])
         4.0
     """
 
-    threshold_scale: Fraction
-    query_scale: Fraction
-    outside: int
-    smallest: int
-    largest: int
-    relation: R
+    threshold_scale: Fraction = field(converter=parameters.scale)
+    query_scale: Fraction = field(converter=parameters.scale)
+    outside: int = field(converter=parameters.whole)
+    smallest: int = field(default=-20, converter=_exponent)
+    largest: int = field(default=40, converter=_exponent)
+    relation: R = field(validator=parameters.neighbours)
 
-    @overload
-    def __init__(self: MagnitudeBound[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        threshold_scale: Number,
-        query_scale: Number,
-        outside: int,
-        smallest: int = -20,
-        largest: int = 40,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        self._set(
-            threshold_scale=noise_scale(threshold_scale=threshold_scale),
-            query_scale=noise_scale(query_scale=query_scale),
-            outside=arguments.whole(outside=outside),
-            smallest=_exponent("smallest", smallest),
-            largest=_exponent("largest", largest),
-            relation=require_relation(relation),
-        )
+    def __attrs_post_init__(self) -> None:
         if self.largest < self.smallest:
-            raise ParameterError("largest", largest, f"at least smallest, {smallest}")
+            raise ParameterError("largest", self.largest, f"at least smallest, {self.smallest}")
         self._search()
 
     def guarantee(self) -> DominatingPair[R]:
@@ -126,25 +108,16 @@ class MagnitudeBound(Mechanism[R]):
         larger = len(ordered) - np.searchsorted(ordered, bounds, side="right")
         return [-int(number) for number in larger]
 
-    def _search(self) -> AboveThreshold[Any]:
+    def _search(self) -> AboveThreshold[R]:
         """Return AboveThreshold on the counts."""
         return AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
+            sensitivity=LInf(1, self.relation),
             monotone=not self.relation.symmetric,
             threshold=-self.outside,
-            relation=self.relation,
             query=self.inside,
         )
-
-
-def _exponent(name: str, value: object) -> int:
-    """Return a whole number from -249 to 249."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ParameterError(name, value, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
-    if not -_FURTHEST <= value <= _FURTHEST:
-        raise ParameterError(name, value, f"at least {-_FURTHEST} and at most {_FURTHEST}")
-    return int(value)
 
 
 # With every bound of ``MagnitudeBound``, up to 2^249, the noise then has a scale that is allowed.
@@ -153,14 +126,8 @@ _LARGEST: Final = Fraction(2) ** 50
 Statistic: TypeAlias = Literal["sum", "mean"]
 
 
-class _WithinBoundArguments(Arguments, total=False):
-    statistic: Required[Statistic]
-    noise_multiplier: Required[Number]
-    noise: RealNoise
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class WithinBound(FollowUp[R]):
     """The sum or mean of values clipped to [-b, b], with noise that grows with the released b.
 
@@ -179,41 +146,25 @@ class WithinBound(FollowUp[R]):
     Raises:
         ParameterError: a parameter outside its domain.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Chained, MagnitudeBound
-        >>> bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=40)
-        >>> mean = Chained(first=bound, then=WithinBound(statistic="mean", noise_multiplier=2))
-        >>> size, found = mean.release([3.0] * 5000 + [1e6])
+        >>> bound = MagnitudeBound(
+        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
+        ... )
+        >>> mean = WithinBound(statistic="mean", noise_multiplier=2, relation=AddRemove())
+        >>> size, found = Chained(first=bound, then=mean).release([3.0] * 5000 + [1e6])
         >>> size, round(float(found.value), 1)
         (4.0, 3.0)
     """
 
-    statistic: Statistic
-    noise_multiplier: Fraction
-    noise: RealNoise
-    relation: R
-
-    @overload
-    def __init__(self: WithinBound[AddRemove], **given: Unpack[_WithinBoundArguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_WithinBoundArguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        statistic: Statistic,
-        noise_multiplier: Number,
-        noise: RealNoise = "gaussian",
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        if statistic not in ("sum", "mean"):
-            raise ParameterError("statistic", statistic, "sum or mean")
-        object.__setattr__(self, "statistic", statistic)
-        multiplier = scale(noise_multiplier=noise_multiplier)
-        if not 1 / _LARGEST <= multiplier <= _LARGEST:  # else what is released may be no scale
-            raise ParameterError("noise_multiplier", noise_multiplier, "in [2^-50, 2^50]")
-        object.__setattr__(self, "noise_multiplier", multiplier)
-        object.__setattr__(self, "noise", require_noise(noise))
-        object.__setattr__(self, "relation", require_relation(relation))
+    statistic: Statistic = field(validator=parameters.one_of("sum", "mean"))
+    noise_multiplier: Fraction = field(
+        converter=parameters.positive,
+        # Otherwise what is released may be no scale.
+        validator=parameters.within(1 / _LARGEST, _LARGEST, "in [2^-50, 2^50]"),
+    )
+    noise: RealNoise = field(default="gaussian", validator=parameters.one_of("gaussian", "laplace"))
+    relation: R = field(validator=parameters.neighbours)
 
     def at(self, bound: Number) -> BoundedSum[R] | BoundedMean[R]:
         """Return the mechanism within one bound."""

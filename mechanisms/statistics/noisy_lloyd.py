@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, TypeAlias, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.class_means import ClassMeans
@@ -23,9 +21,11 @@ from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 from dpproof.mechanisms.statistics.clipped_column import rows_on_grid
+
+Centres: TypeAlias = tuple[tuple[float, ...], ...]
 
 # A cluster whose noisy number of rows is below so many standard deviations of its noise starts
 # again, so far from the largest one in each coordinate, in units of the norm bound.
@@ -34,18 +34,22 @@ _ASIDE: Final = 0.05
 _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made together.
 
 
-class _Arguments(TypedDict, total=False):
-    """Arguments of the constructor besides the relation."""
-
-    centres: Required[ArrayLike]
-    steps: Required[int]
-    sigma: Required[Number]
-    count_sigma: Number | None
-    norm: Number
+def _start(centres: ArrayLike, _name: str = "value") -> Centres:
+    """Return centres as a value: finite rows of one width."""
+    allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
+    try:
+        array = np.asarray(centres, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError("centres", centres, allowed) from None
+    if array.ndim != 2 or not 1 <= len(array) <= MOST_CLASSES or array.shape[1] < 1:
+        raise ParameterError("centres", array.shape, allowed)
+    if not np.isfinite(array).all():
+        raise ParameterError("centres", "nan or infinity", allowed)
+    return tuple(map(tuple, array.tolist()))
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class NoisyLloyd(Mechanism[R]):
     """Move each of k centres to the noisy mean of the rows that are nearest to it, again and again.
 
@@ -75,44 +79,28 @@ class NoisyLloyd(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not rows as wide as
             the centres. A row that is not finite, or zero, contributes nothing.
     Example:
-        >>> learner = NoisyLloyd(centres=[[1, 0], [0, 1]], steps=4, sigma=20)
+        >>> from dpproof.accountant import AddRemove
+        >>> learner = NoisyLloyd(
+        ...     centres=[[1, 0], [0, 1]], steps=4, sigma=20, relation=AddRemove()
+        ... )
         >>> round(float(learner.guarantee().mu), 6)
         0.141421
         >>> learner.release([[0.9, 0.1], [0.2, 0.8]]).centres.shape
         (2, 2)
     """
 
-    centres: tuple[tuple[float, ...], ...]
-    steps: int
-    sigma: Fraction
-    count_sigma: Fraction
-    norm: Fraction
-    relation: R
+    centres: Centres = field(converter=_start)
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction = field(default=Fraction(1), converter=parameters.scale)
+    count_sigma: Fraction = field(converter=parameters.scale)
+    relation: R = field(validator=parameters.neighbours)
 
-    @overload
-    def __init__(self: NoisyLloyd[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @count_sigma.default
+    def _alike(self) -> Fraction:
+        return self.sigma / self.norm
 
-    def __init__(
-        self,
-        *,
-        centres: ArrayLike,
-        steps: int,
-        sigma: Number,
-        count_sigma: Number | None = None,
-        norm: Number = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        unit, noise = scale(norm=norm), scale(sigma=sigma)
-        self._set(
-            centres=_start(centres),
-            steps=arguments.count(steps=steps),
-            sigma=noise,
-            count_sigma=noise / unit if count_sigma is None else scale(count_sigma=count_sigma),
-            norm=unit,
-            relation=require_relation(relation),
-        )
+    def __attrs_post_init__(self) -> None:
         self._step()
 
     def guarantee(self) -> Guarantee[R]:
@@ -184,17 +172,3 @@ def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
     halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))
     scores = vectors @ centres.swapaxes(-1, -2) - halved[..., np.newaxis, :]
     return np.asarray(scores.argmax(axis=-1), dtype=np.int64)
-
-
-def _start(centres: object) -> tuple[tuple[float, ...], ...]:
-    """Return centres as a value: finite rows of one width."""
-    allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
-    try:
-        array = np.asarray(centres, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError("centres", centres, allowed) from None
-    if array.ndim != 2 or not 1 <= len(array) <= MOST_CLASSES or array.shape[1] < 1:
-        raise ParameterError("centres", array.shape, allowed)
-    if not np.isfinite(array).all():
-        raise ParameterError("centres", "nan or infinity", allowed)
-    return tuple(map(tuple, array.tolist()))

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import JointSensitivity, LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.chained import FollowUp
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
-from dpproof.mechanisms.selection.scores import UNIT, read_scores
-
-
-class _Arguments(Arguments, total=False):
-    query: Required[Query]
-    scale: Required[Number]
-    sensitivity: LInf
-    cutoff: int
+from dpproof.mechanisms.selection.scores import read_scores
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class NumericAnswers(FollowUp[R]):
     """Values of the queries at released positions, with Laplace noise of their own.
 
@@ -49,52 +39,31 @@ class NumericAnswers(FollowUp[R]):
         scale: of each answer's noise, in the queries' unit.
         sensitivity: LInf, of any one query.
         cutoff: the most positions that are released.
-        relation: the neighbouring relation.
     Outputs:
         A noisy value for each position; 0 where the position is -1.
     Raises:
         ParameterError: a parameter outside its domain, or more positions than ``cutoff``.
     Example:
+        >>> from dpproof.accountant import LInf
         >>> from dpproof.mechanisms import AboveThreshold, Chained
         >>> loads = lambda records: [sum(r > k for r in records) for k in (9, 5, 1)]
-        >>> alarm = AboveThreshold(threshold_scale=1, query_scale=2, threshold=500, query=loads)
-        >>> both = Chained(first=alarm, then=NumericAnswers(query=loads, scale=4))
+        >>> of = {"query": loads, "sensitivity": LInf(1)}
+        >>> alarm = AboveThreshold(threshold_scale=1, query_scale=2, threshold=500, **of)
+        >>> both = Chained(first=alarm, then=NumericAnswers(scale=4, **of))
         >>> place, size = both.release([3] * 1000)
         >>> int(place), abs(size - 1000) < 400
         (2, True)
     """
 
-    query: Query
-    scale: Fraction
-    sensitivity: LInf
-    cutoff: int
-    relation: R
+    query: Query = field(validator=parameters.function_of_data)
+    scale: Fraction = field(converter=parameters.scale)
+    sensitivity: LInf[R] = field(validator=parameters.norms(LInf))
+    cutoff: int = field(default=1, converter=parameters.count)
 
-    @overload
-    def __init__(self: NumericAnswers[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        query: Query,
-        scale: Number,
-        sensitivity: LInf = UNIT,
-        cutoff: int = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        if not callable(query):
-            raise ParameterError("query", query, "a function of the data")
-        fields = {
-            "query": query,
-            "scale": noise_scale(scale=scale),
-            "sensitivity": parameters.require_sensitivity(sensitivity, LInf),
-            "cutoff": arguments.count(cutoff=cutoff),
-            "relation": require_relation(relation),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    @property
+    def relation(self) -> R:
+        """Return the relation that the sensitivity speaks of."""
+        return self.sensitivity.relation
 
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of one shift for each answer."""
@@ -112,5 +81,7 @@ class NumericAnswers(FollowUp[R]):
 
     def _noise(self) -> Laplace[R]:
         """Return the noise on all answers."""
-        few = JointSensitivity.few(coordinates=self.cutoff, each=self.sensitivity.value)
-        return Laplace(scale=self.scale, sensitivity=few, relation=self.relation)
+        few = JointSensitivity.few(
+            coordinates=self.cutoff, each=self.sensitivity.value, relation=self.relation
+        )
+        return Laplace(scale=self.scale, sensitivity=few)

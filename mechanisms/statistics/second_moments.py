@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, TypedDict, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import RECORD_BITS
-from dpproof.mechanisms.learning.sum_learner import checked
+from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
@@ -37,16 +37,8 @@ _REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
 _ENTRIES: Final = 2**22
 
 
-class _Arguments(TypedDict, total=False):
-    """Arguments of the constructor besides the relation."""
-
-    sigma: Required[Number]
-    norm: Number | None
-    features: int | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, field_transformer=named)
 class SecondMoments(Mechanism[R]):
     """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
 
@@ -73,52 +65,36 @@ class SecondMoments(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not rows. A row
             that is not finite contributes nothing.
     Example:
-        >>> moments = SecondMoments(sigma=4, norm=2, features=2)
+        >>> from dpproof.accountant import AddRemove
+        >>> moments = SecondMoments(sigma=4, norm=2, features=2, relation=AddRemove())
         >>> moments.guarantee().mu
         Fraction(1, 1)
         >>> moments.release([[1.0, 0.5], [0.0, -2.0]]).shape
         (2, 2)
     """
 
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    features: int | None
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    relation: R = field(validator=parameters.neighbours)
+    features: int | None = field(default=None, converter=parameters.optional_count)
 
-    @overload
-    def __init__(self: SecondMoments[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @features.validator
+    def _narrow(self, _parameter: object, features: int | None) -> None:
+        if features is not None and features > WIDEST:
+            raise ParameterError("features", features, f"at most {WIDEST}")
 
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        features: int | None = None,
-    ) -> None:
-        fields = checked(
-            rate=1,
-            steps=1,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            average=False,
-            features=features,
-        )
-        self._set(**{name: fields[name] for name in ("sigma", "norm", "relation", "features")})
+    def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma / self._unit**2)
 
     @property
-    def sensitivity(self) -> L2:
+    def sensitivity(self) -> L2[R]:
         """Return how far the matrix moves in Frobenius norm, in squared data units."""
         squared = self._unit**4
-        return L2(sqrt_up(2 * squared if self.relation.symmetric else squared))
+        return L2(sqrt_up(2 * squared if self.relation.symmetric else squared), self.relation)
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP with mu = sensitivity / sigma."""
-        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
         return post_process(
             noise.guarantee(), description="scaling entries of a noisy matrix by constants"
         )

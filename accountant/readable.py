@@ -36,10 +36,9 @@ gamma=Fraction(1, 3)))
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401  # what other bases take
-        """Keep the repr of this class where ``dataclass`` would write its own."""
+        """Keep the inherited repr where ``dataclass`` would write its own."""
         super().__init_subclass__(**options)
-        if "__repr__" not in vars(cls):
-            cls.__repr__ = Readable.__repr__  # type: ignore[method-assign]
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # now the class's own
 
     def __repr__(self) -> str:
         """Return the class and the fields that are not at their defaults, on one line."""

@@ -161,7 +161,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class QueryMechanism(Mechanism[R], ABC):
     """A mechanism on the value of a query, or on data that is already that value."""
 

@@ -3,7 +3,7 @@
 A mechanism is a class of attrs, and a parameter is one line of it::
 
     @final
-    @frozen(kw_only=True, field_transformer=named)
+    @frozen(kw_only=True, repr=False, field_transformer=named)
     class Laplace(NoiseMechanism[R]):
         scale: Fraction = field(converter=parameters.scale)
         sensitivity: L1[R] = field(validator=parameters.norms(L1))

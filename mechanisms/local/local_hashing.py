@@ -43,7 +43,7 @@ MECHANISM_LOCAL_HASHING: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class LocalHashing(EpsilonReport[R]):
     """Release a fresh hash function and the category's cell, by randomised response on the cells.
 

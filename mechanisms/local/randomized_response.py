@@ -37,7 +37,7 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class RandomizedResponse(QueryMechanism[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 

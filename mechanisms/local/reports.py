@@ -51,7 +51,7 @@ class Frequencies:
     upper: NDArray[np.float64]
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Report(QueryMechanism[R], ABC):
     """A report of one category, which may become any other between neighbours."""
 
@@ -62,7 +62,7 @@ class Report(QueryMechanism[R], ABC):
     relation: R = field(validator=parameters.neighbours)
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class EpsilonReport(Report[R], ABC):
     """A report whose probabilities follow from its epsilon."""
 

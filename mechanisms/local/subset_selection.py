@@ -42,7 +42,7 @@ MECHANISM_SUBSET_SELECTION: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SubsetSelection(EpsilonReport[R]):
     """Release a uniformly random set of d categories that holds the true one with a probability.
 

@@ -44,7 +44,7 @@ MECHANISM_UNARY_ENCODING: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class UnaryEncoding(EpsilonReport[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
@@ -109,7 +109,7 @@ class UnaryEncoding(EpsilonReport[R]):
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Rappor(Report[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 

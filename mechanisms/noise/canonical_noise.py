@@ -35,7 +35,7 @@ _BITS: Final = 16
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class CanonicalNoise(NoiseMechanism[R]):
     """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
 

@@ -85,7 +85,7 @@ def _short(value: Fraction) -> Fraction:
 
 
 @final
-@frozen(field_transformer=named)
+@frozen(repr=False, field_transformer=named)
 class CorrelatedGaussian(NoiseMechanism[R]):
     """Add a normal vector of a covariance to a vector, and release the sum as one.
 

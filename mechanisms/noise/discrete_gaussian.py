@@ -37,7 +37,7 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class DiscreteGaussian(NoiseMechanism[R]):
     """Add independent discrete Gaussian noise to every coordinate of an integer query.
 

@@ -34,7 +34,7 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class DiscreteLaplace(NoiseMechanism[R]):
     """Add independent discrete Laplace noise to every coordinate of an integer query.
 

@@ -91,7 +91,7 @@ def _ordered(pairs: Neighbours, size: int, *, both: bool) -> Neighbours:
 
 
 @final
-@frozen(field_transformer=named)
+@frozen(repr=False, field_transformer=named)
 class FiniteMechanism(QueryMechanism[R]):
     """Release output y on dataset x with probability ``table[x][y]``.
 

@@ -36,7 +36,7 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Gaussian(NoiseMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 

@@ -37,7 +37,7 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Histogram(QueryMechanism[R]):
     """Add integer noise to a table of counts, to which each record adds a little in a few cells.
 

@@ -40,7 +40,7 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 

@@ -46,7 +46,7 @@ _ROOM: Final = Fraction(1, 2**40)  # Above the rounding of a log in floats; the 
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ProposeTestRelease(Mechanism[R]):
     """Release a noisy value if a noisy distance says that the data is stable; else say that not.
 

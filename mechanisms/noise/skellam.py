@@ -36,7 +36,7 @@ _MOST_UNITS: Final = 2**14
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Skellam(NoiseMechanism[R]):
     """Add independent Skellam noise to every coordinate of an integer query.
 

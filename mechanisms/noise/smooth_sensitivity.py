@@ -156,7 +156,7 @@ class _BoundOf:
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SmoothSensitivity(QueryMechanism[R]):
     """Add Cauchy noise of scale ``scale`` times a smooth bound to the one number of a query.
 

@@ -39,7 +39,7 @@ _BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilon. Heu
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Staircase(NoiseMechanism[R]):
     """Add staircase noise to ONE whole number: the least noise of an epsilon-DP sum far from 1.
 

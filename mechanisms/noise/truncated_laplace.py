@@ -33,7 +33,7 @@ _BITS: Final = 16
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class TruncatedLaplace(NoiseMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 

@@ -54,7 +54,7 @@ def binary64(value: Number, name: str = "value") -> Fraction:
     return exact
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class FirstAbove(ScoreMechanism[R], ABC):
     """A search for the first queries above a threshold; ``rising`` includes ``monotone``."""
 
@@ -75,7 +75,7 @@ class FirstAbove(ScoreMechanism[R], ABC):
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 

@@ -30,7 +30,7 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ExponentialMechanism(ScoreMechanism[R]):
     """Release the index of a candidate, with probability proportional to e^(factor * score).
 

@@ -37,7 +37,7 @@ MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class GaussianAboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 

@@ -38,7 +38,7 @@ def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fracti
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class GeneralisedExponential(QueryMechanism[R]):
     """Pick a candidate of small loss, where one record moves the losses by different amounts.
 

@@ -46,7 +46,7 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 

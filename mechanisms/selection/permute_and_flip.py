@@ -24,7 +24,7 @@ MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 

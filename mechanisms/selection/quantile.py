@@ -53,7 +53,7 @@ def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[flo
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Quantile(Mechanism[R]):
     """Release a public candidate that is nearly the q-quantile of the values.
 

@@ -29,7 +29,7 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ReportNoisyMax(PathMechanism[R]):
     """Release the index of the largest score after adding independent noise to every score.
 

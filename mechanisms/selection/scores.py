@@ -44,7 +44,7 @@ def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> N
         )
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ScoreMechanism(NoiseMechanism[R], ABC):
     """A choice among scores, each of which moves by at most the sensitivity."""
 
@@ -57,7 +57,7 @@ class ScoreMechanism(NoiseMechanism[R], ABC):
         return (*found, MONOTONE()) if self.monotone else found
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class PathMechanism(ScoreMechanism[R], ABC):
     """A choice by noise of one scale, which is metric-DP along paths of scores."""
 

@@ -38,7 +38,7 @@ _BITS: Final = 512
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ThresholdedCounts(QueryMechanism[R]):
     """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
 

@@ -28,7 +28,7 @@ from dpproof.mechanisms.selection.scores import read_scores
 
 
 @final
-@frozen(field_transformer=named)
+@frozen(repr=False, field_transformer=named)
 class TopK(Mechanism[R]):
     """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
 

@@ -25,7 +25,7 @@ from dpproof.mechanisms.statistics.clipped_column import (
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
@@ -108,7 +108,7 @@ class BoundedMean(ClippedStatistic[R]):
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 

@@ -93,7 +93,7 @@ def values_of(data: object) -> NDArray[np.float64]:
     return values
 
 
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ClippedStatistic(Mechanism[R], ABC):
     """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
 

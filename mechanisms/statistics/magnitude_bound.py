@@ -40,7 +40,7 @@ def _exponent(value: int, name: str = "value") -> int:
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MagnitudeBound(Mechanism[R]):
     """Release the first power of two that nearly all values do not exceed in size.
 
@@ -127,7 +127,7 @@ Statistic: TypeAlias = Literal["sum", "mean"]
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class WithinBound(FollowUp[R]):
     """The sum or mean of values clipped to [-b, b], with noise that grows with the released b.
 

@@ -49,7 +49,7 @@ def _start(centres: ArrayLike, _name: str = "value") -> Centres:
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class NoisyLloyd(Mechanism[R]):
     """Move each of k centres to the noisy mean of the rows that are nearest to it, again and again.
 

@@ -23,7 +23,7 @@ from dpproof.mechanisms.selection.scores import read_scores
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class NumericAnswers(FollowUp[R]):
     """Values of the queries at released positions, with Laplace noise of their own.
 

@@ -38,7 +38,7 @@ _ENTRIES: Final = 2**22
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SecondMoments(Mechanism[R]):
     """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
 

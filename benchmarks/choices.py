@@ -67,23 +67,23 @@ USES = (1, 10, 100)
 Make = Callable[[Fraction], Mechanism[Any]]
 
 CHOICES: dict[str, Make] = {
-    "permute-and-flip, noisy max (exponential, Laplace)": lambda e: PermuteAndFlip(epsilon=e),
+    "permute-and-flip, noisy max (exponential, Laplace)": lambda e: PermuteAndFlip(epsilon=e, sensitivity=LInf(1)),
     "noisy max (Gumbel), exponential mechanism": lambda e: ExponentialMechanism(
         epsilon=e, sensitivity=LInf(1)
     ),
-    "AboveThreshold": lambda e: AboveThreshold(threshold_scale=2 / e, query_scale=4 / e),
+    "AboveThreshold": lambda e: AboveThreshold(threshold_scale=2 / e, query_scale=4 / e, sensitivity=LInf(1)),
     "AboveThreshold, monotone queries, half the noise on them": lambda e: AboveThreshold(
-        threshold_scale=2 / e, query_scale=2 / e, monotone=True
+        threshold_scale=2 / e, query_scale=2 / e, monotone=True, sensitivity=LInf(1)
     ),
     "AboveThreshold, rising queries, half the noise on them": lambda e: AboveThreshold(
-        threshold_scale=2 / e, query_scale=2 / e, rising=True
+        threshold_scale=2 / e, query_scale=2 / e, rising=True, sensitivity=LInf(1)
     ),
     "staircase noise of the least size, sensitivity 1000": lambda e: Staircase(
         epsilon=e, sensitivity=L1(1000)
     ),
-    "optimised unary encoding": lambda e: UnaryEncoding(epsilon=e, categories=10),
-    "local hashing": lambda e: LocalHashing(epsilon=e, categories=10),
-    "subset selection of 10 categories": lambda e: SubsetSelection(epsilon=e, categories=10),
+    "optimised unary encoding": lambda e: UnaryEncoding(epsilon=e, categories=10, relation=AddRemove()),
+    "local hashing": lambda e: LocalHashing(epsilon=e, categories=10, relation=AddRemove()),
+    "subset selection of 10 categories": lambda e: SubsetSelection(epsilon=e, categories=10, relation=AddRemove()),
 }
 
 
@@ -91,7 +91,7 @@ TOTAL = Gaussian(sigma=20, sensitivity=L2(1), query=sum)
 NOISES: dict[str, Mechanism[Any]] = {
     "Skellam noise of variance 100": Skellam(variance=100, sensitivity=L1(1)),
     "AboveThreshold, normal noise 10 and 17.3, 100 queries": GaussianAboveThreshold(
-        threshold_sigma=10, query_sigma=17.3, queries=100
+        threshold_sigma=10, query_sigma=17.3, queries=100, sensitivity=LInf(1)
     ),
     "noise of covariance (100, 75; 75, 100)": CorrelatedGaussian(
         [[100, 75], [75, 100]], sensitivity=L2(1)
@@ -106,7 +106,7 @@ NOISES: dict[str, Mechanism[Any]] = {
         granularity=1, relation=AddRemove(),
     ),
     "thresholded counts, Laplace noise of scale 10, delta 1e-9": ThresholdedCounts(
-        scale=10, delta=Fraction(1, 10**9)
+        scale=10, delta=Fraction(1, 10**9), relation=AddRemove()
     ),
 }
 
@@ -144,7 +144,7 @@ TENTH = Fraction(1, 10)
 TINY = Fraction(1, 10**9)
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 THREE_ANSWERS = [[HALF, QUARTER, QUARTER], [QUARTER, HALF, QUARTER], [QUARTER, QUARTER, HALF]]
-RAPPOR = Rappor(f=HALF, one=1 - QUARTER, zero=HALF, categories=10)
+RAPPOR = Rappor(f=HALF, one=1 - QUARTER, zero=HALF, categories=10, relation=AddRemove())
 FOUR_KEYS = ApproxDP(epsilon=4 * TENTH, delta=4 * TINY)
 PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
     "histogram, 10 cells of a record, discrete Laplace noise 20": (
@@ -156,25 +156,25 @@ PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
         Laplace(scale=20, sensitivity=L1(10)).guarantee(),
     ),
     "mean, Gaussian noise 10 (sum and count with half a budget each)": (
-        BoundedMean(scale=10, lower=0, upper=1),
+        BoundedMean(scale=10, lower=0, upper=1, relation=AddRemove()),
         GDP(mu=Fraction(141422, 10**6)),
     ),
     "partition selection, 4 keys of a record": (
-        PartitionSelection(epsilon=4 * TENTH, delta=4 * TINY, contributions=4),
+        PartitionSelection(epsilon=4 * TENTH, delta=4 * TINY, contributions=4, relation=AddRemove()),
         FOUR_KEYS,
     ),
     "thresholded counts, 4 keys, Laplace noise 10": (
-        ThresholdedCounts(scale=10, delta=4 * TINY, contributions=4),
+        ThresholdedCounts(scale=10, delta=4 * TINY, contributions=4, relation=AddRemove()),
         FOUR_KEYS,
     ),
     "bound by powers of two": (
-        MagnitudeBound(threshold_scale=20, query_scale=20, outside=0),
+        MagnitudeBound(threshold_scale=20, query_scale=20, outside=0, relation=AddRemove()),
         PureDP(epsilon=TENTH),
     ),
     "AboveThreshold with the value found": (
         Chained(
-            first=AboveThreshold(threshold_scale=20, query_scale=40, query=list),
-            then=NumericAnswers(query=list, scale=20),
+            first=AboveThreshold(threshold_scale=20, query_scale=40, query=list, sensitivity=LInf(1)),
+            then=NumericAnswers(query=list, scale=20, sensitivity=LInf(1)),
         ),
         PureDP(epsilon=3 * TENTH / 2),
     ),
@@ -191,7 +191,7 @@ PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
         ApproxDP(epsilon=1, delta=TINY),
     ),
     "randomised response of 10 categories": (
-        RandomizedResponse(epsilon=1, categories=10),
+        RandomizedResponse(epsilon=1, categories=10, relation=AddRemove()),
         PureDP(epsilon=1),
     ),
     "one report of RAPPOR, f = 1/2, 3/4 and 1/2": (

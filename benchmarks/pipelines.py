@@ -107,7 +107,7 @@ def reports(rng: random.Random) -> Drawn:
 def threshold(rng: random.Random) -> Drawn:
     """Return the first above a threshold, some times, perhaps beside queries."""
     scale = _rounded(10 ** rng.uniform(0, 1.5))
-    mechanism = AboveThreshold(threshold_scale=scale, query_scale=2 * scale)
+    mechanism = AboveThreshold(threshold_scale=scale, query_scale=2 * scale, sensitivity=LInf(1))
     drawn = [_repeated(mechanism, f"AboveThreshold({scale})", rng.randint(1, 20))]
     return _composed([*drawn, queries(rng)] if rng.random() < 0.4 else drawn)
 
@@ -117,8 +117,8 @@ def choices(rng: random.Random) -> Drawn:
     epsilon = _rounded(10 ** rng.uniform(-2, 0.3))
     mechanism, name = rng.choice(
         (
-            (ReportNoisyMax(epsilon=epsilon, noise="laplace"), "NoisyMax"),
-            (PermuteAndFlip(epsilon=epsilon), "PermuteAndFlip"),
+            (ReportNoisyMax(epsilon=epsilon, noise="laplace", sensitivity=LInf(1)), "NoisyMax"),
+            (PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1)), "PermuteAndFlip"),
             (ExponentialMechanism(epsilon=epsilon, sensitivity=LInf(1)), "Exponential"),
         )
     )

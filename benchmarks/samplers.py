@@ -13,6 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from dpproof.accountant import AddRemove, LInf
 from dpproof.accountant import L1
 from dpproof.mechanisms import (
     AboveThreshold,
@@ -50,9 +51,9 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
     canonical = CanonicalNoise(epsilon=1, delta=1e-6, sensitivity=one)
     truncated = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
     correlated = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=one)
-    noisy, flip = ReportNoisyMax(epsilon=1), PermuteAndFlip(epsilon=1)
-    above = AboveThreshold(threshold_scale=2, query_scale=4)
-    normal = GaussianAboveThreshold(threshold_sigma=2, query_sigma=4, queries=5)
+    noisy, flip = ReportNoisyMax(epsilon=1, sensitivity=LInf(1)), PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
+    above = AboveThreshold(threshold_scale=2, query_scale=4, sensitivity=LInf(1))
+    normal = GaussianAboveThreshold(threshold_sigma=2, query_sigma=4, queries=5, sensitivity=LInf(1))
     return {
         **reports(),
         "bernoulli(1/3)": lambda: samplers.bernoulli(Fraction(1, 3), DRAWS, rng),
@@ -92,10 +93,10 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
 def reports() -> dict[str, Callable[[], object]]:
     """Return one call of each local report of ten categories, a million reports each."""
     made = {
-        "unary encoding of 10": UnaryEncoding(epsilon=1, categories=10),
-        "RAPPOR of 10": Rappor(f=Fraction(1, 2), one=0.75, zero=0.5, categories=10),
-        "local hashing of 10": LocalHashing(epsilon=1, categories=10),
-        "subset selection of 10": SubsetSelection(epsilon=1, categories=10),
+        "unary encoding of 10": UnaryEncoding(epsilon=1, categories=10, relation=AddRemove()),
+        "RAPPOR of 10": Rappor(f=Fraction(1, 2), one=0.75, zero=0.5, categories=10, relation=AddRemove()),
+        "local hashing of 10": LocalHashing(epsilon=1, categories=10, relation=AddRemove()),
+        "subset selection of 10": SubsetSelection(epsilon=1, categories=10, relation=AddRemove()),
     }
     return {name: partial(one.release_many, 3, DRAWS) for name, one in made.items()}
 

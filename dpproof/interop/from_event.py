@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
 
+from dpproof.accountant import LInf
 from dpproof.accountant import (
     GDP,
     L1,
@@ -336,7 +337,7 @@ def _permute_and_flip(event: Event, relation: Relation) -> Result:
     epsilon = event.number("epsilon")
     if epsilon == 0:
         return MetricDP(epsilon=0, relation=relation)
-    return PermuteAndFlip(epsilon=epsilon, relation=relation).guarantee()
+    return PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1, relation)).guarantee()
 
 
 _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {

@@ -129,7 +129,7 @@ class Thresholded(Rerun[R]):
     Example:
         >>> from dpproof.accountant.run_counts.law import FixedRuns
         >>> from dpproof.mechanisms import RandomizedResponse
-        >>> coin = RandomizedResponse(epsilon=1, categories=2)
+        >>> coin = RandomizedResponse(epsilon=1, categories=2, relation=AddRemove())
         >>> coin.select_above(FixedRuns(count=99), threshold=1).release(1)
         (True, 1)
     """

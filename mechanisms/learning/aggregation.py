@@ -120,7 +120,7 @@ class Aggregated(Mechanism[R]):
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the numbers of votes."""
         return ExponentialMechanism(
-            epsilon=self.epsilon, sensitivity=LInf(1), relation=self.relation
+            epsilon=self.epsilon, sensitivity=LInf(1, self.relation)
         )
 
 

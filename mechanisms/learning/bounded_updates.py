@@ -193,7 +193,7 @@ class NoisySums(Generic[R]):
     def step(self) -> Mechanism[R]:
         """Return the mechanism of one noisy sum, with what a test releases beside it."""
         sampled = self.scheme.sampling_rate < 1
-        noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution, relation=self.relation)
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.contribution)
         step = noise if self.stop is None else self.stop.step(noise, whole=self._whole)
         return step.subsample(self.scheme) if sampled else step
 

@@ -120,7 +120,7 @@ class ClassMeans(Mechanism[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP with mu = sensitivity / sigma."""
-        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity, relation=self.relation)
+        noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
         return post_process(noise.guarantee(), description="dividing noisy sums by noisy counts")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

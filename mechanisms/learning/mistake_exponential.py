@@ -101,9 +101,8 @@ def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
     """Return the exponential mechanism on the negative numbers of mistakes."""
     return ExponentialMechanism(
         epsilon=epsilon,
-        sensitivity=LInf(1),
+        sensitivity=LInf(1, relation),
         monotone=not relation.symmetric,
-        relation=relation,
     )
 
 

@@ -124,7 +124,7 @@ class NoisyMistakes(FollowUp[R]):
     def _noises(self) -> list[Gaussian[R]]:
         """Return what adds noise to the count that chooses, and to the one that is reported."""
         sigmas = [sigma for sigma in (self.sigma, self.report_sigma) if sigma is not None]
-        return [Gaussian(sigma=one, sensitivity=L2(1), relation=self.relation) for one in sigmas]
+        return [Gaussian(sigma=one, sensitivity=L2(1, self.relation)) for one in sigmas]
 
 
 def mistakes(

@@ -143,7 +143,7 @@ class PhasedHinge(Mechanism[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP of phases on a permutation, or the profile of draws with replacement."""
-        phase = Gaussian(sigma=1 / self.mu, sensitivity=L2(1), relation=self.relation).guarantee()
+        phase = Gaussian(sigma=1 / self.mu, sensitivity=L2(1, self.relation)).guarantee()
         if self.sampling == _PERMUTATION:
             count = 2 if self.records is None else len(phase_sizes(self.records))
             found: Guarantee[R] = parallel_positions(*[phase] * count)

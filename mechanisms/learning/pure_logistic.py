@@ -128,7 +128,7 @@ class PureLogisticObjective(Mechanism[R]):
         )
         minimum = PureDP(epsilon=price, relation=self.relation, derivation=node)
         hidden = Laplace(
-            scale=1 / (self.epsilon * _OUTPUT_SHARE), sensitivity=L1(1), relation=self.relation
+            scale=1 / (self.epsilon * _OUTPUT_SHARE), sensitivity=L1(1, self.relation)
         )
         joint = compose(minimum, hidden.guarantee())
         return post_process(joint, description="adding the noisy difference to the minimum")

@@ -109,7 +109,7 @@ class LaplaceStop(Stop):
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """Return the sum and the count on one sample, as one mechanism."""
-        return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1), relation=noise.relation))
+        return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1, noise.relation)))
 
     def now(
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
@@ -155,7 +155,7 @@ class GaussianStop(Stop):
         bound: L2 | L2Contribution = L2Contribution(joint)
         if noise.relation.symmetric and whole:
             bound = L2(max(noise.sensitivity.value, joint))
-        return Gaussian(sigma=noise.sigma, sensitivity=bound, relation=noise.relation)
+        return Gaussian(sigma=noise.sigma, sensitivity=bound)
 
     def now(
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
@@ -236,9 +236,8 @@ class ChooseIterate(Stop):
     def _mechanism(self, relation: R) -> ExponentialMechanism[R]:
         return ExponentialMechanism(
             epsilon=self.epsilon,
-            sensitivity=LInf(1),
+            sensitivity=LInf(1, relation),
             monotone=not relation.symmetric,
-            relation=relation,
         )
 
 
@@ -278,7 +277,7 @@ class SparseVectorStop(Stop):
         AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
-            threshold=-Fraction(self.below),
+            threshold=-Fraction(self.below), sensitivity=LInf(1),
         )
 
     @property
@@ -292,8 +291,7 @@ class SparseVectorStop(Stop):
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
             monotone=not relation.symmetric,
-            threshold=-Fraction(self.below),
-            relation=relation,
+            threshold=-Fraction(self.below), sensitivity=LInf(1, relation),
         ).guarantee()
 
     def watch(self, runs: int, rng: Rng) -> Watch:

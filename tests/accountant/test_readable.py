@@ -52,7 +52,7 @@ def test_what_is_typed_back_is_the_same() -> None:
     """Exact numbers survive, so that a short repr makes an equal object."""
     for value in (
         dp.PureDP(epsilon=Fraction(0.1)),
-        dp.Gaussian(sigma=1.1, sensitivity=dp.L2(Fraction(2, 7)), relation=dp.ReplaceOne()),
+        dp.Gaussian(sigma=1.1, sensitivity=dp.L2(Fraction(2, 7), dp.ReplaceOne())),
         dp.Laplace(scale=20, sensitivity=dp.L1(1)).subsample(dp.Poisson(sampling_rate=0.1)),
     ):
         text = repr(value).replace("stated_", "")

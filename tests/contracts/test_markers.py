@@ -60,7 +60,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "MechanismSampler": lambda: Laplace(scale=1, sensitivity=L1(1)).sampler(),
     "MonomialFeatures": lambda: mechanisms.MonomialFeatures(features=2, degree=2, offset=1, norm=8),
     "NoisyMistakes": lambda: mechanisms.NoisyMistakes(sigma=1),
-    "NumericAnswers": lambda: mechanisms.NumericAnswers(query=list, scale=4),
+    "NumericAnswers": lambda: mechanisms.NumericAnswers(query=list, scale=4, sensitivity=LInf(1)),
     "Parities": lambda: mechanisms.Parities(2),
     "ParityLoss": mechanisms.ParityLoss,
     "RademacherProjection": lambda: mechanisms.RademacherProjection(
@@ -71,7 +71,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "SignProjection": lambda: mechanisms.SignProjection(features=2, dimension=1, seed=1),
     "SmoothMedian": lambda: mechanisms.SmoothMedian(lower=0, upper=100, beta=0.5),
     "Subsets": lambda: mechanisms.Subsets(2, 1),
-    "WithinBound": lambda: mechanisms.WithinBound(statistic="sum", noise_multiplier=1),
+    "WithinBound": lambda: mechanisms.WithinBound(
+        statistic="sum", noise_multiplier=1, relation=AddRemove()
+    ),
     "ZeroOne": mechanisms.ZeroOne,
 }
 ABSTRACT = {"FeatureMap", "FollowUp", "Mechanism"}

@@ -147,17 +147,21 @@ def _sampled_blanks() -> Guarantee[Any]:
 
 
 def _sampled_sum() -> Guarantee[Any]:
-    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1), relation=ReplaceOne())
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1, ReplaceOne()))
     return noise.subsample(Poisson(sampling_rate=Fraction(1, 8))).guarantee()
 
 
 def _threshold(*, monotone: bool) -> Guarantee[Any]:
-    return AboveThreshold(threshold_scale=1, query_scale=2, monotone=monotone).guarantee()
+    return AboveThreshold(
+        threshold_scale=1, query_scale=2, monotone=monotone, sensitivity=LInf(1)
+    ).guarantee()
 
 
 def _normal_threshold(flag: str) -> Guarantee[Any]:
     flags: dict[str, Any] = {} if flag == "any" else {flag: True}
-    return GaussianAboveThreshold(threshold_sigma=5, query_sigma=9, queries=4, **flags).guarantee()
+    return GaussianAboveThreshold(
+        threshold_sigma=5, query_sigma=9, queries=4, sensitivity=LInf(1), **flags
+    ).guarantee()
 
 
 def _spent(budget: PrivacyFilter[Any], *parts: Guarantee[Any]) -> Guarantee[Any]:
@@ -206,21 +210,23 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "contributions": lambda: Gaussian(sigma=2, sensitivity=L2Contribution(1)).guarantee(),
     "choice": lambda: ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).guarantee(),
     "choices counted": lambda: self_compose(BoundedRange(epsilon=1), 3),
-    "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]]).guarantee(),
-    "partitions": lambda: PartitionSelection(epsilon=2, delta=1e-7).guarantee(),
+    "table": lambda: FiniteMechanism([[0.75, 0.25], [0.5, 0.5]], relation=AddRemove()).guarantee(),
+    "partitions": lambda: PartitionSelection(
+        epsilon=2, delta=1e-7, relation=AddRemove()
+    ).guarantee(),
     **{
         f"normal threshold {flag}": functools.partial(_normal_threshold, flag)
         for flag in ("any", "monotone", "rising")
     },
-    "published": lambda: ThresholdedCounts(scale=2, delta=1e-7).guarantee(),
-    "counts": lambda: Histogram(scale=3, noise="laplace").guarantee(),
-    "bits": lambda: UnaryEncoding(epsilon=1, categories=3).guarantee(),
+    "published": lambda: ThresholdedCounts(scale=2, delta=1e-7, relation=AddRemove()).guarantee(),
+    "counts": lambda: Histogram(scale=3, noise="laplace", relation=AddRemove()).guarantee(),
+    "bits": lambda: UnaryEncoding(epsilon=1, categories=3, relation=AddRemove()).guarantee(),
     "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),
     "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
     "threshold": lambda: _threshold(monotone=False),
     "threshold together": lambda: _threshold(monotone=True),
     "threshold rising": lambda: AboveThreshold(
-        threshold_scale=1, query_scale=2, rising=True
+        threshold_scale=1, query_scale=2, rising=True, sensitivity=LInf(1)
     ).guarantee(),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
     "separator": lambda: SeparatorPerturbation(epsilon=1, space=Cube(2)).guarantee(),
@@ -241,7 +247,11 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         scale=2, sensitivity=JointSensitivity.few(coordinates=2, each=1)
     ).guarantee(),
     "smooth": lambda: SmoothSensitivity(
-        query=len, bound=SmoothBound(beta=1, bound=len), scale=1, granularity=1
+        query=len,
+        bound=SmoothBound(beta=1, bound=len),
+        scale=1,
+        granularity=1,
+        relation=AddRemove(),
     ).guarantee(),
     "proposed": lambda: ProposeTestRelease(
         release=Gaussian(sigma=1, sensitivity=L2(1), query=len), distance=len, epsilon=1, delta=1e-9

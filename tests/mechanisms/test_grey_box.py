@@ -65,7 +65,7 @@ CASES: list[tuple[Mechanism[Any], Sensitivity]] = [
     (GAUSSIAN, L2(1)),
     (DiscreteLaplace(scale=2, sensitivity=L1(1), query=Count()), L1(1)),
     (DiscreteGaussian(sigma=2, sensitivity=L2(1), query=Count()), L2(1)),
-    (RandomizedResponse(epsilon=1, query=is_there), LInf(1)),
+    (RandomizedResponse(epsilon=1, query=is_there, relation=AddRemove()), LInf(1)),
     (
         ExponentialMechanism(
             epsilon=1, sensitivity=LInf(1), query=Scores(candidates=(0.5, 2.0), score=is_large)
@@ -106,7 +106,7 @@ def test_neighbours_ask_the_same(
 
 def test_fixed_size_samples_ask_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under replace-one the sample is of the same places, whatever the records are."""
-    total = Laplace(scale=2, sensitivity=L1(1), relation=ReplaceOne(), query=TOTAL)
+    total = Laplace(scale=2, sensitivity=L1(1, ReplaceOne()), query=TOTAL)
     step = total.subsample(WithoutReplacement(sample_size=2, population_size=3))
     pairs = list(neighbours([0.25, 0.75, 3.0], relation=ReplaceOne()))
     seen = watched(monkeypatch, L1(1)).inspect(step.sampler(), pairs, seed=1)

@@ -49,7 +49,7 @@ def test_flatten_is_a_matrix_of_floats() -> None:
     [
         DiscreteGaussian(sigma=1e20, sensitivity=L1(1)),
         DiscreteLaplace(scale=1e20, sensitivity=L1(1)),
-        Histogram(scale=1e20),
+        Histogram(scale=1e20, relation=AddRemove()),
     ],
     ids=lambda one: type(one).__name__,
 )

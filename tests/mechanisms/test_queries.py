@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import ClippedSum, Count, Histogram, Scores, bound_contributions
 from dpproof.mechanisms.queries import real_column, real_values, require_query, whole_values
@@ -143,7 +144,7 @@ def test_histograms_of_users() -> None:
     def table(visits: list[tuple[str, str]]) -> list[int]:
         return [bound_contributions(visits, 2, once=True).count(cell) for cell in CELLS]
 
-    counts = Histogram(scale=1, contributions=2, query=table)
+    counts = Histogram(scale=1, contributions=2, query=table, relation=AddRemove())
     visits = [("ann", cell) for cell in "aaab"] * 50 + [("bob", "c")]
 
     assert counts.cells == 2

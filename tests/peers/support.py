@@ -83,7 +83,7 @@ def sampled_laplace(scale: float, rate: float, count: int) -> Mechanism[AddRemov
 
 def replaced_gaussian(sigma: float) -> Mechanism[ReplaceOne]:
     """A sum of records of norm at most 1, one of them replaced: it moves by up to 2."""
-    return Gaussian(sigma=sigma, sensitivity=L2(2), relation=ReplaceOne())
+    return Gaussian(sigma=sigma, sensitivity=L2(2, ReplaceOne()))
 
 
 def gaussian_event(sigma: float, rate: float | None = None) -> Any:  # noqa: ANN401  # untyped

@@ -89,7 +89,7 @@ def test_rdp_laplace_not_doubled_under_replace_one() -> None:
     """The same for Laplace noise, which the other accountant refuses under replace-one."""
     event = dp_accounting.LaplaceDpEvent(1.0)
     wrong = rdp.RdpAccountant(neighboring_relation=REPLACE_ONE).compose(event).get_epsilon(1e-9)
-    ours = Laplace(scale=1, sensitivity=L1(2), relation=ReplaceOne()).guarantee()
+    ours = Laplace(scale=1, sensitivity=L1(2, ReplaceOne())).guarantee()
 
     assert wrong == pytest.approx(1.0118, abs=1e-3)
     assert wrong < 1.99 < ours.epsilon(delta=1e-9).lower
@@ -219,7 +219,7 @@ def test_poisson_sampling_under_replace_one_is_refused() -> None:
     theirs = pld.PLDAccountant(REPLACE_ONE, 1e-2).compose(gaussian_event(1.0, 0.2), 10)
 
     scheme = Poisson(sampling_rate=0.2)
-    summed = Gaussian(sigma=1, sensitivity=L2Contribution(1), relation=ReplaceOne())
+    summed = Gaussian(sigma=1, sensitivity=L2Contribution(1, ReplaceOne()))
 
     ours = summed.subsample(scheme).repeat(10).guarantee().epsilon(delta=1e-5)
     assert theirs.get_epsilon(1e-5) == pytest.approx(ours.upper, rel=0.01)

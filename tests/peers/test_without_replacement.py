@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.peer, pytest.mark.slow]
 
 def test_our_bound_is_above_an_instance() -> None:
     """The instance of docs/DIVERGENCES.md that the peer's Renyi accountant is below."""
-    ours = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne()).subsample(
+    ours = Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne())).subsample(
         WithoutReplacement(sample_size=100, population_size=1000)
     )
     found = ours.repeat(10).guarantee().epsilon(delta=1e-5)
@@ -27,7 +27,7 @@ def test_our_bound_is_above_an_instance() -> None:
 
 def test_one_step_is_above_an_instance() -> None:
     """One step: no delta of ours is below what the peer proves for the instance."""
-    ours = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne()).subsample(
+    ours = Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne())).subsample(
         WithoutReplacement(sample_size=100, population_size=1000)
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
@@ -51,9 +52,9 @@ def training(count: int = 10_000) -> Guarantee[Any]:
 
 
 def _noises() -> Guarantee[Any]:
-    laplace = Laplace(scale=2, sensitivity=L1(1), relation=NEIGHBOURS)
-    gaussian = Gaussian(sigma=3, sensitivity=L2(1), relation=NEIGHBOURS)
-    whole = DiscreteLaplace(scale=5, sensitivity=L1(2), relation=NEIGHBOURS)
+    laplace = Laplace(scale=2, sensitivity=L1(1, NEIGHBOURS))
+    gaussian = Gaussian(sigma=3, sensitivity=L2(1, NEIGHBOURS))
+    whole = DiscreteLaplace(scale=5, sensitivity=L1(2, NEIGHBOURS))
     return compose(laplace.guarantee(), gaussian.repeat(4).guarantee(), whole.guarantee())
 
 
@@ -61,7 +62,7 @@ def _integers() -> Guarantee[Any]:
     parts = [
         DiscreteLaplace(scale=4, sensitivity=L1(1)).repeat(20).guarantee(),
         DiscreteGaussian(sigma=4, sensitivity=L2(1)).repeat(30).guarantee(),
-        RandomizedResponse(epsilon=0.25, categories=3).repeat(10).guarantee(),
+        RandomizedResponse(epsilon=0.25, categories=3, relation=AddRemove()).repeat(10).guarantee(),
     ]
     return compose(*parts)
 
@@ -119,7 +120,9 @@ def two_releases(rate: float = 0.125) -> Any:  # noqa: ANN401  # a mechanism wit
 def _rough() -> Guarantee[Any]:
     """Two Laplace releases and an answer on one Poisson sample, ten times."""
     parts = [Laplace(scale=scale, sensitivity=L1(1)) for scale in (2, 5)]
-    both = mechanism_compose(*parts, RandomizedResponse(epsilon=0.5, categories=3))
+    both = mechanism_compose(
+        *parts, RandomizedResponse(epsilon=0.5, categories=3, relation=AddRemove())
+    )
     return both.subsample(Poisson(sampling_rate=0.125)).repeat(10).guarantee()
 
 
@@ -128,18 +131,20 @@ def _samples() -> Guarantee[Any]:
 
 
 def _subsets() -> Guarantee[Any]:
-    noise = Gaussian(sigma=2, sensitivity=L2(1), relation=NEIGHBOURS)
+    noise = Gaussian(sigma=2, sensitivity=L2(1, NEIGHBOURS))
     return noise.subsample(WithoutReplacement(sample_size=5, population_size=40)).guarantee()
 
 
 def _replaced() -> Guarantee[Any]:
     """A training run on Poisson samples under replace-one."""
-    noise = Gaussian(sigma=0.875, sensitivity=L2Contribution(1), relation=NEIGHBOURS)
+    noise = Gaussian(sigma=0.875, sensitivity=L2Contribution(1, NEIGHBOURS))
     return noise.subsample(Poisson(sampling_rate=1 / 128)).repeat(120).guarantee()
 
 
 def _restated() -> Guarantee[Any]:
-    answers = RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee()
+    answers = (
+        RandomizedResponse(epsilon=1, categories=4, relation=AddRemove()).repeat(10).guarantee()
+    )
     curve = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
     noise = Laplace(scale=2, sensitivity=L1(1)).guarantee()
     told = [convert(convert(one, to=GDP), to=ZCDP) for one in (curve, noise)]

@@ -117,7 +117,6 @@ class EnumeratedExponential(Mechanism[R]):
         """Return the exponential mechanism on the negative losses."""
         return ExponentialMechanism(
             epsilon=self.epsilon,
-            sensitivity=LInf(self.loss.most(self.space)),
+            sensitivity=LInf(self.loss.most(self.space), self.relation),
             monotone=not isinstance(self.relation, ReplaceOne | ReplaceLabel),
-            relation=self.relation,
         )

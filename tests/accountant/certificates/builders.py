@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
@@ -69,13 +70,13 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .guarantee()
     ),
     "sampled answers": lambda: (
-        RandomizedResponse(epsilon=1, categories=4)
+        RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
         .subsample(Poisson(sampling_rate=0.125))
         .repeat(20)
         .guarantee()
     ),
     "subsets of laplace": lambda: (
-        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+        Laplace(scale=1, sensitivity=L1(1, ReplaceOne()))
         .subsample(WithoutReplacement(sample_size=10, population_size=100))
         .repeat(100)
         .guarantee()
@@ -93,7 +94,7 @@ MORE: dict[str, Callable[[], Guarantee[Any]]] = {
         .guarantee()
     ),
     "many answers on one sample": lambda: (
-        RandomizedResponse(epsilon=0.125, categories=3)
+        RandomizedResponse(epsilon=0.125, categories=3, relation=AddRemove())
         .repeat(200)
         .subsample(Poisson(sampling_rate=0.125))
         .guarantee()

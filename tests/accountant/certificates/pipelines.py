@@ -47,30 +47,30 @@ PYTHON: Final = re.compile(r"Pair\(|Runs\(|Fraction\(|Direction|Binomial\(|[a-z]
 
 Make = Callable[[random.Random, Relation], Mechanism[Any]]
 PLAIN: Final[tuple[Make, ...]] = (
-    lambda rng, kind: m.Gaussian(sigma=_noise(rng), sensitivity=L2(1), relation=kind),
-    lambda rng, kind: m.Laplace(scale=_noise(rng), sensitivity=L1(1), relation=kind),
-    lambda rng, kind: m.DiscreteGaussian(sigma=_noise(rng), sensitivity=_moves(rng), relation=kind),
-    lambda rng, kind: m.DiscreteLaplace(scale=_noise(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.Gaussian(sigma=_noise(rng), sensitivity=L2(1, kind)),
+    lambda rng, kind: m.Laplace(scale=_noise(rng), sensitivity=L1(1, kind)),
+    lambda rng, kind: m.DiscreteGaussian(sigma=_noise(rng), sensitivity=_moves(rng, kind)),
+    lambda rng, kind: m.DiscreteLaplace(scale=_noise(rng), sensitivity=_moves(rng, kind)),
     lambda rng, kind: m.RandomizedResponse(epsilon=_loss(rng), categories=3, relation=kind),
-    lambda rng, kind: m.ExponentialMechanism(
-        epsilon=_loss(rng), sensitivity=LInf(1), relation=kind
+    lambda rng, kind: m.ExponentialMechanism(epsilon=_loss(rng), sensitivity=LInf(1, kind)),
+    lambda rng, kind: m.PermuteAndFlip(epsilon=_loss(rng), sensitivity=LInf(1, kind)),
+    lambda rng, kind: m.ReportNoisyMax(
+        epsilon=_loss(rng), noise="gumbel", sensitivity=LInf(1, kind)
     ),
-    lambda rng, kind: m.PermuteAndFlip(epsilon=_loss(rng), relation=kind),
-    lambda rng, kind: m.ReportNoisyMax(epsilon=_loss(rng), noise="gumbel", relation=kind),
 )
 NEWER: Final[tuple[Make, ...]] = (
-    lambda rng, kind: m.Staircase(epsilon=_loss(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.Staircase(epsilon=_loss(rng), sensitivity=_moves(rng, kind)),
     lambda rng, kind: m.CanonicalNoise(
-        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=_moves(rng), relation=kind
+        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=_moves(rng, kind)
     ),
     lambda rng, kind: m.TruncatedLaplace(
-        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=L1(1), relation=kind
+        epsilon=1 + _loss(rng), delta=1e-3, sensitivity=L1(1, kind)
     ),
     lambda rng, kind: m.UnaryEncoding(epsilon=_loss(rng), categories=4, relation=kind),
     lambda rng, kind: m.SubsetSelection(epsilon=_loss(rng), categories=8, relation=kind),
     lambda rng, kind: m.LocalHashing(epsilon=_loss(rng), categories=8, relation=kind),
     lambda rng, kind: m.AboveThreshold(
-        threshold_scale=_noise(rng), query_scale=_noise(rng), relation=kind
+        threshold_scale=_noise(rng), query_scale=_noise(rng), sensitivity=LInf(1, kind)
     ),
 )
 
@@ -79,7 +79,7 @@ OTHERS: Final[tuple[Make, ...]] = (
     lambda rng, kind: m.LogisticObjective(
         sigma=_noise(rng) + 1, regulariser=100 if kind.symmetric else 1, relation=kind
     ),
-    lambda rng, kind: m.Skellam(variance=1 + _noise(rng), sensitivity=_moves(rng), relation=kind),
+    lambda rng, kind: m.Skellam(variance=1 + _noise(rng), sensitivity=_moves(rng, kind)),
     lambda rng, kind: m.Histogram(scale=_noise(rng) + 1, noise="gaussian", relation=kind),
     lambda rng, kind: m.PartitionSelection(epsilon=_loss(rng), delta=1e-7, relation=kind),
     lambda rng, kind: m.FiniteMechanism(_table(rng), relation=kind),
@@ -104,8 +104,8 @@ def _loss(rng: random.Random) -> Fraction:
     return _rounded(10 ** rng.uniform(-1.5, 0.6))
 
 
-def _moves(rng: random.Random) -> L1:
-    return L1(rng.choice((1, 2, 5)))
+def _moves(rng: random.Random, relation: Relation) -> L1[Relation]:
+    return L1(rng.choice((1, 2, 5)), relation)
 
 
 def pipeline(rng: random.Random, kinds: tuple[Make, ...], most: int) -> Guarantee[Any]:

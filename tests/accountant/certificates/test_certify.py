@@ -176,7 +176,7 @@ def test_divergence_at_an_order(name: str) -> None:
 def test_divergences_of_samples_without_a_bound(direction: str, order: float) -> None:
     """A table and what lies beyond it: at most a millionth above the engine, which is tight."""
     noise = DiscreteGaussian(
-        sigma=4, sensitivity=L2(1), relation=ReplaceOne() if direction == "subsets" else AddRemove()
+        sigma=4, sensitivity=L2(1, ReplaceOne() if direction == "subsets" else AddRemove())
     )
     subsets = WithoutReplacement(sample_size=10, population_size=50)
     scheme = subsets if direction == "subsets" else Poisson(sampling_rate=0.2)
@@ -242,7 +242,14 @@ def test_one_of_them_is_given() -> None:
             (GDP, ZCDP),
         ),
         (lambda: self_compose(PureDP(epsilon=0.5), 5), (GDP, ZCDP)),
-        (lambda: RandomizedResponse(epsilon=1, categories=4).repeat(10).guarantee(), (ZCDP,)),
+        (
+            lambda: (
+                RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
+                .repeat(10)
+                .guarantee()
+            ),
+            (ZCDP,),
+        ),
     ],
     ids=["trade-off", "laplace", "laplaces", "training", "range", "two", "pures", "answers"],
 )
@@ -370,7 +377,7 @@ def _response(epsilon: float) -> Any:  # noqa: ANN401
 
 
 def _best() -> Any:  # noqa: ANN401
-    return m.ExponentialMechanism(epsilon=1, sensitivity=LInf(1), relation=REPLACED).select(RUNS)
+    return m.ExponentialMechanism(epsilon=1, sensitivity=LInf(1, REPLACED)).select(RUNS)
 
 
 def _objective() -> Any:  # noqa: ANN401
@@ -418,6 +425,7 @@ def test_a_fact_at_which_nothing_is_claimed() -> None:
     finite = m.FiniteMechanism(
         table=[[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]],
         neighbours=[(0, 1), (1, 0)],
+        relation=AddRemove(),
     )
     chosen = m.ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
     parts = [self_compose(one.guarantee(), 100) for one in (finite, chosen)]

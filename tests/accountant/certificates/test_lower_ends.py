@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof import proofs
 from dpproof.accountant import (
     GDP,
@@ -121,7 +122,7 @@ def test_a_larger_claim_is_rejected(question: dict[str, float], field: str) -> N
     "make",
     [
         lambda rate: Gaussian(sigma=Fraction(26, 5), sensitivity=L2(1)).subsample(rate),
-        lambda rate: RandomizedResponse(epsilon=0.1).subsample(rate),
+        lambda rate: RandomizedResponse(epsilon=0.1, relation=AddRemove()).subsample(rate),
     ],
     ids=["gaussian", "response"],
 )

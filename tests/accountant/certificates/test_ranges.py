@@ -65,10 +65,14 @@ def test_beside_gaussian_noise() -> None:
 
 MECHANISMS: dict[str, Callable[[], Any]] = {
     "top k": lambda: dp.TopK(picked(1), k=5).repeat(3),
-    "quantile": lambda: dp.Quantile(epsilon=1, q=0.5, candidates=[1, 2, 3]).repeat(5),
-    "gumbel": lambda: dp.ReportNoisyMax(epsilon=0.5, noise="gumbel").repeat(9),
+    "quantile": lambda: dp.Quantile(
+        epsilon=1, q=0.5, candidates=[1, 2, 3], relation=dp.AddRemove()
+    ).repeat(5),
+    "gumbel": lambda: dp.ReportNoisyMax(epsilon=0.5, noise="gumbel", sensitivity=dp.LInf(1)).repeat(
+        9
+    ),
     "generalised": lambda: dp.mechanisms.GeneralisedExponential(
-        epsilon=1, sensitivities=[1, 2]
+        epsilon=1, sensitivities=[1, 2], relation=dp.AddRemove()
     ).repeat(4),
     "one by one": lambda: dp.compose(*[picked(1) for _ in range(4)]),
     "two lengths": lambda: dp.compose(picked(1).repeat(3), picked(0.5).repeat(3), picked(2)),

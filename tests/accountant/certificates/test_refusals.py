@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof import mechanisms as m
 from dpproof.accountant import (
     GDP,
@@ -80,7 +81,7 @@ def test_next_to_nothing_is_proved_by_chernoff(rate: Fraction, epsilon: Fraction
 @pytest.mark.parametrize(
     ("make", "epsilon"),
     [
-        (lambda: m.Histogram(scale=11, noise="gaussian"), Fraction(13, 4)),
+        (lambda: m.Histogram(scale=11, noise="gaussian", relation=AddRemove()), Fraction(13, 4)),
         (
             lambda: (
                 m.Gaussian(sigma=2, sensitivity=L2(1))
@@ -122,5 +123,7 @@ def test_pairs_in_words() -> None:
     expected = "a subsampled Gaussian pair with mu squared = 1, sampling rate = 0.01"
     assert in_words(one.pair) == expected
     assert in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
-    finite = m.FiniteMechanism([[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]])
+    finite = m.FiniteMechanism(
+        [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]], relation=AddRemove()
+    )
     assert finite.repeat(3).guarantee().describe() == "dominated by a finite pair, 3 times"

@@ -101,7 +101,7 @@ def test_smallest_rho_beside_losses_without_end() -> None:
 @pytest.mark.parametrize("size", [1, 256])
 def test_rho_of_samples_of_a_fixed_size(size: int) -> None:
     """No rate is small where delta is small enough: rho is n / (2 sigma^2), as if all took part."""
-    step = Gaussian(sigma=Fraction("2.87"), sensitivity=L2(1), relation=ReplaceOne())
+    step = Gaussian(sigma=Fraction("2.87"), sensitivity=L2(1, ReplaceOne()))
     scheme = WithoutReplacement(sample_size=size, population_size=5000)
     guarantee = step.subsample(scheme).repeat(369).guarantee()
     rho = guarantee.zcdp()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import L2, FixedRuns, Poisson, answers
 from dpproof.accountant.engine.trade_off import (
     _power_by_deltas,
@@ -151,7 +152,11 @@ def test_single_deltas_bound_the_power_from_below(rate: float) -> None:
 @pytest.mark.slow
 def test_the_power_of_the_best_of_nearly_revealing_runs() -> None:
     """It was [0.001, 1], where the profile is known to eleven digits but wide beside 1 - delta."""
-    runs = RandomizedResponse(epsilon=3, categories=5).repeat(10).select(FixedRuns(count=4))
+    runs = (
+        RandomizedResponse(epsilon=3, categories=5, relation=AddRemove())
+        .repeat(10)
+        .select(FixedRuns(count=4))
+    )
 
     assert runs.guarantee().true_positive_rate(false_positive_rate=1e-3).lower > 0.9999
 

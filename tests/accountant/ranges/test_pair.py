@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import Poisson, answers
 from dpproof.accountant.engine import profile
 from dpproof.accountant.errors import NotCertified
@@ -113,7 +114,11 @@ def test_beside_other_mechanisms_it_is_below_the_value_by_zcdp() -> None:
     gaussians = Gaussian(sigma=2, sensitivity=L2(1)).repeat(5).guarantee()
     picks = ExponentialMechanism(epsilon=1, sensitivity=LInf(1)).repeat(50).guarantee()
     mixed = compose(picks, gaussians).epsilon(delta=1e-6)
-    quantiles = Quantile(epsilon=1, q=Fraction(1, 2), candidates=[0, 1, 2]).repeat(40).guarantee()
+    quantiles = (
+        Quantile(epsilon=1, q=Fraction(1, 2), candidates=[0, 1, 2], relation=AddRemove())
+        .repeat(40)
+        .guarantee()
+    )
     peeled = TopK(ExponentialMechanism(epsilon=Fraction(1, 2), sensitivity=LInf(1)), k=50)
 
     assert mixed.upper <= 23.356

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
@@ -94,7 +95,9 @@ def test_rho_of_selections_of_gaussian_runs() -> None:
 def _counts() -> Guarantee[Any]:
     """Counts whose losses end far out, where a table's points meet at -1."""
     laplace = Laplace(scale=Fraction("5.2"), sensitivity=L1(1)).guarantee()
-    response = RandomizedResponse(epsilon=Fraction("2.37"), categories=2).guarantee()
+    response = RandomizedResponse(
+        epsilon=Fraction("2.37"), categories=2, relation=AddRemove()
+    ).guarantee()
     return compose(self_compose(laplace, 14), self_compose(response, 8))
 
 
@@ -105,6 +108,6 @@ def test_tables_that_end_far_out() -> None:
     assert _counts().zcdp().lower <= rho.upper
     assert rho.relative_width < 1e-3
     counts = self_compose(DiscreteGaussian(sigma=5, sensitivity=L1(1)).guarantee(), 100)
-    both = compose(counts, self_compose(Histogram(scale=10).guarantee(), 2))
+    both = compose(counts, self_compose(Histogram(scale=10, relation=AddRemove()).guarantee(), 2))
     found = select(both, TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10)))
     assert found.epsilon(delta=7e-8).relative_width < 1e-4

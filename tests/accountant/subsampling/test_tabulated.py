@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove, LInf
 from dpproof.accountant import answers
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
@@ -118,9 +119,13 @@ def test_grids() -> None:
 @pytest.mark.slow
 def test_hundreds_of_losses_next_to_each_other() -> None:
     """Where rounding asks for a wider margin, samples of a threshold are answered within 1e-3."""
-    bound = MagnitudeBound(threshold_scale=4, query_scale=8, outside=0)
+    bound = MagnitudeBound(threshold_scale=4, query_scale=8, outside=0, relation=AddRemove())
     normal = GaussianAboveThreshold(
-        threshold_sigma=10, query_sigma=17.3, queries=100, query=lambda data: data
+        threshold_sigma=10,
+        query_sigma=17.3,
+        queries=100,
+        query=lambda data: data,
+        sensitivity=LInf(1),
     )
     for one in (bound, normal):
         sample = one.subsample(Poisson(sampling_rate=0.05)).repeat(100)

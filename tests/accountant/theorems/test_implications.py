@@ -33,7 +33,7 @@ ONE, LABEL = ReplaceOne(), ReplaceLabel()
 
 
 def _sampled() -> DominatingPair[ReplaceOne]:
-    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1), relation=ONE)
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1, ONE))
     found = noise.subsample(Poisson(sampling_rate=0.125)).guarantee()
     assert isinstance(found, DominatingPair)
     return found
@@ -84,7 +84,7 @@ def test_it_composes_with_what_is_stated_for_labels() -> None:
 
 def test_sampling_under_replace_label_is_refused() -> None:
     """No scheme has an amplification, whether or not the query is a sum of contributions."""
-    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1), relation=LABEL)
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1, LABEL))
     answer = RandomizedResponse(epsilon=1, relation=LABEL)
     for base in (noise, answer):
         for scheme in (
@@ -98,7 +98,7 @@ def test_sampling_under_replace_label_is_refused() -> None:
 def test_a_changed_label_moves_a_sum_by_two_contributions() -> None:
     """As under replace-one: opposite labels turn a contribution around."""
     assert L2Contribution(1).under(LABEL).value == 2
-    assert Gaussian(sigma=4, sensitivity=L2Contribution(1), relation=LABEL).guarantee().mu == (
+    assert Gaussian(sigma=4, sensitivity=L2Contribution(1, LABEL)).guarantee().mu == (
         Fraction(1, 2)
     )
 

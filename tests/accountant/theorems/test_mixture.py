@@ -84,9 +84,9 @@ def test_every_choice_of_randomised_responses_costs_no_more(epsilon: float) -> N
     """Brute force: mixtures of two responses, mirrored or not, for all weights of a grid."""
     keep = np.exp(1.0) / (1 + np.exp(1.0))
     one, other = np.array([keep, 1 - keep]), np.array([1 - keep, keep])
-    stated = choice(*[RandomizedResponse(epsilon=1, categories=2).guarantee()] * 2).delta(
-        epsilon=epsilon
-    )
+    stated = choice(
+        *[RandomizedResponse(epsilon=1, categories=2, relation=AddRemove()).guarantee()] * 2
+    ).delta(epsilon=epsilon)
     for weight, (p, q) in product(np.linspace(0, 1, 11), [(one, other), (other, one)]):
         left = np.concatenate([weight * one, (1 - weight) * p])
         right = np.concatenate([weight * other, (1 - weight) * q])

@@ -125,14 +125,14 @@ def test_a_sensitivity_is_not_enough() -> None:
     found = hockey_sticks(laws[0], laws[1], float(step))
     excess = found - pair_profile(1.0, 0.2)
     assert excess[ORDERS == 1.5] > 0.01
-    step_of_plain = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne())
+    step_of_plain = Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne()))
     with pytest.raises(NotImplied, match="L2Contribution"):
         step_of_plain.subsample(Poisson(sampling_rate=0.2)).guarantee()
 
 
 def test_the_mechanism_states_it() -> None:
     """A stated contribution gives 2C/sigma-GDP, the theorem on samples, and its conditions."""
-    noise = Gaussian(sigma=0.871199, sensitivity=L2Contribution(1), relation=ReplaceOne())
+    noise = Gaussian(sigma=0.871199, sensitivity=L2Contribution(1, ReplaceOne()))
     assert noise.sensitivity == L2(2)
     assert noise.guarantee().mu == 2 / noise.sigma
     step = noise.subsample(Poisson(sampling_rate=1 / 120)).repeat(120).guarantee()
@@ -147,8 +147,8 @@ def test_the_mechanism_states_it() -> None:
 @pytest.mark.parametrize("relation", [AddRemove(), ZeroOut()])
 def test_other_relations_keep_their_theorem(relation: AddRemove | ZeroOut) -> None:
     """Under add-remove and zero-out a contribution is a sensitivity."""
-    summed = Gaussian(sigma=2, sensitivity=L2Contribution(3), relation=relation)
-    plain = Gaussian(sigma=2, sensitivity=L2(3), relation=relation)
+    summed = Gaussian(sigma=2, sensitivity=L2Contribution(3, relation))
+    plain = Gaussian(sigma=2, sensitivity=L2(3, relation))
     scheme = Poisson(sampling_rate=0.1)
     assert summed.guarantee() == plain.guarantee()
     assert summed.subsample(scheme).guarantee() == plain.subsample(scheme).guarantee()
@@ -157,7 +157,7 @@ def test_other_relations_keep_their_theorem(relation: AddRemove | ZeroOut) -> No
 def test_it_runs_on_records() -> None:
     """The stated mechanism releases a number."""
     query = ClippedSum(lower=-1, upper=1)
-    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1), relation=ReplaceOne(), query=query)
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, ReplaceOne()), query=query)
     assert isinstance(noise.subsample(Poisson(sampling_rate=0.5)).release([0.5, -3.0]), float)
 
 
@@ -183,7 +183,7 @@ def test_refusals() -> None:
 
 def test_two_stated_sums_on_one_sample_are_refused() -> None:
     """Only one sum a sample: their joint release is one sum of stacked contributions."""
-    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1), relation=ReplaceOne())
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, ReplaceOne()))
     with pytest.raises(NotImplied, match="Gaussian sums alone"):
         noise.repeat(2).subsample(Poisson(sampling_rate=0.5)).guarantee()
 

@@ -204,7 +204,7 @@ def test_metric_dp_is_the_event_of_laplace_noise() -> None:
     """The notion holds for Laplace noise, which an event of permute-and-flip does not cover."""
     for guarantee in (
         dp.accountant.MetricDP(epsilon=0.5),
-        dp.ReportNoisyMax(epsilon=0.5).guarantee(),
+        dp.ReportNoisyMax(epsilon=0.5, sensitivity=dp.LInf(1)).guarantee(),
     ):
         assert to_dp_event(guarantee) == dp_event.LaplaceDpEvent(2.0)
     replaced = dp.accountant.MetricDP(epsilon=0.5, relation=REPLACE)

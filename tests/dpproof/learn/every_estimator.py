@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dpproof.accountant import ReplaceOne
 from dpproof.learn import (
     PCA,
     CoverClassifier,
@@ -22,14 +23,16 @@ CLASSES: dict[str, Any] = {**BUDGET, "classes": range(10)}
 MODELS: dict[str, Callable[[], Any]] = {
     "PerceptronClassifier": lambda: PerceptronClassifier(**CLASSES, steps=20),
     "LogisticRegression": lambda: LogisticRegression(**CLASSES),
-    "MarginClassifier": lambda: MarginClassifier(**CLASSES, steps=20),
+    "MarginClassifier": lambda: MarginClassifier(**CLASSES, steps=20, relation=ReplaceOne()),
     "TunedClassifier": lambda: tune(
-        MarginClassifier(**CLASSES, steps=10), {"margin": [0.01, 0.1]}, probability=0.5
+        MarginClassifier(**CLASSES, steps=10, relation=ReplaceOne()),
+        {"margin": [0.01, 0.1]},
+        probability=0.5,
     ),
     "LinearRegression": lambda: LinearRegression(**BUDGET, norm=70, bound=10),
     "PCA": lambda: PCA(**BUDGET, n_components=2, norm=70),
     "KMeans": lambda: KMeans(**BUDGET, n_clusters=3, norm=70),
     "CoverClassifier": lambda: CoverClassifier(
-        epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16)
+        epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16), relation=ReplaceOne()
     ),
 }

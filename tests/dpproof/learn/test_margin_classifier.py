@@ -32,7 +32,9 @@ WAVES = FourierFeatures(features=64, frequencies=50, width=40, seed=1, norm=80)
 
 def even(**changes: Any) -> MarginClassifier:  # noqa: ANN401  # whatever it takes
     """The classifier of even digits."""
-    return MarginClassifier(**{**BUDGET, "classes": [False, True], "steps": 20, **changes})
+    return MarginClassifier(
+        **{**BUDGET, "classes": [False, True], "steps": 20, **changes}, relation=ReplaceOne()
+    )
 
 
 @pytest.mark.parametrize("solver", ["descent", "phased"])
@@ -62,7 +64,7 @@ def test_sigma_is_that_of_the_sums(relation: Any) -> None:  # noqa: ANN401
 
 def test_ten_classes_pay_for_ten_runs() -> None:
     """One halfspace for each class, and mu grows with the root of their number."""
-    model = MarginClassifier(sigma=1, classes=range(10), steps=4, margin=0.1)
+    model = MarginClassifier(sigma=1, classes=range(10), steps=4, margin=0.1, relation=ReplaceOne())
     found = model.guarantee()
     model.fit(X, Y)
 

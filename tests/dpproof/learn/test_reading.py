@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpproof.learn
+from dpproof.accountant import ReplaceOne
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.relation import AddRemove
@@ -78,7 +79,9 @@ def test_margins_are_learned_from_short_floats() -> None:
     rows, labels = datasets.load_digits(return_X_y=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = MarginClassifier(**CLASSES).fit(rows.astype("float16"), labels)
+        model = MarginClassifier(**CLASSES, relation=ReplaceOne()).fit(
+            rows.astype("float16"), labels
+        )
 
     assert model.score(rows, labels) > 0.7
 
@@ -179,7 +182,7 @@ def test_every_tunable_name_learns_whatever_the_base_has(
 def test_scaled_and_clipped_rows_are_not_tuned_together() -> None:
     """A margin learner that scales its rows for one candidate and not for another is refused."""
     with pytest.raises(ParameterError, match="None or a number for all candidates"):
-        tune(MarginClassifier(**CLASSES), {"norm": [None, 70]})
+        tune(MarginClassifier(**CLASSES, relation=ReplaceOne()), {"norm": [None, 70]})
 
 
 def test_a_missing_public_size_is_named_as_the_estimator_names_it() -> None:

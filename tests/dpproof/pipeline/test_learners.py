@@ -78,11 +78,17 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
             "sigma = 3\ncount_sigma = 2",
             ClassMeans(classes=9, sigma=3, count_sigma=2),
         ),
-        ("second-moments", "sigma = 3\nnorm = 2", SecondMoments(sigma=3, norm=2)),
+        (
+            "second-moments",
+            "sigma = 3\nnorm = 2",
+            SecondMoments(sigma=3, norm=2, relation=AddRemove()),
+        ),
         (
             "noisy-lloyd",
             LINES + "count_sigma = 2",
-            NoisyLloyd(centres=[[1.0, 0.0], [0.0, 1.0]], count_sigma=2, **STEPS),
+            NoisyLloyd(
+                centres=[[1.0, 0.0], [0.0, 1.0]], count_sigma=2, **STEPS, relation=AddRemove()
+            ),
         ),
         (
             "enumerated-exponential",

@@ -120,7 +120,7 @@ def test_a_gaussian_sum_on_poisson_samples_under_replace_one() -> None:
         + 'sampling = { scheme = "poisson", rate = 0.25 }\ncount = 5\n'
     )
     (stage,) = parsed(text).stages
-    noise = Gaussian(sigma=2, sensitivity=L2Contribution(3), relation=ReplaceOne())
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(3, ReplaceOne()))
 
     assert stage.releases[0].values == {"sigma": 2, "contribution": 3}
     step = noise.subsample(Poisson(sampling_rate=0.25)).repeat(5)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.gdp import GDP
@@ -87,7 +88,10 @@ def test_nested_stages_run_together_several_times() -> None:
         'count = 52\n[[stage.stage]]\nname = "a"\nmechanism = "histogram"\nsigma = 5.0\n'
         '[[stage.stage]]\nname = "b"\nmechanism = "histogram"\nscale = 9.0\ncount = 3'
     )
-    week = compose(Histogram(scale=5), Histogram(scale=9, noise="laplace").repeat(3))
+    week = compose(
+        Histogram(scale=5, relation=AddRemove()),
+        Histogram(scale=9, noise="laplace", relation=AddRemove()).repeat(3),
+    )
 
     assert guarantee(text) == week.repeat(52).guarantee()
     assert pipeline(text).stages[0].numbers()["count"] == 52
@@ -220,8 +224,10 @@ def test_refusals_say_where(stage: str, head: str, why: str) -> None:
 
 def test_noisy_counts_above_a_threshold() -> None:
     """Either noise, with what one record has published so rarely."""
-    laplace = ThresholdedCounts(scale=2, delta=1e-8, contributions=3)
-    normal = ThresholdedCounts(scale=4, noise="gaussian", delta=1e-8, contributions=3)
+    laplace = ThresholdedCounts(scale=2, delta=1e-8, contributions=3, relation=AddRemove())
+    normal = ThresholdedCounts(
+        scale=4, noise="gaussian", delta=1e-8, contributions=3, relation=AddRemove()
+    )
     for words, mine in (("scale = 2.0", laplace), ("sigma = 4.0", normal)):
         text = f'mechanism = "thresholded-counts"\n{words}\ndelta = 1e-8\ncontributions = 3\n'
         assert guarantee(text).epsilon(delta=1e-6) == mine.guarantee().epsilon(delta=1e-6)
@@ -261,9 +267,9 @@ def test_numeric_answers_are_so_many_shifts() -> None:
 def test_rappor_is_its_two_bits() -> None:
     """A report of one value, and all of them by the permanent response."""
     text = 'mechanism = "rappor"\nf = 0.5\none = {}\nzero = {}\ncategories = 8\n'
-    mine = Rappor(f=0.5, one=0.75, zero=0.5, categories=8).guarantee()
+    mine = Rappor(f=0.5, one=0.75, zero=0.5, categories=8, relation=AddRemove()).guarantee()
     assert guarantee(text.format(0.75, 0.5)).epsilon(delta=1e-6) == mine.epsilon(delta=1e-6)
-    every = Rappor(f=0.5, one=0.75, zero=0.5, categories=8).permanent()
+    every = Rappor(f=0.5, one=0.75, zero=0.5, categories=8, relation=AddRemove()).permanent()
     assert guarantee(text.format(1, 0)).epsilon(delta=1e-6) == every.epsilon(delta=1e-6)
     with pytest.raises(InputError, match="above zero"):
         pipeline(text.format(0.5, 0.5))
@@ -275,8 +281,8 @@ def test_tables_of_probabilities() -> None:
     half = Fraction(1, 2)
     rows = [[Fraction(2, 3), Fraction(1, 3)], [half, half], [Fraction(1), Fraction(0)]]
 
-    assert guarantee(text) == FiniteMechanism(rows).guarantee()
-    near = FiniteMechanism(rows, neighbours=[(0, 1)]).guarantee()
+    assert guarantee(text) == FiniteMechanism(rows, relation=AddRemove()).guarantee()
+    near = FiniteMechanism(rows, neighbours=[(0, 1)], relation=AddRemove()).guarantee()
     assert guarantee(text + "neighbours = [[0, 1]]") == near
 
 
@@ -293,7 +299,9 @@ def test_noise_with_a_covariance() -> None:
 
 def test_choices_among_losses_of_different_sensitivities() -> None:
     """Epsilon says what it costs, whatever the sensitivities are."""
-    mine = GeneralisedExponential(epsilon=1, sensitivities=[1, 100]).guarantee()
+    mine = GeneralisedExponential(
+        epsilon=1, sensitivities=[1, 100], relation=AddRemove()
+    ).guarantee()
     assert guarantee('mechanism = "generalised-exponential"\nepsilon = 1') == mine
 
 
@@ -301,8 +309,10 @@ def test_choices_among_losses_of_different_sensitivities() -> None:
 def test_statistics_within_a_released_bound(statistic: Statistic) -> None:
     """Noise in units of the sensitivity costs the same for sums and means and every bound."""
     text = 'mechanism = "within-bound"\n'
-    normal = WithinBound(statistic=statistic, noise_multiplier=4)
-    laplace = WithinBound(statistic=statistic, noise_multiplier=4, noise="laplace")
+    normal = WithinBound(statistic=statistic, noise_multiplier=4, relation=AddRemove())
+    laplace = WithinBound(
+        statistic=statistic, noise_multiplier=4, noise="laplace", relation=AddRemove()
+    )
 
     assert guarantee(text + "noise_multiplier = 4") == normal.guarantee()
     assert guarantee(text + "scale = 4") == laplace.guarantee()

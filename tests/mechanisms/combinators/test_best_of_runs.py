@@ -75,7 +75,7 @@ def test_the_best_is_distributed_as_it_should(runs: RunLaw) -> None:
     """Each answer of a coin is selected as often as the law says, but for probability 1e-8."""
     seed, size, keep = secrets.randbits(64), 8000, math.exp(1) / (1 + math.exp(1))
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    coin = RandomizedResponse(epsilon=1, categories=2)
+    coin = RandomizedResponse(epsilon=1, categories=2, relation=AddRemove())
     drawn = coin.select(runs, score=smallest).release_many(1, size, rng=np.random.default_rng(seed))
     none = runs.probability_of_none
     ran = drawn["0"] if none else np.ones(size, dtype=bool)
@@ -216,7 +216,7 @@ def test_the_first_is_distributed_as_it_should(runs: RunLaw) -> None:
     """
     seed, size = secrets.randbits(64), 8000
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    coin = RandomizedResponse(epsilon=1, categories=3)
+    coin = RandomizedResponse(epsilon=1, categories=3, relation=AddRemove())
     some = coin.select_above(runs, threshold=1)
     drawn = some.release_many(1, size, rng=np.random.default_rng(seed))
     found, output = drawn["0"], drawn["1"]

@@ -76,7 +76,7 @@ def test_many_releases_are_named_fields() -> None:
 def test_mixed_relations_are_refused() -> None:
     """At run time the error names both relations and the positions."""
     left: Any = Gaussian(sigma=1, sensitivity=L2(1))
-    right: Any = Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+    right: Any = Laplace(scale=1, sensitivity=L1(1, ReplaceOne()))
     with pytest.raises(RelationMismatch, match=r"AddRemove.*part 2 is ReplaceOne"):
         compose(left, left, right)
 

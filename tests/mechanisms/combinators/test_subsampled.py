@@ -68,14 +68,14 @@ def test_dp_sgd_costs_the_reference_value() -> None:
 
 def test_poisson_under_replace_one_is_refused() -> None:
     """The add-remove formula is not valid there, and none is silently used."""
-    base = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne())
+    base = Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne()))
     with pytest.raises(PrivacyError):
         base.subsample(Poisson(sampling_rate=0.01)).guarantee()
 
 
 def test_a_full_sample_without_replacement_is_the_identity() -> None:
     """Taking all the records neither costs nor gains."""
-    base = Gaussian(sigma=1, sensitivity=L2(2), relation=ReplaceOne(), query=SUM)
+    base = Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne()), query=SUM)
     full = base.subsample(WithoutReplacement(sample_size=9, population_size=9))
     half = base.subsample(WithoutReplacement(sample_size=3, population_size=9))
     plain = base.guarantee().epsilon(delta=1e-6)
@@ -86,7 +86,7 @@ def test_a_full_sample_without_replacement_is_the_identity() -> None:
 
 def test_a_sample_without_replacement_has_its_size() -> None:
     """Counting the sample, almost without noise, always gives the stated size."""
-    count = DiscreteLaplace(scale=2**-10, sensitivity=L1(1), relation=ReplaceOne(), query=Count())
+    count = DiscreteLaplace(scale=2**-10, sensitivity=L1(1, ReplaceOne()), query=Count())
     step = count.subsample(WithoutReplacement(sample_size=3, population_size=8))
 
     assert set(step.release_many(["abcdefgh"] * 8, 200).tolist()) == {3}
@@ -182,7 +182,7 @@ def test_statement_covers_what_runs_on_a_poisson_sample(epsilon: float) -> None:
 def test_statement_covers_what_runs_without_replacement(epsilon: float) -> None:
     """Exact laws of the noisy number of ones in a sample, when a zero is replaced by a one."""
     size, population, scale, reach = 3, 10, 1.5, 80
-    total = DiscreteLaplace(scale=scale, sensitivity=L1(1), relation=ReplaceOne(), query=sum)
+    total = DiscreteLaplace(scale=scale, sensitivity=L1(1, ReplaceOne()), query=sum)
     scheme = WithoutReplacement(sample_size=size, population_size=population)
     stated = total.subsample(scheme).guarantee().delta(epsilon=epsilon)
     for ones in (0, 4, 9):

@@ -16,9 +16,9 @@ from dpproof.mechanisms import Count, DiscreteGaussian, Gaussian, Laplace, Unifo
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad
 
 
-def noise(sigma: float, **given: object) -> Gaussian[AddRemove]:
+def noise(sigma: float, query: Count | None = None) -> Gaussian[AddRemove]:
     """Gaussian noise on a value that moves by 1."""
-    return Gaussian(sigma=sigma, sensitivity=L2(1), **given)  # type: ignore[call-overload, no-any-return]
+    return Gaussian(sigma=sigma, sensitivity=L2(1), query=query)
 
 
 class TestUniformChoice(MechanismContract):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import LInf
 from dpproof import auditing, proofs
 from dpproof.accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
 from dpproof.accountant.errors import NotImplied, ParameterError
@@ -198,7 +199,10 @@ def test_it_costs_one_above_threshold_whatever_the_steps(relation: Any) -> None:
     for steps in (4, 400):
         plain = sparse_vector_stop_perceptron(stop=None, steps=steps, relation=relation).guarantee()
         tests = AboveThreshold(
-            threshold_scale=5, query_scale=10, monotone=relation == AddRemove(), relation=relation
+            threshold_scale=5,
+            query_scale=10,
+            monotone=relation == AddRemove(),
+            sensitivity=LInf(1, relation),
         )
         found = sparse_vector_stop_perceptron(steps=steps, relation=relation).guarantee()
 
@@ -240,7 +244,9 @@ def test_where_runs_stop_is_the_law_of_above_threshold() -> None:
     stop = SparseVectorStop(threshold_scale=4, query_scale=1, below=3)
     learner = sparse_vector_stop_perceptron(margin=2, stop=stop)
     runs = learner.release_many(rows, 20_000)
-    known = AboveThreshold(threshold_scale=4, query_scale=1, threshold=-3, monotone=True)
+    known = AboveThreshold(
+        threshold_scale=4, query_scale=1, threshold=-3, monotone=True, sensitivity=LInf(1)
+    )
     places = known.release_many([-3, -3, -3, -3], 20_000)
     seen = np.where(runs["stopped"], runs["steps"], -1)
     laws = [np.bincount(found + 1, minlength=5) / 20_000 for found in (seen, places)]

@@ -33,7 +33,7 @@ class TestRandomizedResponse(ExactLawContract):
 
     def mechanism(self) -> RandomizedResponse[AddRemove]:
         """Five categories."""
-        return RandomizedResponse(epsilon=EPSILON, categories=CATEGORIES)
+        return RandomizedResponse(epsilon=EPSILON, categories=CATEGORIES, relation=AddRemove())
 
     def data(self) -> object:
         """One category."""
@@ -45,13 +45,15 @@ class TestRandomizedResponse(ExactLawContract):
 
     def increasing_noise(self) -> Sequence[RandomizedResponse[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
-        return [RandomizedResponse(epsilon=e, categories=3) for e in (3, 1, 0.1)]
+        return [
+            RandomizedResponse(epsilon=e, categories=3, relation=AddRemove()) for e in (3, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         return one_bad(
             RandomizedResponse,
-            good={"epsilon": 1, "categories": 3},
+            good={"epsilon": 1, "categories": 3, "relation": AddRemove()},
             bad={
                 "epsilon": (*NOT_POSITIVE, 1025),
                 "categories": (1, 0, -2, 2.0, "3", True, None, 2**62 + 1),
@@ -80,7 +82,7 @@ class TestRandomizedResponseOnRecords(MechanismContract):
 
     def mechanism(self) -> RandomizedResponse[AddRemove]:
         """The majority, randomised."""
-        return RandomizedResponse(epsilon=1, categories=3, query=majority)
+        return RandomizedResponse(epsilon=1, categories=3, query=majority, relation=AddRemove())
 
     def data(self) -> object:
         """Votes."""
@@ -88,13 +90,15 @@ class TestRandomizedResponseOnRecords(MechanismContract):
 
     def increasing_noise(self) -> Sequence[RandomizedResponse[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
-        return [RandomizedResponse(epsilon=e, query=majority) for e in (3, 1, 0.1)]
+        return [
+            RandomizedResponse(epsilon=e, query=majority, relation=AddRemove()) for e in (3, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A query that is not one."""
         return one_bad(
             RandomizedResponse,
-            good={"epsilon": 1},
+            good={"epsilon": 1, "relation": AddRemove()},
             bad={
                 "query": ("majority", 3),
             },
@@ -114,4 +118,4 @@ def test_pure_epsilon_under_every_relation(relation: AddRemove | ReplaceOne | Ze
 def test_refuses_what_is_not_one_category(value: object) -> None:
     """A list of answers would release how many there are."""
     with pytest.raises(ParameterError, match="value must be"):
-        RandomizedResponse(epsilon=1, categories=5).release(value)
+        RandomizedResponse(epsilon=1, categories=5, relation=AddRemove()).release(value)

@@ -38,7 +38,7 @@ class TestUnaryEncoding(MechanismContract):
 
     def mechanism(self) -> UnaryEncoding[AddRemove]:
         """Four categories."""
-        return UnaryEncoding(epsilon=1, categories=4)
+        return UnaryEncoding(epsilon=1, categories=4, relation=AddRemove())
 
     def data(self) -> object:
         """One category."""
@@ -50,12 +50,14 @@ class TestUnaryEncoding(MechanismContract):
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
         """Return mechanisms with epsilon from 3 down."""
-        return [UnaryEncoding(epsilon=e, categories=4) for e in (3, 1, 0.1)]
+        return [UnaryEncoding(epsilon=e, categories=4, relation=AddRemove()) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {**BAD, "symmetric": (1, None)}
-        return one_bad(UnaryEncoding, good={"epsilon": 1, "categories": 3}, bad=bad)
+        return one_bad(
+            UnaryEncoding, good={"epsilon": 1, "categories": 3, "relation": AddRemove()}, bad=bad
+        )
 
 
 @pytest.mark.slow
@@ -64,11 +66,14 @@ class TestRappor(TestUnaryEncoding):
 
     def mechanism(self) -> Rappor[AddRemove]:  # type: ignore[override]
         """The parameters of the paper."""
-        return Rappor(f=0.5, one=0.75, zero=0.5, categories=4)
+        return Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove())
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
         """Permanent responses more and more random."""
-        return [Rappor(f=f, one=0.75, zero=0.25, categories=4) for f in (0, 0.25, 0.75)]
+        return [
+            Rappor(f=f, one=0.75, zero=0.25, categories=4, relation=AddRemove())
+            for f in (0, 0.25, 0.75)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -79,7 +84,7 @@ class TestRappor(TestUnaryEncoding):
             "zero": (-1, 0.75),
             "categories": (1, None),
         }
-        return one_bad(Rappor, good=good, bad=bad)
+        return one_bad(Rappor, good={**good, "relation": AddRemove()}, bad=bad)
 
 
 class TestLocalHashing(TestUnaryEncoding):
@@ -87,16 +92,21 @@ class TestLocalHashing(TestUnaryEncoding):
 
     def mechanism(self) -> LocalHashing[AddRemove]:  # type: ignore[override]
         """More categories than cells."""
-        return LocalHashing(epsilon=1, categories=12, cells=5)
+        return LocalHashing(epsilon=1, categories=12, cells=5, relation=AddRemove())
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
         """Return mechanisms with epsilon from 3 down."""
-        return [LocalHashing(epsilon=e, categories=9, cells=5) for e in (3, 1, 0.1)]
+        return [
+            LocalHashing(epsilon=e, categories=9, cells=5, relation=AddRemove())
+            for e in (3, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {**BAD, "cells": (1, 4, 65_539, 2.5)}
-        return one_bad(LocalHashing, good={"epsilon": 1, "categories": 3}, bad=bad)
+        return one_bad(
+            LocalHashing, good={"epsilon": 1, "categories": 3, "relation": AddRemove()}, bad=bad
+        )
 
 
 class TestSubsetSelection(TestUnaryEncoding):
@@ -104,16 +114,21 @@ class TestSubsetSelection(TestUnaryEncoding):
 
     def mechanism(self) -> SubsetSelection[AddRemove]:  # type: ignore[override]
         """A third of the categories."""
-        return SubsetSelection(epsilon=1, categories=6, size=2)
+        return SubsetSelection(epsilon=1, categories=6, size=2, relation=AddRemove())
 
     def increasing_noise(self) -> Sequence[Mechanism[AddRemove]]:
         """Return mechanisms with epsilon from 3 down."""
-        return [SubsetSelection(epsilon=e, categories=6, size=2) for e in (3, 1, 0.1)]
+        return [
+            SubsetSelection(epsilon=e, categories=6, size=2, relation=AddRemove())
+            for e in (3, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {**BAD, "size": (0, 3, 1.5)}
-        return one_bad(SubsetSelection, good={"epsilon": 1, "categories": 3}, bad=bad)
+        return one_bad(
+            SubsetSelection, good={"epsilon": 1, "categories": 3, "relation": AddRemove()}, bad=bad
+        )
 
 
 def bits(truth: int, keep: Fraction, flip: Fraction, size: int) -> Law:
@@ -158,11 +173,11 @@ def laws(one: Report, truth: int) -> Law:
 
 
 MECHANISMS: list[Report] = [
-    UnaryEncoding(epsilon=1.5, categories=4),
-    UnaryEncoding(epsilon=1.5, categories=4, symmetric=True),
-    Rappor(f=0.5, one=0.75, zero=0.5, categories=4),
-    LocalHashing(epsilon=1.5, categories=8, cells=3),
-    SubsetSelection(epsilon=1.5, categories=6, size=2),
+    UnaryEncoding(epsilon=1.5, categories=4, relation=AddRemove()),
+    UnaryEncoding(epsilon=1.5, categories=4, symmetric=True, relation=AddRemove()),
+    Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()),
+    LocalHashing(epsilon=1.5, categories=8, cells=3, relation=AddRemove()),
+    SubsetSelection(epsilon=1.5, categories=6, size=2, relation=AddRemove()),
 ]
 
 
@@ -212,7 +227,10 @@ def test_intervals_hold_the_truth() -> None:
     """At confidence 1 - 1e-8 all intervals of ten thousand reports hold the true frequencies."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    one, rng = UnaryEncoding(epsilon=2, categories=3), np.random.default_rng(seed)
+    one, rng = (
+        UnaryEncoding(epsilon=2, categories=3, relation=AddRemove()),
+        np.random.default_rng(seed),
+    )
     reports = np.concatenate([one.release_many(k, n, rng=rng) for k, n in ((0, 7000), (1, 3000))])
     found = one.frequencies(reports, confidence=1 - 1e-8)
 
@@ -223,10 +241,16 @@ def test_intervals_hold_the_truth() -> None:
 
 def test_a_hundred_attributes() -> None:
     """100 reports at epsilon 0.5, delta 1e-6: 21.73 by the pair, 33.32 by randomised response."""
-    guarantee = UnaryEncoding(epsilon=0.5, categories=10).repeat(100).guarantee()
+    guarantee = (
+        UnaryEncoding(epsilon=0.5, categories=10, relation=AddRemove()).repeat(100).guarantee()
+    )
 
     assert (
-        UnaryEncoding(epsilon=0.5, categories=10).guarantee().epsilon(delta=0).upper < 0.5 + 1e-12
+        UnaryEncoding(epsilon=0.5, categories=10, relation=AddRemove())
+        .guarantee()
+        .epsilon(delta=0)
+        .upper
+        < 0.5 + 1e-12
     )
     assert 21.7 < guarantee.epsilon(delta=1e-6).upper < 21.73
 
@@ -235,4 +259,4 @@ def test_a_hundred_attributes() -> None:
 def test_refuses_other_reports(reports: object) -> None:
     """Bits of the right shape."""
     with pytest.raises(ParameterError):
-        UnaryEncoding(epsilon=1, categories=3).frequencies(reports)
+        UnaryEncoding(epsilon=1, categories=3, relation=AddRemove()).frequencies(reports)

@@ -64,7 +64,6 @@ class TestCanonicalNoise(ExactLawContract):
                 "epsilon": (*NOT_POSITIVE, 1e-9),
                 "delta": (0, 0.75, 1, -0.1, "1", None, float("nan")),
                 "sensitivity": (L1(0.5), L1(2**41), L2(1), 1, None),
-                "relation": ("zero-out", None),
                 "query": (3,),
             },
         )

@@ -64,7 +64,6 @@ class TestCorrelatedGaussian(MechanismContract):
                     [[2.0**-700]],
                 ),
                 "sensitivity": (1, None, Differences([[1]])),
-                "relation": ("add-remove", None),
                 "query": (3,),
             },
         )

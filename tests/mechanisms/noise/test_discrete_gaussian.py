@@ -58,7 +58,6 @@ class TestDiscreteGaussian(ExactLawContract):
             bad={
                 "sigma": NOT_POSITIVE,
                 "sensitivity": (L1(0.5), L2(0.5), LInf(1), 1, None),
-                "relation": ("zero-out", None),
                 "query": (3,),
             },
         )

@@ -46,7 +46,6 @@ class TestDiscreteLaplace(ExactLawContract):
             bad={
                 "scale": NOT_POSITIVE,
                 "sensitivity": (L1(0.5), L2(1), 1, None),
-                "relation": ("zero-out", None),
                 "query": (3,),
             },
         )

@@ -38,7 +38,7 @@ class TestFiniteMechanism(MechanismContract):
 
     def mechanism(self) -> FiniteMechanism[AddRemove]:
         """Any two datasets are neighbours."""
-        return FiniteMechanism(table(3, 4, 1))
+        return FiniteMechanism(table(3, 4, 1), relation=AddRemove())
 
     def data(self) -> object:
         """The first dataset."""
@@ -51,7 +51,8 @@ class TestFiniteMechanism(MechanismContract):
     def increasing_noise(self) -> Sequence[FiniteMechanism[AddRemove]]:
         """Coins nearer and nearer to fair."""
         return [
-            FiniteMechanism([[1 - x, x], [x, 1 - x]]) for x in (0.0625, 0.25, Fraction(49, 100))
+            FiniteMechanism([[1 - x, x], [x, 1 - x]], relation=AddRemove())
+            for x in (0.0625, 0.25, Fraction(49, 100))
         ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
@@ -74,7 +75,7 @@ class TestFiniteMechanism(MechanismContract):
             "relation": (AddRemove, "add-remove"),
             "query": ([1],),
         }
-        return one_bad(FiniteMechanism, good=good, bad=bad)
+        return one_bad(FiniteMechanism, good={**good, "relation": AddRemove()}, bad=bad)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -92,7 +93,7 @@ def test_the_pair_is_the_largest_of_all_profiles(seed: int) -> None:
 def test_directions_follow_the_neighbours() -> None:
     """One ordered pair under add-remove leaves the two directions different, replace-one not."""
     rows = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1), Fraction(0)]]
-    one = FiniteMechanism(rows, neighbours=[(0, 1)]).guarantee()
+    one = FiniteMechanism(rows, neighbours=[(0, 1)], relation=AddRemove()).guarantee()
     both = FiniteMechanism(rows, neighbours=[(0, 1)], relation=ReplaceOne()).guarantee()
 
     assert one.forward.factors[0].pair == FinitePair(
@@ -110,8 +111,12 @@ def test_randomised_response_is_one() -> None:
     keep = Fraction(1, 2)
     rest = (1 - keep) / 3
     rows = [[keep if i == j else rest for j in range(4)] for i in range(4)]
-    mine = FiniteMechanism(rows).repeat(5).guarantee()
-    theirs = RandomizedResponse(epsilon=Fraction(math.log(3)), categories=4).repeat(5).guarantee()
+    mine = FiniteMechanism(rows, relation=AddRemove()).repeat(5).guarantee()
+    theirs = (
+        RandomizedResponse(epsilon=Fraction(math.log(3)), categories=4, relation=AddRemove())
+        .repeat(5)
+        .guarantee()
+    )
     for delta in (0.1, 1e-3, 1e-6):
         assert mine.epsilon(delta=delta).upper == pytest.approx(
             theirs.epsilon(delta=delta).upper, rel=1e-9
@@ -120,7 +125,13 @@ def test_randomised_response_is_one() -> None:
 
 def test_equal_rows_reveal_nothing() -> None:
     """A table of equal rows costs nothing."""
-    assert FiniteMechanism([[THIRD, 1 - THIRD]] * 3).guarantee().delta(epsilon=0).upper < 1e-14
+    assert (
+        FiniteMechanism([[THIRD, 1 - THIRD]] * 3, relation=AddRemove())
+        .guarantee()
+        .delta(epsilon=0)
+        .upper
+        < 1e-14
+    )
 
 
 @pytest.mark.parametrize("unit", [60, 3 * 2**70])
@@ -129,7 +140,7 @@ def test_outputs_follow_the_table(unit: int) -> None:
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
     law = [Fraction(unit // 3, unit), Fraction(1, unit), 1 - Fraction(unit // 3 + 1, unit)]
-    mechanism, size = FiniteMechanism([law, law]), 50_000
+    mechanism, size = FiniteMechanism([law, law], relation=AddRemove()), 50_000
     outputs = mechanism.release_many(1, size, rng=np.random.default_rng(seed))
     empirical = np.cumsum(np.bincount(outputs, minlength=3)) / size
     band = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * size))
@@ -141,4 +152,4 @@ def test_refuses_what_is_no_dataset() -> None:
     """One number of a dataset."""
     for value in (-1, 3, 0.5, [0, 1]):
         with pytest.raises(ParameterError):
-            FiniteMechanism(table(3, 2, 1)).release(value)
+            FiniteMechanism(table(3, 2, 1), relation=AddRemove()).release(value)

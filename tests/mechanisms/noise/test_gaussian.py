@@ -41,7 +41,6 @@ class TestGaussian(MechanismContract):
             bad={
                 "sigma": (*NOT_POSITIVE, 2**301),
                 "sensitivity": (L1(1), LInf(1), 1, None),
-                "relation": ("add-remove", AddRemove, None),
                 "query": (3, "sum"),
                 "granularity": (0, 0.3, -1, "1", float("nan")),
             },
@@ -78,7 +77,7 @@ class TestGaussianOnRecords(MechanismContract):
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne(), ZeroOut()])
 def test_states_exact_gdp(relation: AddRemove | ReplaceOne | ZeroOut) -> None:
     """Mu is sensitivity over sigma, exactly, under the stated relation."""
-    guarantee = Gaussian(sigma=0.3, sensitivity=L2(0.1), relation=relation).guarantee()
+    guarantee = Gaussian(sigma=0.3, sensitivity=L2(0.1, relation)).guarantee()
 
     assert guarantee.mu == Fraction(0.1) / Fraction(0.3)
     assert guarantee.relation == relation

@@ -24,7 +24,7 @@ class TestHistogram(MechanismContract):
 
     def mechanism(self) -> Histogram[AddRemove]:
         """A record is in two cells, up to twice in each."""
-        return Histogram(scale=3, contributions=2, largest=2)
+        return Histogram(scale=3, contributions=2, largest=2, relation=AddRemove())
 
     def data(self) -> object:
         """Five counts."""
@@ -36,7 +36,7 @@ class TestHistogram(MechanismContract):
 
     def increasing_noise(self) -> Sequence[Histogram[AddRemove]]:
         """From one count to thirty."""
-        return [Histogram(scale=s) for s in (1, 4, 30)]
+        return [Histogram(scale=s, relation=AddRemove()) for s in (1, 4, 30)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -48,7 +48,7 @@ class TestHistogram(MechanismContract):
             "relation": (AddRemove, "add-remove"),
             "query": ([1],),
         }
-        return one_bad(Histogram, good={"scale": 1}, bad=bad)
+        return one_bad(Histogram, good={"scale": 1, "relation": AddRemove()}, bad=bad)
 
 
 def four_cells(records: Sequence[int]) -> list[int]:
@@ -62,7 +62,7 @@ class TestHistogramOnRecords(TestHistogram):
 
     def mechanism(self) -> Histogram[AddRemove]:
         """Each record is in one cell."""
-        return Histogram(scale=2, noise="laplace", query=four_cells)
+        return Histogram(scale=2, noise="laplace", query=four_cells, relation=AddRemove())
 
     def data(self) -> object:
         """Cells of records."""
@@ -103,7 +103,7 @@ def test_replaced_records_stay_below(noise: Noise) -> None:
 def test_a_replaced_record_costs_root_two() -> None:
     """As two shifts by 1, not as one by 2."""
     counts = Histogram(scale=4, relation=ReplaceOne()).guarantee()
-    norm = DiscreteGaussian(sigma=4, sensitivity=L2(math.sqrt(2)), relation=ReplaceOne())
+    norm = DiscreteGaussian(sigma=4, sensitivity=L2(math.sqrt(2), ReplaceOne()))
 
     assert counts.forward == norm.guarantee().to_pair().forward
     assert counts.epsilon(delta=1e-6).upper < 1.62
@@ -112,4 +112,4 @@ def test_a_replaced_record_costs_root_two() -> None:
 def test_refuses_shifts_out_of_reach() -> None:
     """Of a discrete Laplace pair whose losses could not be listed."""
     with pytest.raises(NotCertified, match="whole shifts"):
-        Histogram(scale=10, noise="laplace", largest=10**9)
+        Histogram(scale=10, noise="laplace", largest=10**9, relation=AddRemove())

@@ -41,7 +41,6 @@ class TestLaplace(MechanismContract):
             bad={
                 "scale": (*NOT_POSITIVE, 2**301),
                 "sensitivity": (L2(1), 1.0, None),
-                "relation": ("add-remove", AddRemove, None),
                 "query": (3,),
                 "granularity": (0, 3, -1, "1", float("inf")),
             },
@@ -88,7 +87,7 @@ def test_pure_epsilon_is_sensitivity_over_scale(
     relation: AddRemove | ReplaceOne | ZeroOut,
 ) -> None:
     """At delta 0 the cost is exactly the ratio, under any relation."""
-    bound = Laplace(scale=20, sensitivity=L1(5), relation=relation).guarantee().epsilon(delta=0)
+    bound = Laplace(scale=20, sensitivity=L1(5, relation)).guarantee().epsilon(delta=0)
 
     assert bound.lower <= 0.25 <= bound.upper
     assert bound.relative_width < 1e-9

@@ -44,7 +44,6 @@ class TestSkellam(ExactLawContract):
             bad={
                 "variance": (*NOT_POSITIVE, 2**21, Fraction(1, 2**21)),
                 "sensitivity": (L1(0.5), L1(2**14 + 1), L2(2), LInf(1), 1, None),
-                "relation": ("zero-out", None),
                 "query": (3,),
             },
         )

@@ -55,7 +55,7 @@ class TestSmoothSensitivity(MechanismContract):
         return [
             *one_bad(
                 SmoothSensitivity,
-                good=good,
+                good={**good, "relation": AddRemove()},
                 bad={
                     "query": (None, 3),
                     "bound": (len, 3, None),
@@ -119,12 +119,18 @@ def test_draws_are_cauchy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_acts_on_one_number() -> None:
     """Vectors and even numbers of records are refused; a bound of 0 counts as the grid's step."""
-    pair = SmoothSensitivity(query=lambda data: data, bound=MEDIAN.smooth(), scale=1, granularity=1)
+    pair = SmoothSensitivity(
+        query=lambda data: data, bound=MEDIAN.smooth(), scale=1, granularity=1, relation=AddRemove()
+    )
     with pytest.raises(ParameterError, match="one number"):
         pair.release([1.0, 2.0])
     with pytest.raises(ParameterError, match="odd"):
         noise().release([1.0, 2.0])
     flat: SmoothSensitivity[AddRemove] = SmoothSensitivity(
-        query=len, bound=SmoothBound(beta=1, bound=lambda _: 0), scale=1, granularity=0.5
+        query=len,
+        bound=SmoothBound(beta=1, bound=lambda _: 0),
+        scale=1,
+        granularity=0.5,
+        relation=AddRemove(),
     )
     assert isinstance(flat.release([1]), float)

@@ -55,7 +55,6 @@ class TestStaircase(ExactLawContract):
                 "epsilon": (*NOT_POSITIVE, 1e-9, 257),
                 "sensitivity": (L1(0.5), L1(2**41), L2(1), 1, None),
                 "width": (0, 5, -1, 1.5, "1"),
-                "relation": ("zero-out", None),
                 "query": (3,),
             },
         )

@@ -43,11 +43,14 @@ class TestAboveThreshold(MechanismContract):
 
     def increasing_noise(self) -> Sequence[AboveThreshold[AddRemove]]:
         """From half the sensitivity to twenty times."""
-        return [AboveThreshold(threshold_scale=b, query_scale=2 * b) for b in (0.5, 2, 20)]
+        return [
+            AboveThreshold(threshold_scale=b, query_scale=2 * b, sensitivity=LInf(1))
+            for b in (0.5, 2, 20)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each, monotone queries under replace-one, too little noise."""
-        good: dict[str, Any] = {"threshold_scale": 1, "query_scale": 2}
+        good: dict[str, Any] = {"threshold_scale": 1, "query_scale": 2, "sensitivity": LInf(1)}
         bad: dict[str, Sequence[Any]] = {
             "threshold_scale": (*NOT_POSITIVE, Fraction(1, 50)),
             "query_scale": NOT_POSITIVE,
@@ -58,10 +61,9 @@ class TestAboveThreshold(MechanismContract):
             "gap": (1, "yes", None),
             "granularity": (0.3, -1, "1"),
             "threshold": (float("nan"), "1", None, Fraction(1, 3)),
-            "relation": (AddRemove, "add-remove", None),
             "query": ([1, 2],),
         }
-        replaced = {**good, "monotone": True, "relation": ReplaceOne()}
+        replaced = {**good, "monotone": True, "sensitivity": LInf(1, ReplaceOne())}
         return [
             functools.partial(AboveThreshold, **replaced),
             *one_bad(AboveThreshold, good=good, bad=bad),
@@ -75,7 +77,13 @@ class TestAboveThresholdOnRecords(TestAboveThreshold):
     def mechanism(self) -> AboveThreshold[AddRemove]:
         """How many records are above each of five numbers."""
         return AboveThreshold(
-            threshold_scale=2, query_scale=8, cutoff=3, monotone=True, threshold=2, query=counts
+            threshold_scale=2,
+            query_scale=8,
+            cutoff=3,
+            monotone=True,
+            threshold=2,
+            query=counts,
+            sensitivity=LInf(1),
         )
 
     def data(self) -> object:
@@ -111,7 +119,9 @@ def excess(count: int, seed: int, *, monotone: bool) -> float:
     """The largest excess over the statement of random instances with one answer."""
     rng, worst = np.random.default_rng(seed), -math.inf
     for threshold, query in SCALES:
-        mechanism = AboveThreshold(threshold_scale=threshold, query_scale=query, monotone=monotone)
+        mechanism = AboveThreshold(
+            threshold_scale=threshold, query_scale=query, monotone=monotone, sensitivity=LInf(1)
+        )
         stated = [mechanism.guarantee().delta(epsilon=e).upper for e in laws.EPSILONS]
         for _ in range(count):
             queries, moves = instances(rng, monotone=monotone)
@@ -137,7 +147,7 @@ def rising_excess(count: int, seed: int) -> float:
     rng, worst = np.random.default_rng(seed), -math.inf
     for threshold, query in SCALES:
         stated = AboveThreshold(
-            threshold_scale=threshold, query_scale=query, rising=True
+            threshold_scale=threshold, query_scale=query, rising=True, sensitivity=LInf(1)
         ).guarantee()
         ways = [
             DominatingPair(forward=one, backward=one, relation=AddRemove())
@@ -159,8 +169,12 @@ def rising_excess(count: int, seed: int) -> float:
 def test_random_rising_instances_stay_below() -> None:
     """No instance reaches the profile of its order, and the orders differ."""
     assert rising_excess(1, 7) <= 1e-5
-    rising = AboveThreshold(threshold_scale=2, query_scale=2, rising=True).repeat(100)
-    monotone = AboveThreshold(threshold_scale=2, query_scale=2, monotone=True).repeat(100)
+    rising = AboveThreshold(
+        threshold_scale=2, query_scale=2, rising=True, sensitivity=LInf(1)
+    ).repeat(100)
+    monotone = AboveThreshold(
+        threshold_scale=2, query_scale=2, monotone=True, sensitivity=LInf(1)
+    ).repeat(100)
     assert rising.guarantee().epsilon(delta=1e-6).upper < 46.92
     assert monotone.guarantee().epsilon(delta=1e-6).upper > 50.66
 
@@ -202,7 +216,7 @@ def test_two_answers_stay_below() -> None:
     rng, z = np.random.default_rng(9), np.linspace(-40, 40, 801)
     weight = np.exp(-np.abs(z))
     weight /= weight.sum()
-    mechanism = AboveThreshold(threshold_scale=1, query_scale=3, cutoff=2)
+    mechanism = AboveThreshold(threshold_scale=1, query_scale=3, cutoff=2, sensitivity=LInf(1))
     stated = [mechanism.guarantee().delta(epsilon=e).upper for e in laws.EPSILONS]
     for _ in range(25):
         queries, moves = instances(rng, monotone=False)
@@ -214,7 +228,7 @@ def test_two_answers_stay_below() -> None:
 
 def test_a_bad_instance_comes_near() -> None:
     """With little noise on the threshold one query is nearly the worst: 0.01320 of 0.01333."""
-    mechanism = AboveThreshold(threshold_scale=1, query_scale=50)
+    mechanism = AboveThreshold(threshold_scale=1, query_scale=50, sensitivity=LInf(1))
     stated = mechanism.guarantee().delta(epsilon=0)
     queries = np.full(40, 0.0)
     p = laws.above_threshold(queries, 1.0, 50.0)
@@ -230,8 +244,12 @@ def test_a_bad_instance_comes_near() -> None:
 
 def test_a_hundred_uses() -> None:
     """100 uses at epsilon 1 and delta 1e-6 cost 32.83; the Laplace pair alone gives 71.6."""
-    guarantee = AboveThreshold(threshold_scale=2, query_scale=4).repeat(100).guarantee()
-    together = AboveThreshold(threshold_scale=2, query_scale=4, monotone=True)
+    guarantee = (
+        AboveThreshold(threshold_scale=2, query_scale=4, sensitivity=LInf(1))
+        .repeat(100)
+        .guarantee()
+    )
+    together = AboveThreshold(threshold_scale=2, query_scale=4, monotone=True, sensitivity=LInf(1))
 
     assert 32.8 < guarantee.epsilon(delta=1e-6).upper < 32.83
     assert together.repeat(100).guarantee().epsilon(delta=1e-6).upper < 25.2
@@ -242,7 +260,11 @@ def test_is_pure_at_the_textbook_epsilon(scales: tuple[int, int], cutoff: int) -
     """The largest loss is Delta/b1 + 2 c Delta/b2, or Delta/b1 + c Delta/b2 if monotone."""
     for monotone in (False, True):
         mechanism = AboveThreshold(
-            threshold_scale=scales[0], query_scale=scales[1], cutoff=cutoff, monotone=monotone
+            threshold_scale=scales[0],
+            query_scale=scales[1],
+            cutoff=cutoff,
+            monotone=monotone,
+            sensitivity=LInf(1),
         )
         pure = 1 / scales[0] + (1 if monotone else 2) * cutoff / scales[1]
         assert mechanism.guarantee().epsilon(delta=0).upper == pytest.approx(pure, rel=1e-12)
@@ -252,7 +274,10 @@ def test_outputs_follow_the_law() -> None:
     """Frequencies stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism, values = AboveThreshold(threshold_scale=2, query_scale=3), [-1.0, 1.0, 0.0, 2.5]
+    mechanism, values = (
+        AboveThreshold(threshold_scale=2, query_scale=3, sensitivity=LInf(1)),
+        [-1.0, 1.0, 0.0, 2.5],
+    )
     outputs = mechanism.release_many(values, 200_000, rng=np.random.default_rng(seed))
     law = laws.above_threshold(values, 2.0, 3.0, grid=20_001)
 
@@ -261,17 +286,19 @@ def test_outputs_follow_the_law() -> None:
 
 def test_stops_at_the_cutoff() -> None:
     """The first positions above, in order, and -1 for what is missing."""
-    mechanism = AboveThreshold(threshold_scale=1, query_scale=4, cutoff=3)
+    mechanism = AboveThreshold(threshold_scale=1, query_scale=4, cutoff=3, sensitivity=LInf(1))
 
     assert mechanism.release([-900, 900, -900, 900, 900, 900]).tolist() == [1, 3, 4]
     assert mechanism.release([-900, 900, -900]).tolist() == [1, -1, -1]
-    assert AboveThreshold(threshold_scale=1, query_scale=2).release([-900]) == -1
+    assert (
+        AboveThreshold(threshold_scale=1, query_scale=2, sensitivity=LInf(1)).release([-900]) == -1
+    )
 
 
 def test_the_number_of_queries_is_the_data_s_only_if_it_is_public() -> None:
     """Datasets with another number of queries are refused together."""
     with pytest.raises(ParameterError, match="one shape"):
-        AboveThreshold(threshold_scale=1, query_scale=2).draw(
+        AboveThreshold(threshold_scale=1, query_scale=2, sensitivity=LInf(1)).draw(
             [[1.0], [1.0, 2.0]],
             1,
             np.random.default_rng(1),  # type: ignore[arg-type]
@@ -325,7 +352,9 @@ def test_published_broken_variants_are_refuted(
     broken: Broken, one: list[float], other: list[float]
 ) -> None:
     """An audit of each against what AboveThreshold states with as much noise finds it out."""
-    claim: Guarantee[Any] = AboveThreshold(threshold_scale=2, query_scale=4).guarantee()
+    claim: Guarantee[Any] = AboveThreshold(
+        threshold_scale=2, query_scale=4, sensitivity=LInf(1)
+    ).guarantee()
 
     report = auditing.audit(broken, (one, other), claim, samples=6_000, significance=1e-6, seed=3)
 

@@ -47,7 +47,7 @@ class TestExponentialMechanism(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each, and monotone scores under replace-one."""
         good: dict[str, Any] = {"epsilon": 1, "sensitivity": LInf(1)}
-        replaced = {**good, "monotone": True, "relation": ReplaceOne()}
+        replaced = {**good, "monotone": True, "sensitivity": LInf(1, ReplaceOne())}
         return [
             functools.partial(ExponentialMechanism, **replaced),
             *one_bad(
@@ -57,7 +57,6 @@ class TestExponentialMechanism(MechanismContract):
                     "epsilon": NOT_POSITIVE,
                     "sensitivity": (L1(1), 2, None),
                     "monotone": (1, "yes", None),
-                    "relation": (AddRemove, "add-remove", None),
                     "query": ([1, 2],),
                 },
             ),
@@ -130,7 +129,7 @@ def test_two_candidates_attain_the_range() -> None:
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne(), ZeroOut()])
 def test_states_bounded_range(relation: AddRemove | ReplaceOne | ZeroOut) -> None:
     """The native notion is bounded range, under any relation."""
-    mechanism = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(3), relation=relation)
+    mechanism = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(3, relation))
 
     assert isinstance(mechanism.guarantee(), BoundedRange)
     assert mechanism.guarantee().stated_epsilon == Fraction(1, 2)

@@ -36,8 +36,8 @@ class TestAboveThresholdWithGaps(test_above_threshold.TestAboveThreshold):
 
 def test_gaps_cost_nothing_and_the_verdict_says_that_they_are_released() -> None:
     """The pair is the same, and what is taken for granted is not."""
-    plain = AboveThreshold(threshold_scale=2, query_scale=4)
-    with_gaps = AboveThreshold(threshold_scale=2, query_scale=4, gap=True)
+    plain = AboveThreshold(threshold_scale=2, query_scale=4, sensitivity=LInf(1))
+    with_gaps = AboveThreshold(threshold_scale=2, query_scale=4, gap=True, sensitivity=LInf(1))
     verdict = proofs.check(with_gaps.guarantee().certify(delta=1e-6))
 
     assert plain.guarantee().forward == with_gaps.guarantee().forward
@@ -50,7 +50,7 @@ def test_outputs_follow_the_law() -> None:
     """Positions with cells of gaps stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism = AboveThreshold(threshold_scale=2, query_scale=3, gap=True)
+    mechanism = AboveThreshold(threshold_scale=2, query_scale=3, gap=True, sensitivity=LInf(1))
     values = [-1.0, 1.0, 0.0, 2.5]
     outputs = mechanism.release_many(values, 100_000, rng=np.random.default_rng(seed))
     cell = np.searchsorted(EDGES, outputs["1"], side="right") - 1
@@ -61,10 +61,14 @@ def test_outputs_follow_the_law() -> None:
 
 def test_several_gaps_and_what_comes_after() -> None:
     """Gaps stand beside the positions, 0 where there is none; numeric answers read positions."""
-    mechanism = AboveThreshold(threshold_scale=1, query_scale=4, cutoff=2, gap=True)
+    mechanism = AboveThreshold(
+        threshold_scale=1, query_scale=4, cutoff=2, gap=True, sensitivity=LInf(1)
+    )
     positions, gaps = mechanism.release([-900, 900, -900])
-    found = AboveThreshold(threshold_scale=1, query_scale=4, gap=True, query=lambda d: [len(d)])
-    values = NumericAnswers(query=lambda d: [len(d)], scale=4)
+    found = AboveThreshold(
+        threshold_scale=1, query_scale=4, gap=True, query=lambda d: [len(d)], sensitivity=LInf(1)
+    )
+    values = NumericAnswers(query=lambda d: [len(d)], scale=4, sensitivity=LInf(1))
     (place, gap), size = Chained(first=found, then=values).release([0] * 900)
 
     assert (positions.tolist(), gaps[1]) == ([1, -1], 0.0)
@@ -123,7 +127,12 @@ def excess(scales: Sequence[tuple[float, float]], count: int, seed: int) -> floa
     for b in scales:
         for cutoff, rising in ((1, False), (1, True), (2, False), (2, True)):
             stated = AboveThreshold(
-                threshold_scale=b[0], query_scale=b[1], cutoff=cutoff, rising=rising, gap=True
+                threshold_scale=b[0],
+                query_scale=b[1],
+                cutoff=cutoff,
+                rising=rising,
+                gap=True,
+                sensitivity=LInf(1),
             ).guarantee()
             ways = [
                 DominatingPair(forward=one, backward=one, relation=AddRemove())

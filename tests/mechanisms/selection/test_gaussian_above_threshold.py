@@ -59,13 +59,16 @@ class TestGaussianAboveThreshold(MechanismContract):
     def increasing_noise(self) -> Sequence[GaussianAboveThreshold[AddRemove]]:
         """More and more."""
         return [
-            GaussianAboveThreshold(threshold_sigma=s, query_sigma=2 * s, queries=9)
+            GaussianAboveThreshold(
+                threshold_sigma=s, query_sigma=2 * s, queries=9, sensitivity=LInf(1)
+            )
             for s in (2, 5, 20)
         ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each, monotone queries under replace-one, too little noise."""
         good: dict[str, Any] = {"threshold_sigma": 3, "query_sigma": 6, "queries": 50}
+        good["sensitivity"] = LInf(1)
         bad: dict[str, Sequence[Any]] = {
             "threshold_sigma": NOT_POSITIVE,
             "query_sigma": (*NOT_POSITIVE, Fraction(1, 10**60)),
@@ -75,10 +78,9 @@ class TestGaussianAboveThreshold(MechanismContract):
             "monotone": (1, "yes", None),
             "rising": (1, "yes", None),
             "threshold": (float("nan"), "1", None, Fraction(1, 3)),
-            "relation": (AddRemove, "add-remove", None),
             "query": ([1, 2],),
         }
-        replaced = {**good, "monotone": True, "relation": ReplaceOne()}
+        replaced = {**good, "monotone": True, "sensitivity": LInf(1, ReplaceOne())}
         return [
             functools.partial(GaussianAboveThreshold, **replaced),
             *one_bad(GaussianAboveThreshold, good=good, bad=bad),
@@ -102,7 +104,11 @@ def excess(count: int, seed: int) -> float:
     for threshold, query, size in ((2.0, 4.0, 20), (2.0, 16.0, 60), (8.0, 4.0, 3)):
         for flags in FLAGS:
             stated = GaussianAboveThreshold(
-                threshold_sigma=threshold, query_sigma=query, queries=size, **flags
+                threshold_sigma=threshold,
+                query_sigma=query,
+                queries=size,
+                sensitivity=LInf(1),
+                **flags,
             ).guarantee()
             pair = stated.to_pair()
             ways = [
@@ -133,7 +139,9 @@ def test_hundreds_of_instances_stay_below() -> None:
 
 def test_an_instance_stays_below() -> None:
     """Twenty queries next to the threshold, the first three of which move up."""
-    mechanism = GaussianAboveThreshold(threshold_sigma=2, query_sigma=4, queries=20)
+    mechanism = GaussianAboveThreshold(
+        threshold_sigma=2, query_sigma=4, queries=20, sensitivity=LInf(1)
+    )
     stated = mechanism.guarantee()
     values, moves = np.full(20, -5.0), np.where(np.arange(20) < 3, 1.0, -1.0)
     p, q = law(values, 2, 4), law(values + moves, 2, 4)
@@ -145,7 +153,7 @@ def test_an_instance_stays_below() -> None:
 
 def test_a_single_query_is_a_gaussian_one() -> None:
     """One bit behind noise of variance 9 + 36 costs what is known of N(0, 45), and attains it."""
-    alarm = GaussianAboveThreshold(threshold_sigma=3, query_sigma=6, queries=1)
+    alarm = GaussianAboveThreshold(threshold_sigma=3, query_sigma=6, queries=1, sensitivity=LInf(1))
     stated = alarm.guarantee()
     assert isinstance(stated, GDP)
     assert stated.mu_squared == Fraction(1, 45)
@@ -162,7 +170,7 @@ def test_a_single_query_is_a_gaussian_one() -> None:
 
 def test_little_noise_misses_rarer_events() -> None:
     """A natural first try, whose losses at events of mass 2^-100 are above 16 nats, answers."""
-    alarm = GaussianAboveThreshold(threshold_sigma=1, query_sigma=2, queries=9)
+    alarm = GaussianAboveThreshold(threshold_sigma=1, query_sigma=2, queries=9, sensitivity=LInf(1))
     stated = alarm.guarantee()
     assert dict(stated.derivation.parameters)["missed"] == 80
     assert 7 < stated.epsilon(delta=1e-6).upper < 8
@@ -173,13 +181,15 @@ def test_little_noise_misses_rarer_events() -> None:
         found = float(np.maximum(q - math.exp(epsilon) * p, 0).sum())
         assert found <= stated.delta(epsilon=epsilon).upper + 1e-6
     with pytest.raises(ParameterError, match="16 nats"):
-        GaussianAboveThreshold(threshold_sigma=0.1, query_sigma=0.2, queries=9)
+        GaussianAboveThreshold(threshold_sigma=0.1, query_sigma=0.2, queries=9, sensitivity=LInf(1))
 
 
 @pytest.mark.slow
 def test_many_uses() -> None:
     """One and a hundred uses; the Renyi bound of Zhu and Wang gives 0.98 and 57.7."""
-    mechanism = GaussianAboveThreshold(threshold_sigma=10, query_sigma=17.3, queries=100)
+    mechanism = GaussianAboveThreshold(
+        threshold_sigma=10, query_sigma=17.3, queries=100, sensitivity=LInf(1)
+    )
     costs = [mechanism.repeat(n).guarantee().epsilon(delta=1e-6).upper for n in (1, 100)]
 
     assert costs[0] < 1.021
@@ -202,7 +212,9 @@ def test_outputs_follow_the_law() -> None:
     """Frequencies stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism = GaussianAboveThreshold(threshold_sigma=2, query_sigma=3, queries=4)
+    mechanism = GaussianAboveThreshold(
+        threshold_sigma=2, query_sigma=3, queries=4, sensitivity=LInf(1)
+    )
     values = [-1.0, 1.0, 0.0, 2.5]
     outputs = mechanism.release_many(values, 100_000, rng=np.random.default_rng(seed))
 

@@ -33,7 +33,7 @@ class TestGeneralisedExponential(MechanismContract):
 
     def mechanism(self) -> GeneralisedExponential[AddRemove]:
         """Monotone."""
-        return GeneralisedExponential(**GOOD, monotone=True)
+        return GeneralisedExponential(**GOOD, monotone=True, relation=AddRemove())
 
     def data(self) -> list[float]:
         """Three losses."""
@@ -45,7 +45,10 @@ class TestGeneralisedExponential(MechanismContract):
 
     def increasing_noise(self) -> Sequence[GeneralisedExponential[AddRemove]]:
         """From epsilon 4 to 1/50."""
-        return [GeneralisedExponential(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.02)]
+        return [
+            GeneralisedExponential(**{**GOOD, "epsilon": e}, relation=AddRemove())
+            for e in (4, 1, 0.02)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -57,8 +60,8 @@ class TestGeneralisedExponential(MechanismContract):
         }
         refused = {**GOOD, "monotone": True, "relation": ReplaceOne()}
         return [
-            *one_bad(GeneralisedExponential, good=GOOD, bad=bad),
-            lambda: GeneralisedExponential(**refused),
+            *one_bad(GeneralisedExponential, good={**GOOD, "relation": AddRemove()}, bad=bad),
+            lambda: GeneralisedExponential(**refused, relation=AddRemove()),
         ]
 
 
@@ -80,8 +83,8 @@ def test_the_range_is_epsilon_and_is_attained_nearly() -> None:
     """Exact scores on random losses: monotone moves, and moves in both directions."""
     up = [[0, moved] for moved in MOVED]
     both = [[-moved, 0, moved] for moved in MOVED]
-    rising = GeneralisedExponential(**GOOD, monotone=True)
-    summed = GeneralisedExponential(**GOOD)
+    rising = GeneralisedExponential(**GOOD, monotone=True, relation=AddRemove())
+    summed = GeneralisedExponential(**GOOD, relation=AddRemove())
 
     assert 0.75 < worst(rising, up) <= 1
     assert 0.75 < worst(summed, both) <= 1
@@ -90,7 +93,7 @@ def test_the_range_is_epsilon_and_is_attained_nearly() -> None:
 
 def test_probabilities_are_those_of_the_scores() -> None:
     """Twenty thousand draws within five standard deviations, missed with probability below 1e-5."""
-    pick = GeneralisedExponential(epsilon=2, sensitivities=MOVED, failure=0.5)
+    pick = GeneralisedExponential(epsilon=2, sensitivities=MOVED, failure=0.5, relation=AddRemove())
     weights = np.exp([-float(score) for score in pick.scores([4, 2, 5])])
     law = weights / weights.sum()
     drawn = pick.release_many([4, 2, 5], 20_000, rng=np.random.default_rng(7))
@@ -101,7 +104,9 @@ def test_probabilities_are_those_of_the_scores() -> None:
 
 def test_the_pick_is_as_good_as_stated() -> None:
     """The excess over every candidate fails at most with the stated probability."""
-    pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 50], failure=0.1)
+    pick = GeneralisedExponential(
+        epsilon=1, sensitivities=[1, 50], failure=0.1, relation=AddRemove()
+    )
     losses = [20, 3]
     weights = [math.exp(-float(score) / 2) for score in pick.scores(losses)]
     failed = sum(
@@ -133,7 +138,9 @@ def test_least_hinges_are_exact_and_move_as_stated() -> None:
         more = least(Records(np.vstack([rows, row]), np.append(labels, label)))
         for before, after, moved in zip(plain, more, least.sensitivities, strict=True):
             assert 0 <= after - before <= moved
-    pick = GeneralisedExponential(epsilon=1, sensitivities=least.sensitivities, query=least)
+    pick = GeneralisedExponential(
+        epsilon=1, sensitivities=least.sensitivities, query=least, relation=AddRemove()
+    )
     learners = [
         MarginDescent(margin=m, norm_bound=1, steps=2, mu=0.25, relation=AddRemove(), records=9)
         for m in (0.125, 0.5)
@@ -160,13 +167,15 @@ def test_refusals() -> None:
             LeastHinges(**given)
     for losses in ([1, 2], [1, 2, float("nan")], [1, 2, "3"], 7):
         with pytest.raises(ParameterError, match="losses must be"):
-            GeneralisedExponential(**GOOD).release(losses)
+            GeneralisedExponential(**GOOD, relation=AddRemove()).release(losses)
     mine = MarginDescent(margin=1, norm_bound=1, steps=1, mu=1)
     other = MarginDescent(margin=1, norm_bound=1, steps=1, mu=1, relation=AddRemove(), records=3)
     for learners in ([], None, [mine, 3], [mine, other]):
         with pytest.raises(ParameterError, match="learners must be"):
             ChosenDescent(learners)  # type: ignore[arg-type]
-    assert GeneralisedExponential(**GOOD).scores(np.array([1, 2, 3])) == GeneralisedExponential(
-        **GOOD
-    ).scores([Fraction(1), 2.0, 3])
-    assert isinstance(GeneralisedExponential(**GOOD).guarantee(), BoundedRange)
+    assert GeneralisedExponential(**GOOD, relation=AddRemove()).scores(
+        np.array([1, 2, 3])
+    ) == GeneralisedExponential(**GOOD, relation=AddRemove()).scores([Fraction(1), 2.0, 3])
+    assert isinstance(
+        GeneralisedExponential(**GOOD, relation=AddRemove()).guarantee(), BoundedRange
+    )

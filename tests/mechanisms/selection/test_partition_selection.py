@@ -23,7 +23,7 @@ class TestPartitionSelection(MechanismContract):
 
     def mechanism(self) -> PartitionSelection[AddRemove]:
         """One partition a record."""
-        return PartitionSelection(epsilon=1.5, delta=1e-7)
+        return PartitionSelection(epsilon=1.5, delta=1e-7, relation=AddRemove())
 
     def data(self) -> object:
         """Counts around one half."""
@@ -35,7 +35,9 @@ class TestPartitionSelection(MechanismContract):
 
     def increasing_noise(self) -> Sequence[PartitionSelection[AddRemove]]:
         """Epsilon from 3 down to 1/2."""
-        return [PartitionSelection(epsilon=e, delta=1e-7) for e in (3, 1, 0.5)]
+        return [
+            PartitionSelection(epsilon=e, delta=1e-7, relation=AddRemove()) for e in (3, 1, 0.5)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -46,7 +48,9 @@ class TestPartitionSelection(MechanismContract):
             "relation": (AddRemove, None),
             "query": ([1, 2],),
         }
-        return one_bad(PartitionSelection, good={"epsilon": 1, "delta": 1e-6}, bad=bad)
+        return one_bad(
+            PartitionSelection, good={"epsilon": 1, "delta": 1e-6, "relation": AddRemove()}, bad=bad
+        )
 
 
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne()])
@@ -82,19 +86,19 @@ def test_no_neighbours_refute_it_and_some_attain_it(relation: Relation) -> None:
 
 def test_follows_the_published_recursion() -> None:
     """Against the recursion in floats; a budget for two partitions is split in halves."""
-    kept, last = PartitionSelection(epsilon=1, delta=1e-5).kept, 0.0
+    kept, last = PartitionSelection(epsilon=1, delta=1e-5, relation=AddRemove()).kept, 0.0
     for one in kept:
         last = min(math.exp(1) * last + 1e-5, 1 - math.exp(-1) * (1 - last - 1e-5), 1)
         assert float(one) == pytest.approx(last, rel=1e-8)
     assert kept[-1] == 1
-    split = PartitionSelection(epsilon=2, delta=2e-5, contributions=2)
+    split = PartitionSelection(epsilon=2, delta=2e-5, contributions=2, relation=AddRemove())
     assert split.kept == kept
     assert split.guarantee().epsilon(delta=2e-5).upper <= 2
 
 
 def test_outputs_follow_the_law() -> None:
     """Frequencies lie within five and a half deviations, wrongly refused less than once in 10^7."""
-    mechanism = PartitionSelection(epsilon=1, delta=0.05)
+    mechanism = PartitionSelection(epsilon=1, delta=0.05, relation=AddRemove())
     counts = [0, 1, 2, 3, 500]
     drawn = mechanism.release_many(counts, 20_000, rng=ReplayRng(3)).mean(axis=0)
     law = np.array([0, *map(float, mechanism.kept[:3]), 1])
@@ -104,7 +108,7 @@ def test_outputs_follow_the_law() -> None:
 
 def test_keys_need_no_list_and_bound_what_a_record_has() -> None:
     """Keys of many records come out, those beyond the first contributions and of one do not."""
-    mechanism = PartitionSelection(epsilon=1, delta=1e-6)
+    mechanism = PartitionSelection(epsilon=1, delta=1e-6, relation=AddRemove())
     records = [["b", "b", "a"]] * 60 + [["c", "a"]] * 60
 
     assert mechanism.keys(records) == ("b", "c")
@@ -120,7 +124,9 @@ def test_what_is_stated_is_proved_however_small_delta_is(
     epsilon: float, delta: float, contributions: int
 ) -> None:
     """Delta at the stated epsilon is the stated one but for 2^-30, and so is epsilon at delta."""
-    chosen = PartitionSelection(epsilon=epsilon, delta=delta, contributions=contributions)
+    chosen = PartitionSelection(
+        epsilon=epsilon, delta=delta, contributions=contributions, relation=AddRemove()
+    )
     shown = chosen.guarantee().delta(epsilon=epsilon)
 
     assert delta * (1 - 1e-5) <= shown.lower <= shown.upper <= delta
@@ -130,7 +136,7 @@ def test_what_is_stated_is_proved_however_small_delta_is(
 
 def test_a_delta_below_the_least_probability_of_128_bits_is_certified() -> None:
     """The checker proves the pair of coins of 256 bits, and epsilon with it."""
-    chosen = PartitionSelection(epsilon=30, delta=1e-40)
+    chosen = PartitionSelection(epsilon=30, delta=1e-40, relation=AddRemove())
     verdict = check(chosen.guarantee().certify(delta=1e-40))
 
     assert isinstance(verdict, VerifiedUnder)

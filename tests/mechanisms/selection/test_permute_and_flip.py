@@ -36,21 +36,21 @@ class TestPermuteAndFlip(MechanismContract):
 
     def increasing_noise(self) -> Sequence[PermuteAndFlip[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
-        return [PermuteAndFlip(epsilon=e) for e in (3, 1, 0.1)]
+        return [PermuteAndFlip(epsilon=e, sensitivity=LInf(1)) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each, and monotone scores under replace-one."""
-        replaced: dict[str, Any] = {"epsilon": 1, "monotone": True, "relation": ReplaceOne()}
+        good: dict[str, Any] = {"epsilon": 1, "sensitivity": LInf(1)}
+        replaced = {**good, "monotone": True, "sensitivity": LInf(1, ReplaceOne())}
         bad: dict[str, Sequence[Any]] = {
             "epsilon": NOT_POSITIVE,
             "sensitivity": (L1(1), 2, None),
             "monotone": (1, None),
-            "relation": (AddRemove, None),
             "query": ([1, 2],),
         }
         return [
             functools.partial(PermuteAndFlip, **replaced),
-            *one_bad(PermuteAndFlip, good={"epsilon": 1}, bad=bad),
+            *one_bad(PermuteAndFlip, good=good, bad=bad),
         ]
 
 
@@ -75,7 +75,7 @@ def test_is_the_largest_with_exponential_noise() -> None:
 @pytest.mark.parametrize("monotone", [False, True])
 def test_two_candidates_attain_the_statement(monotone: bool) -> None:  # noqa: FBT001
     """The worst pair of scores meets the stated delta: the Laplace pair is exact for one use."""
-    mechanism = PermuteAndFlip(epsilon=1.5, monotone=monotone)
+    mechanism = PermuteAndFlip(epsilon=1.5, monotone=monotone, sensitivity=LInf(1))
     scale = float(mechanism.scale)
     starts = [(x / 20, 0.0) for x in range(-60, 61)]
     for epsilon in laws.EPSILONS:
@@ -94,7 +94,7 @@ def test_outputs_follow_the_law() -> None:
     """Frequencies stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism, scores = PermuteAndFlip(epsilon=1.5), [3.0, 1.0, 2.5, 3.0]
+    mechanism, scores = PermuteAndFlip(epsilon=1.5, sensitivity=LInf(1)), [3.0, 1.0, 2.5, 3.0]
     outputs = mechanism.release_many(scores, 200_000, rng=np.random.default_rng(seed))
 
     law = laws.permute_and_flip(scores, float(mechanism.scale))

@@ -26,7 +26,7 @@ class TestQuantile(MechanismContract):
 
     def mechanism(self) -> Quantile[AddRemove]:
         """An upper quartile."""
-        return Quantile(epsilon=1.5, q=0.75, candidates=(-1, 0.5, 2))
+        return Quantile(epsilon=1.5, q=0.75, candidates=(-1, 0.5, 2), relation=AddRemove())
 
     def data(self) -> object:
         """Values on both sides of every candidate, and one that is a candidate."""
@@ -34,7 +34,9 @@ class TestQuantile(MechanismContract):
 
     def increasing_noise(self) -> Sequence[Quantile[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
-        return [Quantile(epsilon=e, q=0.5, candidates=(0, 1)) for e in (3, 1, 0.1)]
+        return [
+            Quantile(epsilon=e, q=0.5, candidates=(0, 1), relation=AddRemove()) for e in (3, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -54,7 +56,7 @@ class TestQuantile(MechanismContract):
             ),
             "relation": (AddRemove, None),
         }
-        return one_bad(functools.partial(Quantile), good=good, bad=bad)
+        return one_bad(functools.partial(Quantile, relation=AddRemove()), good=good, bad=bad)
 
 
 def law(data: Sequence[float], q: float, candidates: Sequence[float], factor: float) -> list[float]:
@@ -92,7 +94,9 @@ def test_the_median_attains_its_range() -> None:
     before, after = (law(d, 0.5, (0.0, 1.0), 1.0) for d in ([0.5], [0.5, 7.0]))
     losses = [math.log(a / b) for a, b in zip(before, after, strict=True)]
 
-    assert Quantile(epsilon=1, q=0.5, candidates=(0, 1)).sensitivity.value == Fraction(1, 2)
+    assert Quantile(
+        epsilon=1, q=0.5, candidates=(0, 1), relation=AddRemove()
+    ).sensitivity.value == Fraction(1, 2)
     assert max(losses) - min(losses) == pytest.approx(1.0)
 
 
@@ -100,7 +104,7 @@ def test_outputs_follow_the_law() -> None:
     """Frequencies stay in their band, blanks and infinities included, except with chance 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism = Quantile(epsilon=1.5, q=0.75, candidates=(0, 1, 2))
+    mechanism = Quantile(epsilon=1.5, q=0.75, candidates=(0, 1, 2), relation=AddRemove())
     data = [0.5, float("nan"), 1.0, -float("inf"), float("inf"), 1.5]
     outputs = mechanism.release_many(data, 100_000, rng=np.random.default_rng(seed))
 
@@ -111,7 +115,7 @@ def test_outputs_follow_the_law() -> None:
 
 def test_reads_no_values_and_refuses_other_data() -> None:
     """Without values all candidates are equally good; tables and words are refused."""
-    mechanism = Quantile(epsilon=1, q=0.5, candidates=(0, 1))
+    mechanism = Quantile(epsilon=1, q=0.5, candidates=(0, 1), relation=AddRemove())
 
     assert mechanism.release([]) in (0.0, 1.0)
     for data in ([[1.0]], ["a"], 3.0, [True, False]):

@@ -38,22 +38,22 @@ class TestReportNoisyMax(MechanismContract):
 
     def increasing_noise(self) -> Sequence[ReportNoisyMax[AddRemove]]:
         """Epsilon from 3 down to 1/10."""
-        return [ReportNoisyMax(epsilon=e) for e in (3, 1, 0.1)]
+        return [ReportNoisyMax(epsilon=e, sensitivity=LInf(1)) for e in (3, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each, and monotone scores under replace-one."""
-        replaced: dict[str, Any] = {"epsilon": 1, "monotone": True, "relation": ReplaceOne()}
+        good: dict[str, Any] = {"epsilon": 1, "sensitivity": LInf(1)}
+        replaced = {**good, "monotone": True, "sensitivity": LInf(1, ReplaceOne())}
         bad: dict[str, Sequence[Any]] = {
             "epsilon": (*NOT_POSITIVE, 1e-200),
             "sensitivity": (L1(1), 2, None),
             "noise": ("gaussian", None, 1),
             "monotone": (1, "yes", None),
-            "relation": (AddRemove, "add-remove", None),
             "query": ([1, 2],),
         }
         return [
             functools.partial(ReportNoisyMax, **replaced),
-            *one_bad(ReportNoisyMax, good={"epsilon": 1}, bad=bad),
+            *one_bad(ReportNoisyMax, good=good, bad=bad),
         ]
 
 
@@ -63,7 +63,9 @@ class TestReportNoisyMaxOnRecords(TestReportNoisyMax):
 
     def mechanism(self) -> ReportNoisyMax[AddRemove]:
         """The most frequent word; adding a record never lowers a score."""
-        return ReportNoisyMax(epsilon=1, noise="laplace", monotone=True, query=FAVOURITE)
+        return ReportNoisyMax(
+            epsilon=1, noise="laplace", monotone=True, query=FAVOURITE, sensitivity=LInf(1)
+        )
 
     def data(self) -> object:
         """Words."""
@@ -78,7 +80,7 @@ class TestReportNoisyMaxOnRecords(TestReportNoisyMax):
 @pytest.mark.parametrize("monotone", [False, True])
 def test_statement_covers_every_neighbour(noise: Noise, monotone: bool) -> None:  # noqa: FBT001
     """Over all extreme moves of three scores, the profile is never above the statement."""
-    mechanism = ReportNoisyMax(epsilon=1.5, noise=noise, monotone=monotone)
+    mechanism = ReportNoisyMax(epsilon=1.5, noise=noise, monotone=monotone, sensitivity=LInf(1))
     scale = float(mechanism.scale)
     law = laws.permute_and_flip if noise == "exponential" else laws.largest_with_laplace
     for epsilon in laws.EPSILONS:
@@ -97,7 +99,10 @@ def test_outputs_follow_the_law(noise: Noise) -> None:
     """Frequencies stay in their band, except with probability 1e-8."""
     seed = secrets.randbits(64)
     print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
-    mechanism, scores = ReportNoisyMax(epsilon=1.5, noise=noise), [3.0, 1.0, 2.5, 0.0]
+    mechanism, scores = (
+        ReportNoisyMax(epsilon=1.5, noise=noise, sensitivity=LInf(1)),
+        [3.0, 1.0, 2.5, 0.0],
+    )
     outputs = mechanism.release_many(scores, 200_000, rng=np.random.default_rng(seed))
     law = laws.permute_and_flip if noise == "exponential" else laws.largest_with_laplace
 
@@ -118,9 +123,9 @@ def test_gumbel_is_the_exponential_mechanism() -> None:
 
 def test_a_hundred_uses() -> None:
     """100 uses at epsilon 1 and delta 1e-6 cost 71.55, where pure composition gives 83.5."""
-    guarantee = ReportNoisyMax(epsilon=1).repeat(100).guarantee()
+    guarantee = ReportNoisyMax(epsilon=1, sensitivity=LInf(1)).repeat(100).guarantee()
 
-    assert isinstance(ReportNoisyMax(epsilon=1).guarantee(), MetricDP)
+    assert isinstance(ReportNoisyMax(epsilon=1, sensitivity=LInf(1)).guarantee(), MetricDP)
     assert 71.5 < guarantee.epsilon(delta=1e-6).upper < 71.6
 
 
@@ -128,4 +133,4 @@ def test_a_hundred_uses() -> None:
 def test_refuses_what_is_not_scores(scores: object) -> None:
     """One finite number for each candidate, at least one candidate."""
     with pytest.raises(ParameterError):
-        ReportNoisyMax(epsilon=1).release(scores)
+        ReportNoisyMax(epsilon=1, sensitivity=LInf(1)).release(scores)

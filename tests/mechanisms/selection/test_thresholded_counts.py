@@ -26,7 +26,7 @@ class TestThresholdedCounts(MechanismContract):
 
     def mechanism(self) -> ThresholdedCounts[AddRemove]:
         """Laplace noise, two partitions a record."""
-        return ThresholdedCounts(scale=2, delta=1e-9, contributions=2)
+        return ThresholdedCounts(scale=2, delta=1e-9, contributions=2, relation=AddRemove())
 
     def data(self) -> object:
         """None, one, and about the threshold of 42."""
@@ -38,13 +38,13 @@ class TestThresholdedCounts(MechanismContract):
 
     def increasing_noise(self) -> Sequence[ThresholdedCounts[AddRemove]]:
         """More and more."""
-        return [ThresholdedCounts(scale=b, delta=1e-9) for b in (1, 4, 20)]
+        return [ThresholdedCounts(scale=b, delta=1e-9, relation=AddRemove()) for b in (1, 4, 20)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         return one_bad(
             ThresholdedCounts,
-            good={"scale": 1, "delta": 0.01},
+            good={"scale": 1, "delta": 0.01, "relation": AddRemove()},
             bad={
                 "scale": NOT_POSITIVE,
                 "delta": (0, 0.75, -1, "1", 2.0**-201),
@@ -86,7 +86,8 @@ def test_the_pair_is_above_what_happens(noise: Noise) -> None:
     mass = np.exp(-np.abs(z) / 3) if noise == "laplace" else np.exp(-(z**2) / 18)
     mass /= mass.sum()
     one, two = (
-        ThresholdedCounts(scale=3, delta=1e-3, noise=noise, contributions=k) for k in (1, 2)
+        ThresholdedCounts(scale=3, delta=1e-3, noise=noise, contributions=k, relation=AddRemove())
+        for k in (1, 2)
     )
     reached = law(1, one.threshold, mass)[1:].sum()
     assert 2e-4 < reached <= 1e-3
@@ -110,7 +111,9 @@ def test_the_pair_is_above_what_happens(noise: Noise) -> None:
 
 def test_the_threshold_is_the_least_for_laplace_noise() -> None:
     """One below, a single record is published too often."""
-    mechanism = ThresholdedCounts(scale=Fraction(7, 2), delta=1e-5, contributions=3)
+    mechanism = ThresholdedCounts(
+        scale=Fraction(7, 2), delta=1e-5, contributions=3, relation=AddRemove()
+    )
     often = [
         3 * math.exp(-(t - 1) / 3.5) / (1 + math.exp(-1 / 3.5))
         for t in (mechanism.threshold - 1, mechanism.threshold)
@@ -121,7 +124,7 @@ def test_the_threshold_is_the_least_for_laplace_noise() -> None:
 
 def test_keys_are_published_with_counts() -> None:
     """Those that many records have, each record in as many as it may be; never what nobody has."""
-    mechanism = ThresholdedCounts(scale=2, delta=1e-6, contributions=2)
+    mechanism = ThresholdedCounts(scale=2, delta=1e-6, contributions=2, relation=AddRemove())
     records = [["a", "b", "c"]] * 500 + [["d"]]
     found = mechanism.keys(records, rng=ReplayRng(1))
 
@@ -136,6 +139,6 @@ def test_keys_are_published_with_counts() -> None:
 def test_a_negative_count_is_told_by_its_place() -> None:
     """The refusal says where the first negative count is, and shows no count."""
     with pytest.raises(DataError, match="at position 1") as refusal:
-        ThresholdedCounts(scale=1, delta=1e-6).release([17, -3, 403])
+        ThresholdedCounts(scale=1, delta=1e-6, relation=AddRemove()).release([17, -3, 403])
 
     assert not any(shown in str(refusal.value) for shown in ("17", "-3", "403"))

@@ -41,13 +41,16 @@ class TestTopK(MechanismContract):
 
     def increasing_noise(self) -> Sequence[TopK[AddRemove]]:
         """Smaller and smaller epsilons."""
-        return [TopK(PermuteAndFlip(epsilon=epsilon), k=2) for epsilon in (2, 1, 0.1)]
+        return [
+            TopK(PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1)), k=2)
+            for epsilon in (2, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Another mechanism, and numbers that are none."""
         return one_bad(
             TopK,
-            good={"pick": PermuteAndFlip(epsilon=1), "k": 2},
+            good={"pick": PermuteAndFlip(epsilon=1, sensitivity=LInf(1)), "k": 2},
             bad={"pick": (Laplace(scale=1, sensitivity=L1(1)), None), "k": (0, -1, 1.5, "2")},
         )
 
@@ -56,8 +59,8 @@ class TestTopK(MechanismContract):
     "pick",
     [
         ExponentialMechanism(epsilon=1, sensitivity=LInf(1)),
-        ReportNoisyMax(epsilon=1, noise="gumbel"),
-        ReportNoisyMax(epsilon=1, noise="laplace"),
+        ReportNoisyMax(epsilon=1, noise="gumbel", sensitivity=LInf(1)),
+        ReportNoisyMax(epsilon=1, noise="laplace", sensitivity=LInf(1)),
     ],
 )
 def test_is_a_pick_from_those_left(pick: Any) -> None:  # noqa: ANN401
@@ -66,7 +69,7 @@ def test_is_a_pick_from_those_left(pick: Any) -> None:  # noqa: ANN401
     drawn = np.asarray(TopK(pick, k=3).release_many(scores, 40_000, rng=ReplayRng(2)))
 
     assert all(len(set(row)) == 3 for row in np.unique(drawn, axis=0).tolist())
-    if pick == ReportNoisyMax(epsilon=1, noise="laplace"):
+    if pick == ReportNoisyMax(epsilon=1, noise="laplace", sensitivity=LInf(1)):
         return
     weights = [math.exp(score / 2) for score in scores]
     for order in itertools.permutations(range(4), 3):
@@ -79,7 +82,7 @@ def test_is_a_pick_from_those_left(pick: Any) -> None:  # noqa: ANN401
 
 def test_costs_what_as_many_picks_do() -> None:
     """The guarantee of repetition; one pick is the mechanism itself."""
-    pick = PermuteAndFlip(epsilon=0.5)
+    pick = PermuteAndFlip(epsilon=0.5, sensitivity=LInf(1))
 
     assert TopK(pick, k=5).guarantee() == pick.repeat(5).guarantee()
     assert TopK(pick, k=1).guarantee() == pick.guarantee()
@@ -95,7 +98,7 @@ def test_acts_on_records_by_its_query() -> None:
         asked.append(len(records))
         return [0.0, 500.0 * len(records), 900.0 * len(records)]
 
-    best = TopK(PermuteAndFlip(epsilon=1, query=scores), k=2)
+    best = TopK(PermuteAndFlip(epsilon=1, query=scores, sensitivity=LInf(1)), k=2)
     assert best.acts_on_records
     assert best.release([1.0, 2.0]).tolist() == [2, 1]
     assert asked == [2]

@@ -24,7 +24,7 @@ class TestBoundedMean(MechanismContract):
 
     def mechanism(self) -> BoundedMean[AddRemove]:
         """Values from 2 to 4."""
-        return BoundedMean(scale=3, lower=2, upper=4)
+        return BoundedMean(scale=3, lower=2, upper=4, relation=AddRemove())
 
     def data(self) -> object:
         """Some inside, some outside, one blank."""
@@ -32,7 +32,7 @@ class TestBoundedMean(MechanismContract):
 
     def increasing_noise(self) -> Sequence[BoundedMean[AddRemove]]:
         """From half the sensitivity to ten times."""
-        return [BoundedMean(scale=s, lower=2, upper=4) for s in (1, 4, 20)]
+        return [BoundedMean(scale=s, lower=2, upper=4, relation=AddRemove()) for s in (1, 4, 20)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -43,7 +43,9 @@ class TestBoundedMean(MechanismContract):
             "noise": ("uniform", None),
             "relation": (AddRemove,),
         }
-        return one_bad(BoundedMean, good={"scale": 1, "lower": 1, "upper": 2}, bad=bad)
+        return one_bad(
+            BoundedMean, good={"scale": 1, "lower": 1, "upper": 2, "relation": AddRemove()}, bad=bad
+        )
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
@@ -58,7 +60,7 @@ def test_the_sensitivity_is_attained_and_never_exceeded(
         np.abs(mean.sums(x)[:noisy] - mean.sums(y)[:noisy]).sum() for x, y in neighbours(relation)
     )
     width = Fraction(upper) - Fraction(lower)
-    noise = Gaussian(sigma=1, sensitivity=L2(width), relation=relation)
+    noise = Gaussian(sigma=1, sensitivity=L2(width, relation))
 
     assert width * (1 - Fraction(1, 2**22)) <= moved <= width
     assert mean.guarantee() == noise.guarantee()
@@ -80,7 +82,7 @@ def test_half_a_budget_each_needs_twice_the_noise() -> None:
     """The standard deviation of a mean's numerator, against sum and count by themselves."""
     noise = np.random.default_rng(3)
     data, epsilon = [0.0] * 1000, 0.5
-    both = BoundedMean(scale=2 / epsilon, lower=-1, upper=1, noise="laplace")
+    both = BoundedMean(scale=2 / epsilon, lower=-1, upper=1, noise="laplace", relation=AddRemove())
     means = both.release_many(data, 20_000, rng=noise)["value"]
     alone = noise.laplace(scale=2 * 1 / epsilon, size=20_000) / 1000
 
@@ -92,7 +94,7 @@ class TestBoundedSum(MechanismContract):
 
     def mechanism(self) -> BoundedSum[AddRemove]:
         """Values from -1 to 3."""
-        return BoundedSum(scale=5, lower=-1, upper=3, noise="laplace")
+        return BoundedSum(scale=5, lower=-1, upper=3, noise="laplace", relation=AddRemove())
 
     def data(self) -> object:
         """Some inside, some outside, one blank."""
@@ -100,7 +102,7 @@ class TestBoundedSum(MechanismContract):
 
     def increasing_noise(self) -> Sequence[BoundedSum[AddRemove]]:
         """From a third of the sensitivity to ten times."""
-        return [BoundedSum(scale=s, lower=-1, upper=3) for s in (1, 4, 30)]
+        return [BoundedSum(scale=s, lower=-1, upper=3, relation=AddRemove()) for s in (1, 4, 30)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -111,7 +113,9 @@ class TestBoundedSum(MechanismContract):
             "noise": ("uniform", None, ["laplace"]),
             "relation": (AddRemove, "add-remove"),
         }
-        return one_bad(BoundedSum, good={"scale": 1, "lower": 1, "upper": 2}, bad=bad)
+        return one_bad(
+            BoundedSum, good={"scale": 1, "lower": 1, "upper": 2, "relation": AddRemove()}, bad=bad
+        )
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
@@ -124,7 +128,7 @@ def test_bounded_sum_the_sensitivity_is_attained_and_never_exceeded(
     moved = max(abs(total.total(x) - total.total(y)) for x, y in neighbours(relation))
     width, largest = Fraction(upper) - Fraction(lower), Fraction(max(abs(lower), abs(upper)))
     stated = width if isinstance(relation, ReplaceOne) else largest
-    noise = Gaussian(sigma=1, sensitivity=L2(stated), relation=relation)
+    noise = Gaussian(sigma=1, sensitivity=L2(stated, relation))
 
     assert moved <= stated
     assert moved >= stated * (1 - Fraction(1, 2**22))

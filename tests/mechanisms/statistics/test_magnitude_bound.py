@@ -24,7 +24,9 @@ class TestMagnitudeBound(MechanismContract):
     def mechanism(self) -> MagnitudeBound[AddRemove]:
         """Powers from 1/2 to 8."""
         bounds: dict[str, int] = {"smallest": -1, "largest": 3}
-        return MagnitudeBound(threshold_scale=2, query_scale=3, outside=2, **bounds)
+        return MagnitudeBound(
+            threshold_scale=2, query_scale=3, outside=2, **bounds, relation=AddRemove()
+        )
 
     def data(self) -> object:
         """Values between the powers, and on one."""
@@ -32,7 +34,10 @@ class TestMagnitudeBound(MechanismContract):
 
     def increasing_noise(self) -> Sequence[MagnitudeBound[AddRemove]]:
         """From one record to thirty."""
-        return [MagnitudeBound(threshold_scale=s, query_scale=s, outside=5) for s in (1, 4, 30)]
+        return [
+            MagnitudeBound(threshold_scale=s, query_scale=s, outside=5, relation=AddRemove())
+            for s in (1, 4, 30)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -45,19 +50,21 @@ class TestMagnitudeBound(MechanismContract):
             "relation": (AddRemove,),
         }
         good = {"threshold_scale": 1, "query_scale": 1, "outside": 3}
-        return one_bad(MagnitudeBound, good=good, bad=bad)
+        return one_bad(MagnitudeBound, good={**good, "relation": AddRemove()}, bad=bad)
 
 
 def test_counts_of_large_values() -> None:
     """A value on a power of two does not exceed it; infinities always do, nan never."""
-    bound = MagnitudeBound(threshold_scale=1, query_scale=1, outside=0, smallest=0, largest=2)
+    bound = MagnitudeBound(
+        threshold_scale=1, query_scale=1, outside=0, smallest=0, largest=2, relation=AddRemove()
+    )
     assert bound.inside([1.0, -2.0, 2.5, math.inf, math.nan, -9.0]) == [-4, -3, -2]
 
 
 def test_an_unbounded_mean_finds_its_bound() -> None:
     """The bound is near the largest values but a few, and the chain is what compose says."""
-    bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=60)
-    then = WithinBound(statistic="mean", noise_multiplier=2)
+    bound = MagnitudeBound(threshold_scale=1, query_scale=2, outside=60, relation=AddRemove())
+    then = WithinBound(statistic="mean", noise_multiplier=2, relation=AddRemove())
     chain = Chained(first=bound, then=then)
     rng = np.random.default_rng(8)
     data = rng.normal(5, 1, size=3000)
@@ -66,7 +73,9 @@ def test_an_unbounded_mean_finds_its_bound() -> None:
     assert set(found["0"]) <= {4.0, 8.0}
     assert np.mean(found["0"] == 8) > 0.5
     assert np.abs(found["1"]["value"][found["0"] == 8] - 5).max() < 0.1
-    stated = compose(bound, BoundedMean(scale=4, lower=-1, upper=1)).guarantee()
+    stated = compose(
+        bound, BoundedMean(scale=4, lower=-1, upper=1, relation=AddRemove())
+    ).guarantee()
     assert chain.guarantee().epsilon(delta=1e-6) == stated.epsilon(delta=1e-6)
 
 
@@ -86,9 +95,9 @@ def test_noise_grows_with_the_bound(relation: Relation, bound: float) -> None:
 def test_refuses_what_it_cannot_follow() -> None:
     """Another statistic, and outputs that are no bounds."""
     with pytest.raises(ParameterError, match="sum or mean"):
-        WithinBound(statistic="median", noise_multiplier=1)  # type: ignore[call-overload]
+        WithinBound(statistic="median", noise_multiplier=1, relation=AddRemove())  # type: ignore[call-overload]
     with pytest.raises(ParameterError, match="MagnitudeBound"):
-        WithinBound(statistic="sum", noise_multiplier=1).draw(
+        WithinBound(statistic="sum", noise_multiplier=1, relation=AddRemove()).draw(
             [1.0],
             np.zeros((2, 2)),
             np.random.default_rng(1),  # type: ignore[arg-type]
@@ -99,8 +108,10 @@ def test_refuses_what_it_cannot_follow() -> None:
 def test_multipliers_serve_every_bound(statistic: Literal["sum", "mean"]) -> None:
     """What could fail once a bound is released is refused before."""
     for multiplier in (Fraction(1, 2**50), 2**50):
-        follow_up = WithinBound(statistic=statistic, noise_multiplier=multiplier)
+        follow_up = WithinBound(
+            statistic=statistic, noise_multiplier=multiplier, relation=AddRemove()
+        )
         assert all(follow_up.at(2.0**exponent) for exponent in (-249, 249))
     for outside in (1e-80, 1e80):
         with pytest.raises(ParameterError, match="noise_multiplier"):
-            WithinBound(statistic=statistic, noise_multiplier=outside)
+            WithinBound(statistic=statistic, noise_multiplier=outside, relation=AddRemove())

@@ -22,7 +22,7 @@ class TestNoisyLloyd(MechanismContract):
 
     def mechanism(self) -> NoisyLloyd[AddRemove]:
         """Two steps."""
-        return NoisyLloyd(centres=[[1, 0], [-1, 0]], steps=2, sigma=3, norm=2)
+        return NoisyLloyd(centres=[[1, 0], [-1, 0]], steps=2, sigma=3, norm=2, relation=AddRemove())
 
     def data(self) -> object:
         """Rows of both clusters, one too long, and one that is not finite."""
@@ -30,7 +30,10 @@ class TestNoisyLloyd(MechanismContract):
 
     def increasing_noise(self) -> Sequence[NoisyLloyd[AddRemove]]:
         """From the norm to thirty times."""
-        return [NoisyLloyd(centres=[[1], [0]], steps=2, sigma=s) for s in (1, 4, 30)]
+        return [
+            NoisyLloyd(centres=[[1], [0]], steps=2, sigma=s, relation=AddRemove())
+            for s in (1, 4, 30)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -43,7 +46,7 @@ class TestNoisyLloyd(MechanismContract):
             "relation": (AddRemove,),
         }
         good: dict[str, Any] = {"centres": [[1], [0]], "steps": 1, "sigma": 1}
-        return one_bad(NoisyLloyd, good=good, bad=bad)
+        return one_bad(NoisyLloyd, good={**good, "relation": AddRemove()}, bad=bad)
 
 
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne()], ids=str)
@@ -79,7 +82,9 @@ def test_clusters_are_found() -> None:
     rng = np.random.default_rng(7)
     means = np.array([[0.5, 0.5], [-0.5, 0.5], [0.0, -0.6]])
     rows = np.concatenate([rng.normal(mean, 0.05, size=(300, 2)) for mean in means])
-    learner = NoisyLloyd(centres=[[0.2, 0.1], [-0.2, 0.1], [0, -0.1]], steps=6, sigma=0.5)
+    learner = NoisyLloyd(
+        centres=[[0.2, 0.1], [-0.2, 0.1], [0, -0.1]], steps=6, sigma=0.5, relation=AddRemove()
+    )
     found = learner.release(rows)
 
     assert np.abs(found.centres - means).max() < 0.03
@@ -89,7 +94,9 @@ def test_clusters_are_found() -> None:
 def test_an_empty_cluster_starts_again_beside_the_largest() -> None:
     """A centre that no row is near to ends up among the rows, and inside the norm."""
     rows = np.random.default_rng(8).normal([0.5, 0.0], 0.05, size=(500, 2))
-    found = NoisyLloyd(centres=[[0.4, 0.0], [-1.0, 0.0]], steps=4, sigma=0.5).release(rows)
+    found = NoisyLloyd(
+        centres=[[0.4, 0.0], [-1.0, 0.0]], steps=4, sigma=0.5, relation=AddRemove()
+    ).release(rows)
 
     assert np.abs(found.centres - [0.5, 0.0]).max() < 0.2
     assert (np.linalg.norm(found.centres, axis=1) <= 1).all()

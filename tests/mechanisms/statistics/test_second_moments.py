@@ -33,7 +33,7 @@ class TestSecondMoments(MechanismContract):
 
     def mechanism(self) -> SecondMoments[AddRemove]:
         """Rows of norm 2 at most."""
-        return SecondMoments(sigma=3, norm=2, features=2)
+        return SecondMoments(sigma=3, norm=2, features=2, relation=AddRemove())
 
     def data(self) -> object:
         """Rows inside and outside of the norm, and one that is not finite."""
@@ -41,7 +41,7 @@ class TestSecondMoments(MechanismContract):
 
     def increasing_noise(self) -> Sequence[SecondMoments[AddRemove]]:
         """From the sensitivity to thirty times."""
-        return [SecondMoments(sigma=s) for s in (1, 4, 30)]
+        return [SecondMoments(sigma=s, relation=AddRemove()) for s in (1, 4, 30)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -51,7 +51,7 @@ class TestSecondMoments(MechanismContract):
             "relation": (AddRemove, "add-remove"),
             "features": (0, 1.5, 2**25),
         }
-        return one_bad(SecondMoments, good={"sigma": 1}, bad=bad)
+        return one_bad(SecondMoments, good={"sigma": 1, "relation": AddRemove()}, bad=bad)
 
 
 def exact(moments: SecondMoments[Any], rows: Sequence[Sequence[float]]) -> list[Fraction]:
@@ -84,7 +84,7 @@ def test_sums_are_exact(records: int, features: int) -> None:
     """The two parts are the sum of products of the rows on the grid, in Python's integers."""
     rows = np.random.default_rng(records).normal(size=(records, features))
     unit = np.round(rows / np.abs(rows).max() / math.sqrt(features) * 2**20) / 2**20
-    whole, rest = SecondMoments(sigma=1).moments(unit)
+    whole, rest = SecondMoments(sigma=1, relation=AddRemove()).moments(unit)
     scaled = (unit * 2**24).astype(np.int64).astype(np.object_)
     found = whole.astype(np.object_) * 2**52 + (rest * 2.0**48).astype(np.int64).astype(np.object_)
 
@@ -93,7 +93,7 @@ def test_sums_are_exact(records: int, features: int) -> None:
 
 def test_one_row_more_moves_the_sum_by_its_own_product() -> None:
     """Whatever the other rows are: no rounding error depends on them."""
-    moments = SecondMoments(sigma=1, norm=1)
+    moments = SecondMoments(sigma=1, norm=1, relation=AddRemove())
     rows = np.random.default_rng(4).normal(size=(3000, 2))
     for row in ROWS:
         before, after = exact(moments, rows.tolist()), exact(moments, [*rows.tolist(), row])
@@ -104,7 +104,7 @@ def test_one_row_more_moves_the_sum_by_its_own_product() -> None:
 
 def test_noise_and_scale() -> None:
     """Symmetric; sigma on the diagonal and sigma / sqrt 2 beside it, in squared data units."""
-    moments = SecondMoments(sigma=12, norm=3)
+    moments = SecondMoments(sigma=12, norm=3, relation=AddRemove())
     rows = [[3.0, 0.0], [0.0, 1.5]]
     outputs = moments.release_many(np.array(rows), 20_000, rng=np.random.default_rng(5))
 
@@ -117,7 +117,7 @@ def test_noise_and_scale() -> None:
 @pytest.mark.parametrize("sigma", [Fraction(1, 2**60), 1, 2**30, 2**200])
 def test_what_noise_does_not_change_is_added_to_the_grid(sigma: Fraction) -> None:
     """The same words on sums that differ by 16 norm^2 give outputs that do, but for rounding."""
-    moments = SecondMoments(sigma=sigma)
+    moments = SecondMoments(sigma=sigma, relation=AddRemove())
     row = np.array([[1.0, 0.0]])
     few, many = (
         moments.release(np.repeat(row, count, axis=0), rng=ReplayRng(9)) for count in (3, 35)
@@ -130,7 +130,10 @@ def test_the_forms_of_data_agree() -> None:
     """An array, records with any labels, and a sequence of rows."""
     rows = [[0.5, 0.25], [-1.0, 0.5]]
     forms = (rows, np.array(rows), Records(rows, [7, -1]))
-    found = [SecondMoments(sigma=1, features=2).release(form, rng=ReplayRng(2)) for form in forms]
+    found = [
+        SecondMoments(sigma=1, features=2, relation=AddRemove()).release(form, rng=ReplayRng(2))
+        for form in forms
+    ]
 
     assert (found[0] == found[1]).all()
     assert (found[0] == found[2]).all()

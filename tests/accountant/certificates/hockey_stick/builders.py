@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
@@ -44,7 +45,9 @@ KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
     "sampled once": SAMPLED.guarantee,
     "rough": lambda: compose(
         Laplace(scale=10, sensitivity=L1(1)).repeat(50).guarantee(),
-        RandomizedResponse(epsilon=0.125, categories=2).repeat(50).guarantee(),
+        RandomizedResponse(epsilon=0.125, categories=2, relation=AddRemove())
+        .repeat(50)
+        .guarantee(),
     ),
     "samples": lambda: samples(Laplace(scale=1, sensitivity=L1(1)), 100),
     "samples of whole noise": lambda: samples(DiscreteGaussian(sigma=2, sensitivity=L2(1)), 100),
@@ -52,9 +55,11 @@ KNOWN: dict[str, Callable[[], Guarantee[Any]]] = {
     "samples beside noise": lambda: compose(
         samples(Laplace(scale=2, sensitivity=L1(1)), 20), GDP(mu=0.5)
     ),
-    "samples of answers": lambda: samples(RandomizedResponse(epsilon=1, categories=3), 50),
+    "samples of answers": lambda: samples(
+        RandomizedResponse(epsilon=1, categories=3, relation=AddRemove()), 50
+    ),
     "subsets": lambda: (
-        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())
+        Laplace(scale=1, sensitivity=L1(1, ReplaceOne()))
         .subsample(WithoutReplacement(sample_size=5, population_size=100))
         .repeat(100)
         .guarantee()

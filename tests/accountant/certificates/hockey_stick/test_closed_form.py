@@ -165,8 +165,10 @@ def test_more_losses_than_a_selection_takes() -> None:
 
 def _mixed() -> Guarantee[AddRemove]:
     parts = [
-        RandomizedResponse(epsilon=1, categories=2).subsample(RARE).repeat(20),
-        RandomizedResponse(epsilon=2, categories=4)
+        RandomizedResponse(epsilon=1, categories=2, relation=AddRemove())
+        .subsample(RARE)
+        .repeat(20),
+        RandomizedResponse(epsilon=2, categories=4, relation=AddRemove())
         .subsample(Poisson(sampling_rate=0.05))
         .repeat(5),
         DiscreteLaplace(scale=2, sensitivity=L1(1)).subsample(RARE).repeat(3),
@@ -175,7 +177,7 @@ def _mixed() -> Guarantee[AddRemove]:
 
 
 REPEATED: dict[str, Callable[[], Mechanism[AddRemove]]] = {
-    "answers": lambda: RandomizedResponse(epsilon=1, categories=2),
+    "answers": lambda: RandomizedResponse(epsilon=1, categories=2, relation=AddRemove()),
     "whole": lambda: DiscreteLaplace(scale=2, sensitivity=L1(1)),
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof import proofs
 from dpproof.accountant import L1, Guarantee
 from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
@@ -14,8 +15,8 @@ from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResp
 MANY: dict[str, Any] = {
     "laplace": (DiscreteLaplace(scale=30, sensitivity=L1(1)), 5_000),
     "gaussian": (DiscreteGaussian(sigma=20, sensitivity=L1(1)), 300),
-    "coin": (RandomizedResponse(epsilon=0.01, categories=2), 100_000),
-    "response": (RandomizedResponse(epsilon=0.01, categories=3), 100_000),
+    "coin": (RandomizedResponse(epsilon=0.01, categories=2, relation=AddRemove()), 100_000),
+    "response": (RandomizedResponse(epsilon=0.01, categories=3, relation=AddRemove()), 100_000),
 }
 """More losses than the checker multiplies out one by one."""
 

@@ -47,26 +47,33 @@ from dpproof.proofs.limits import MAX_TABLE_CELLS
 from tests.accountant.certificates.builders import certifiable
 
 TWO = compose(
-    RandomizedResponse(epsilon=0.5, categories=2), DiscreteGaussian(sigma=1, sensitivity=L2(1))
+    RandomizedResponse(epsilon=0.5, categories=2, relation=AddRemove()),
+    DiscreteGaussian(sigma=1, sensitivity=L2(1)),
 ).subsample(Poisson(sampling_rate=0.02))
 
 RARE = Poisson(sampling_rate=0.05)
 THREE = compose(
     DiscreteGaussian(sigma=4, sensitivity=L2(1)),
     DiscreteLaplace(scale=8, sensitivity=L1(1)),
-    RandomizedResponse(epsilon=0.5, categories=3),
+    RandomizedResponse(epsilon=0.5, categories=3, relation=AddRemove()),
 ).subsample(RARE)
 CHOICES = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(1)).repeat(5).subsample(RARE)
 RHO: dict[str, Callable[[], Mechanism[Any]]] = {
-    "answers": lambda: RandomizedResponse(epsilon=1, categories=3).subsample(RARE).repeat(100),
+    "answers": lambda: (
+        RandomizedResponse(epsilon=1, categories=3, relation=AddRemove())
+        .subsample(RARE)
+        .repeat(100)
+    ),
     "laplace": lambda: Laplace(scale=2, sensitivity=L1(1)).subsample(RARE).repeat(100),
     "subsets": lambda: (
-        Laplace(scale=2, sensitivity=L1(1), relation=ReplaceOne())
+        Laplace(scale=2, sensitivity=L1(1, ReplaceOne()))
         .subsample(WithoutReplacement(sample_size=10, population_size=100))
         .repeat(5)
     ),
     "several": lambda: compose(
-        RandomizedResponse(epsilon=1, categories=4).subsample(RARE).repeat(50),
+        RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
+        .subsample(RARE)
+        .repeat(50),
         Laplace(scale=2, sensitivity=L1(1)).repeat(3).subsample(RARE),
         DiscreteLaplace(scale=4, sensitivity=L1(1)),
     ),
@@ -223,7 +230,9 @@ def test_no_points_show_a_mu_that_is_too_small() -> None:
 def test_a_smaller_rho_is_rejected() -> None:
     """The margin is small: a rho below the true one is not shown by the same orders."""
     rate = Fraction(1, 4)
-    drawn = RandomizedResponse(epsilon=1, categories=2).subsample(Poisson(sampling_rate=rate))
+    drawn = RandomizedResponse(epsilon=1, categories=2, relation=AddRemove()).subsample(
+        Poisson(sampling_rate=rate)
+    )
     certificate = convert(drawn.guarantee(), to=ZCDP).certify()
     old = str(certificate.claim["rho"])
     new = str(Fraction(drawn.guarantee().zcdp().lower) * (1 - Fraction(1, 10**6)))
@@ -235,7 +244,12 @@ def test_a_smaller_rho_is_rejected() -> None:
 
 def test_rho_among_others() -> None:
     """A rho that tables prove adds up with others."""
-    drawn = RandomizedResponse(epsilon=1, categories=2).subsample(RARE).repeat(9).guarantee()
+    drawn = (
+        RandomizedResponse(epsilon=1, categories=2, relation=AddRemove())
+        .subsample(RARE)
+        .repeat(9)
+        .guarantee()
+    )
     total = compose_guarantees(convert(drawn, to=ZCDP), ZCDP(rho=Fraction(1, 1000)))
     assert isinstance(proofs.check(total.certify(delta=1e-6)), VerifiedUnder)
 
@@ -243,7 +257,7 @@ def test_rho_among_others() -> None:
 def test_a_delta_of_one_is_refused() -> None:
     """There is nothing to certify where nothing is left of privacy."""
     parts = (
-        RandomizedResponse(epsilon=2, categories=5).repeat(100),
+        RandomizedResponse(epsilon=2, categories=5, relation=AddRemove()).repeat(100),
         Laplace(scale=1, sensitivity=L1(1)).repeat(100),
         Gaussian(sigma=1, sensitivity=L2(1)),
     )

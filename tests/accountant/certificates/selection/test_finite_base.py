@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import L1, FixedRuns, Poisson, PoissonRuns
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
@@ -14,10 +15,18 @@ from tests.accountant.certificates.selection.builders import GEOMETRIC, check_la
 
 RARE = Poisson(sampling_rate=0.1)
 SAMPLES: dict[str, tuple[Callable[[], Mechanism[Any]], RunLaw, float]] = {
-    "answers": (lambda: RandomizedResponse(epsilon=1, categories=2), GEOMETRIC, 1e-6),
+    "answers": (
+        lambda: RandomizedResponse(epsilon=1, categories=2, relation=AddRemove()),
+        GEOMETRIC,
+        1e-6,
+    ),
     "whole": (lambda: DiscreteLaplace(scale=4, sensitivity=L1(3)), GEOMETRIC, 1e-6),
     "dense": (lambda: Laplace(scale=2, sensitivity=L1(1)), GEOMETRIC, 2e-3),
-    "categories": (lambda: RandomizedResponse(epsilon=1, categories=4), PoissonRuns(rate=5), 1e-6),
+    "categories": (
+        lambda: RandomizedResponse(epsilon=1, categories=4, relation=AddRemove()),
+        PoissonRuns(rate=5),
+        1e-6,
+    ),
     "fixed": (lambda: DiscreteLaplace(scale=2, sensitivity=L1(1)), FixedRuns(count=10), 1e-3),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof import proofs
 from dpproof.accountant import (
     GDP,
@@ -111,7 +112,9 @@ MORE_FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
 BASES: dict[str, Callable[[], Guarantee[Any]]] = {
     "gaussian": lambda: GDP(mu=1),
     "laplace": lambda: Laplace(scale=2, sensitivity=L1(1)).guarantee(),
-    "response": lambda: RandomizedResponse(epsilon=0.5, categories=2).guarantee(),
+    "response": lambda: RandomizedResponse(
+        epsilon=0.5, categories=2, relation=AddRemove()
+    ).guarantee(),
 }
 
 
@@ -208,7 +211,7 @@ def test_many_runs_beside_noise(count: int, base: str) -> None:
 def test_many_listed_numbers_of_runs() -> None:
     """In fewer blocks and cells, as every value of phi takes much work."""
     runs = FiniteRuns(probabilities=[0, *[Fraction(1, 200)] * 200])
-    base = RandomizedResponse(epsilon=1, categories=5).guarantee()
+    base = RandomizedResponse(epsilon=1, categories=5, relation=AddRemove()).guarantee()
     check_law(compose(select(base, runs), GDP(mu=0.25)), 0.05)
 
 

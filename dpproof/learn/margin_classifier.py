@@ -73,7 +73,9 @@ class MarginClassifier(MappedClassifier):
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_digits
-        >>> model = MarginClassifier(epsilon=1, delta=1e-5, classes=range(10), fit_intercept=True, relation=ReplaceOne())
+        >>> from dpproof.accountant import ReplaceOne
+        >>> budget = {"epsilon": 1, "delta": 1e-5, "relation": ReplaceOne()}
+        >>> model = MarginClassifier(**budget, classes=range(10), fit_intercept=True)
         >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
         True
         >>> model.fit(*load_digits(return_X_y=True)).coef_.shape

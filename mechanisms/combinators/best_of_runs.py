@@ -128,6 +128,7 @@ class Thresholded(Rerun[R]):
     Laws: with a threshold below every score this is the base, where one run is certain.
     Example:
         >>> from dpproof.accountant.run_counts.law import FixedRuns
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import RandomizedResponse
         >>> coin = RandomizedResponse(epsilon=1, categories=2, relation=AddRemove())
         >>> coin.select_above(FixedRuns(count=99), threshold=1).release(1)

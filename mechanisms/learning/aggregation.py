@@ -119,9 +119,7 @@ class Aggregated(Mechanism[R]):
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the numbers of votes."""
-        return ExponentialMechanism(
-            epsilon=self.epsilon, sensitivity=LInf(1, self.relation)
-        )
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=LInf(1, self.relation))
 
 
 def aggregated(

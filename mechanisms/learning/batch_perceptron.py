@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Required, TypeAlias, Unpack, final, get_args, overload
+from typing import Literal, TypeAlias, final, get_args
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
+from attrs import field, frozen
+
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.relation import R
 from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums, scheme_of
+from dpproof.mechanisms.learning.bounded_updates import (
+    Contributions,
+    NoisySums,
+    require_fixed_size,
+    scheme_of,
+)
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
 from dpproof.mechanisms.learning.halfspace import mistakes_of_coordinates, mistakes_within
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.learning.stops import Stop
-from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked as shared
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.parameters import named
 
 MarginNorm: TypeAlias = Literal["l2", "linf"]
 """The norm in which a record has to be far from the border: Euclidean, or largest coordinate."""
@@ -28,28 +33,31 @@ MarginNorm: TypeAlias = Literal["l2", "linf"]
 _UNREACHABLE = 2
 
 
-class PerceptronArguments(SumArguments, total=False):
-    """Arguments of the constructors of perceptrons."""
-
-    margin: Required[Number]
-    stop: Stop | None
-    iterates: bool
-    margin_norm: MarginNorm
-
-
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Perceptron(SumLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
-    __slots__ = ()
+    margin: Fraction = field(converter=parameters.non_negative)
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    stop: Stop | None = field(default=None)
+    batch: WithoutReplacement | None = field(default=None)
+    iterates: bool = field(default=False, converter=parameters.flag)
+    margin_norm: MarginNorm = field(
+        default="l2", validator=parameters.one_of(*get_args(MarginNorm))
+    )
 
-    margin: Fraction
-    rate: Fraction
-    batch: WithoutReplacement | None
-    steps: int
-    sigma: Fraction
-    stop: Stop | None
-    iterates: bool
-    margin_norm: MarginNorm
+    @stop.validator
+    def _is_rule(self, _parameter: object, stop: object) -> None:
+        if stop is not None and not isinstance(stop, Stop):
+            allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
+            raise ParameterError("stop", stop, allowed)
+
+    @batch.validator
+    def _is_public(self, _parameter: object, batch: object) -> None:
+        require_fixed_size(batch, rate=self.rate, relation=self.relation)
 
     @abstractmethod
     def _squared_bound(self) -> int:
@@ -75,37 +83,8 @@ class Perceptron(SumLearner[R], ABC):
         return min(self.margin / self._unit, Fraction(_UNREACHABLE))
 
 
-def checked(
-    *,
-    margin: object,
-    stop: object,
-    iterates: object,
-    margin_norm: object,
-    **others: object,
-) -> dict[str, object]:
-    """Return the parameters of a perceptron by their field names, each in its domain.
-
-    Raises:
-        ParameterError: one of them is not.
-    """
-    if stop is not None and not isinstance(stop, Stop):
-        allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
-        raise ParameterError("stop", stop, allowed)
-    if not isinstance(iterates, bool):
-        raise ParameterError("iterates", iterates, "True or False")
-    if margin_norm not in get_args(MarginNorm):
-        raise ParameterError("margin_norm", margin_norm, '"l2" or "linf"')
-    return {
-        "margin": check.non_negative(margin=margin),
-        "stop": stop,
-        "iterates": iterates,
-        "margin_norm": margin_norm,
-        **shared(**others),
-    }
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class BatchPerceptron(Perceptron[R]):
     """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
 
@@ -158,68 +137,6 @@ class BatchPerceptron(Perceptron[R]):
         >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape
         (2,)
     """
-
-    margin: Fraction
-    rate: Fraction
-    steps: int
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    stop: Stop | None
-    average: bool
-    features: int | None
-    batch: WithoutReplacement | None
-    iterates: bool
-    margin_norm: MarginNorm
-
-    @overload
-    def __init__(
-        self: BatchPerceptron[AddRemove], *, rate: Number = 1, **given: Unpack[PerceptronArguments]
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, *, relation: R, rate: Number = 1, **given: Unpack[PerceptronArguments]
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: BatchPerceptron[ReplaceOne],
-        *,
-        relation: ReplaceOne,
-        batch: WithoutReplacement,
-        **given: Unpack[PerceptronArguments],
-    ) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
-        batch: WithoutReplacement | None = None,
-        iterates: bool = False,
-        margin_norm: MarginNorm = "l2",
-    ) -> None:
-        fields = checked(
-            margin=margin,
-            rate=rate,
-            steps=steps,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            stop=stop,
-            average=average,
-            features=features,
-            batch=batch,
-            iterates=iterates,
-            margin_norm=margin_norm,
-        )
-        self._set(**fields)
 
     def _squared_bound(self) -> int:
         """Return 1: a mistake contributes y x, of norm at most ``norm``."""

@@ -84,15 +84,15 @@ def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> SamplingSchem
     return Poisson(sampling_rate=rate) if batch is None else batch
 
 
-def fixed_size(batch: object, *, rate: object, relation: Relation) -> WithoutReplacement | None:
-    """Return the scheme of fixed-size batches, or None for Poisson samples of the rate.
+def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> None:
+    """Refuse batches of a fixed size that are no scheme, or whose size is not public.
 
     Raises:
         ParameterError: not a scheme, a rate beside it, or another relation than replace-one, under
             which the number of records is not public.
     """
     if batch is None:
-        return None
+        return
     if not isinstance(batch, WithoutReplacement):
         allowed = "WithoutReplacement(sample_size=..., population_size=...) or None"
         raise ParameterError("batch", batch, allowed, "rate= is for Poisson samples")
@@ -102,7 +102,6 @@ def fixed_size(batch: object, *, rate: object, relation: Relation) -> WithoutRep
         )
     if rate != 1:
         raise ParameterError("rate", rate, "left out with batch=", "the batch has a fixed size")
-    return batch
 
 
 _ALL: Final = Poisson(sampling_rate=1)
@@ -186,9 +185,9 @@ class NoisySums(Generic[R]):
     iterates: bool = False
 
     @property
-    def contribution(self) -> L2Contribution:
+    def contribution(self) -> L2Contribution[R]:
         """Return the most that one record adds to a sum, in data units: C."""
-        return L2Contribution(sqrt_up(self.squared_bound * self.norm**2))
+        return L2Contribution(sqrt_up(self.squared_bound * self.norm**2), self.relation)
 
     def step(self) -> Mechanism[R]:
         """Return the mechanism of one noisy sum, with what a test releases beside it."""

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords, class_numbers, on_grid
-from dpproof.mechanisms.learning.sum_learner import checked
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
-
-
-class _Arguments(Arguments, total=False):
-    classes: Required[int]
-    sigma: Required[Number]
-    count_sigma: Number | None
-    norm: Number | None
-    features: int | None
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ClassMeans(Mechanism[R]):
     """Release the sum of the rows and the number of records of every class, once, with noise.
 
@@ -70,53 +57,27 @@ class ClassMeans(Mechanism[R]):
         0.353553
     """
 
-    classes: int
-    sigma: Fraction
-    count_sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    features: int | None
+    classes: int = field(
+        converter=parameters.count,
+        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
+    )
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    count_sigma: Fraction = field(converter=parameters.scale)
+    relation: R = field(validator=parameters.neighbours)
+    features: int | None = field(default=None, converter=row_width)
 
-    @overload
-    def __init__(self: ClassMeans[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        classes: int,
-        sigma: Number,
-        count_sigma: Number | None = None,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        features: int | None = None,
-    ) -> None:
-        fields = checked(
-            rate=1,
-            steps=1,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            average=False,
-            features=features,
-        )
-        for name in ("sigma", "norm", "relation", "features"):
-            object.__setattr__(self, name, fields[name])
-        number = check.count(classes=classes)
-        if not 2 <= number <= MOST_CLASSES:
-            raise ParameterError("classes", number, f"at least 2 and at most {MOST_CLASSES}")
-        object.__setattr__(self, "classes", number)
-        noise = self.sigma / self._unit if count_sigma is None else scale(count_sigma=count_sigma)
-        object.__setattr__(self, "count_sigma", noise)
+    @count_sigma.default
+    def _as_large(self) -> Fraction:
+        return self.sigma / self._unit
 
     @property
-    def sensitivity(self) -> L2:
+    def sensitivity(self) -> L2[R]:
         """Return how far the sums and the scaled counts move together, in data units."""
         squared = self._unit**2 + (self.sigma / self.count_sigma) ** 2
         if self.relation.symmetric:
-            return L2(sqrt_up(max(4 * self._unit**2, 2 * squared)))
-        return L2(sqrt_up(squared))
+            return L2(sqrt_up(max(4 * self._unit**2, 2 * squared)), self.relation)
+        return L2(sqrt_up(squared), self.relation)
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP with mu = sensitivity / sigma."""

@@ -17,6 +17,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
+
 RECORD_BITS: Final = 24
 STATE_BITS: Final = 28
 # Soundness: a product of a record and a state is in units of 2^-52, and is at most 2^52 units.
@@ -27,6 +30,14 @@ WIDEST: Final = 2**24
 _SQUARES_BITS: Final = 62
 
 Vectors = NDArray[np.float64]
+
+
+def row_width(value: int | None, name: str = "value") -> int | None:
+    """Keep the number of features of a row, at most ``WIDEST``; None takes it from the data."""
+    width = None if value is None else arguments.count(**{name: value})
+    if width is not None and width > WIDEST:
+        raise ParameterError(name, value, f"at most {WIDEST}")
+    return width
 
 
 def unit_rows(rows: Vectors, bits: int) -> Vectors:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
-from dpproof.accountant.sampling import WithoutReplacement
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.batch_perceptron import (
-    MarginNorm,
     Perceptron,
-    PerceptronArguments,
-    checked,
 )
 from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
 from dpproof.mechanisms.learning.records import GridRecords, class_numbers
-from dpproof.mechanisms.learning.stops import Stop
+from dpproof.mechanisms.parameters import named
 
 MOST_CLASSES = 2**16
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class KeslerPerceptron(Perceptron[R]):
     """Learn one weight vector per class: a mistake pulls its class and pushes one rival.
 
@@ -63,78 +56,10 @@ class KeslerPerceptron(Perceptron[R]):
         (3, 2)
     """
 
-    classes: int
-    margin: Fraction
-    rate: Fraction
-    steps: int
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    stop: Stop | None
-    average: bool
-    features: int | None
-    batch: WithoutReplacement | None
-    iterates: bool
-    margin_norm: MarginNorm
-
-    @overload
-    def __init__(
-        self: KeslerPerceptron[AddRemove],
-        *,
-        classes: int,
-        rate: Number = 1,
-        **given: Unpack[PerceptronArguments],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, *, classes: int, relation: R, rate: Number = 1, **given: Unpack[PerceptronArguments]
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: KeslerPerceptron[ReplaceOne],
-        *,
-        classes: int,
-        relation: ReplaceOne,
-        batch: WithoutReplacement,
-        **given: Unpack[PerceptronArguments],
-    ) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        classes: int,
-        margin: Number,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        stop: Stop | None = None,
-        average: bool = True,
-        features: int | None = None,
-        batch: WithoutReplacement | None = None,
-        iterates: bool = False,
-        margin_norm: MarginNorm = "l2",
-    ) -> None:
-        number = check.count(classes=classes)
-        if not 2 <= number <= MOST_CLASSES:
-            raise ParameterError("classes", classes, f"at least 2 and at most {MOST_CLASSES}")
-        object.__setattr__(self, "classes", number)
-        fields = checked(
-            margin=margin,
-            rate=rate,
-            steps=steps,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            stop=stop,
-            average=average,
-            features=features,
-            batch=batch,
-            iterates=iterates,
-            margin_norm=margin_norm,
-        )
-        self._set(**fields)
+    classes: int = field(
+        converter=parameters.count,
+        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
+    )
 
     def _squared_bound(self) -> int:
         """Return 2: a mistake contributes x to one class and -x to another."""

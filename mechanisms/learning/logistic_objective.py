@@ -179,9 +179,7 @@ class LogisticObjective(Mechanism[R]):
         Raises:
             NotImplied: it is, and the relation replaces records or labels.
         """
-        difference = Gaussian(
-            sigma=1 / self._output_share, sensitivity=L2(1, self.relation)
-        )
+        difference = Gaussian(sigma=1 / self._output_share, sensitivity=L2(1, self.relation))
         joint = compose(self._minimum(), difference.guarantee())
         return post_process(joint, description="adding the noisy difference to the minimum")
 

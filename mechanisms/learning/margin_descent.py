@@ -4,49 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, TypedDict, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
 from dpproof.mechanisms.learning.grid import Vectors
 from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
-from dpproof.mechanisms.learning.sum_learner import SumLearner, checked
+from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 
-class MappedArguments(TypedDict, total=False):
-    """Arguments of the constructors of descents on mapped rows."""
-
-    margin: Required[Number]
-    norm_bound: Required[Number]
-    mu: Required[Number]
-    map: FeatureMap | None
-    records: int | None
-    radius: Number
-    features: int | None
-
-
-class _Arguments(MappedArguments, total=False):
-    steps: Required[int]
-    average: bool
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MarginDescent(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
 
@@ -88,67 +72,30 @@ class MarginDescent(SumLearner[R]):
         (Fraction(1, 4), Fraction(80, 1))
     """
 
-    margin: Fraction
-    norm_bound: Fraction
-    steps: int
-    mu: Fraction
-    map: FeatureMap | None
-    relation: R
-    records: int | None
-    radius: Fraction
-    average: bool
-    features: int | None
+    margin: Fraction = field(converter=parameters.positive)
+    norm_bound: Fraction = field(converter=parameters.scale)
+    steps: int = field(converter=parameters.count)
+    mu: Fraction = field(converter=parameters.positive)
+    map: FeatureMap | None = field(default=None, validator=fits_rows)
+    records: int | None = field(default=None, converter=parameters.optional_count)
+    radius: Fraction = field(default=Fraction(1), converter=parameters.positive)
 
-    @overload
-    def __init__(self: MarginDescent[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @records.validator
+    def _is_public(self, _parameter: object, records: int | None) -> None:
+        public_size(self.relation, records=records)
 
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: FeatureMap | None = None,  # noqa: A002  # the issue's name
-        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
-        records: int | None = None,
-        radius: Number = 1,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None:
-        strength = check.positive(mu=mu)
-        shared = checked(
-            rate=1,
-            steps=steps,
-            sigma=1,
-            norm=1,
-            relation=relation,
-            average=average,
-            features=features,
-        )
-        given = {
-            "margin": check.positive(margin=margin),
-            "norm_bound": noise_scale(norm_bound=norm_bound),
-            "mu": strength,
-            "map": checked_map(map, features),
-            "records": public_size(relation, records=records),
-            "radius": check.positive(radius=radius),
-            **{name: shared[name] for name in ("steps", "relation", "average", "features")},
-        }
-        self._set(**given)
+    def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma)
 
     @property
-    def norm(self) -> Fraction:  # type: ignore[override]  # the issue's name is another
+    def norm(self) -> Fraction:
         """Return the bound of the norms of mapped rows."""
         return self.norm_bound
 
     @property
     def sensitivity(self) -> Fraction:
         """Return how far one record moves a sum between neighbours, in units of mapped rows."""
-        return L2Contribution(self.norm_bound).under(self.relation).value
+        return L2Contribution(self.norm_bound, self.relation).as_l2().value
 
     @property
     def sigma(self) -> Fraction:
@@ -251,22 +198,6 @@ def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
     for name, *_ in fields:
         outputs[name] = weights if name == "weights" else runs[name]
     return np.asarray(outputs)
-
-
-def checked_map(plan: object, features: object) -> FeatureMap | None:
-    """Return the map, or None for the identity.
-
-    Raises:
-        ParameterError: not a map, or one of rows of another width.
-    """
-    if plan is None:
-        return None
-    if not isinstance(plan, FeatureMap):
-        allowed = "a feature map such as RademacherProjection(...), or None"
-        raise ParameterError("map", plan, allowed)
-    if features not in (None, plan.features):
-        raise ParameterError("features", features, f"None or {plan.features}, as the map's")
-    return plan
 
 
 def public_size(relation: object, **given: object) -> int | None:

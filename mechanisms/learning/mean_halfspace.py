@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
 from dpproof.mechanisms.learning.halfspace import mistakes_within
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.learning.sum_learner import SumLearner, checked
-from dpproof.mechanisms.parameters import Arguments
-
-
-class _Arguments(Arguments, total=False):
-    sigma: Required[Number]
-    norm: Number | None
-    features: int | None
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.parameters import named
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MeanHalfspace(SumLearner[R]):
     """Learn a halfspace from the noisy sum of y x over all records, released once.
 
@@ -48,36 +41,9 @@ class MeanHalfspace(SumLearner[R]):
         Fraction(1, 4)
     """
 
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    average: bool
-    features: int | None
-
-    @overload
-    def __init__(self: MeanHalfspace[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        features: int | None = None,
-    ) -> None:
-        fields = checked(
-            rate=1,
-            steps=1,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            average=False,
-            features=features,
-        )
-        for name in ("sigma", "norm", "relation", "average", "features"):
-            object.__setattr__(self, name, fields[name])
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    average: bool = field(init=False, default=False)
 
     def sums(self) -> NoisySums[R]:
         """Return the one noisy sum that a run releases."""

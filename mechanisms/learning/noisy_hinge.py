@@ -5,36 +5,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne
+from dpproof.accountant.relation import R
 from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums, scheme_of
+from dpproof.mechanisms.learning.bounded_updates import (
+    Contributions,
+    NoisySums,
+    require_fixed_size,
+    scheme_of,
+)
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
 from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.learning.sum_learner import SumArguments, SumLearner, checked
-from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.parameters import named
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection
 # left 0.96 of the margin, and at least 1 where y <w, x> < margin / 10.
 _KEPT: Final = Fraction(96, 100)
 
 
-class _Arguments(SumArguments, total=False):
-    margin: Required[Number]
-    expected_size: Required[int]
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class NoisyHinge(SumLearner[R]):
     """Learn a halfspace of known margin by noisy projected subgradient steps on all records.
 
@@ -63,45 +62,11 @@ class NoisyHinge(SumLearner[R]):
         Fraction(1, 4)
     """
 
-    margin: Fraction
-    expected_size: int
-    steps: int
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    average: bool
-    features: int | None
-
-    @overload
-    def __init__(self: NoisyHinge[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        expected_size: int,
-        steps: int,
-        sigma: Number,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        average: bool = True,
-        features: int | None = None,
-    ) -> None:
-        fields = checked(
-            rate=1,
-            steps=steps,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            average=average,
-            features=features,
-        )
-        del fields["rate"], fields["batch"]
-        fields["margin"] = check.positive(margin=margin)
-        fields["expected_size"] = check.count(expected_size=expected_size)
-        self._set(**fields)
+    margin: Fraction = field(converter=parameters.positive)
+    expected_size: int = field(converter=parameters.count)
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
 
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
@@ -132,13 +97,8 @@ class NoisyHinge(SumLearner[R]):
 _LARGEST_DECAY: Final = 2
 
 
-class _SubsampledHingeArguments(SumArguments, total=False):
-    learning_rate: Required[Number]
-    decay: Number
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SubsampledHinge(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss with L2 decay.
 
@@ -169,68 +129,23 @@ class SubsampledHinge(SumLearner[R]):
         Fraction(1, 4)
     """
 
-    learning_rate: Fraction
-    decay: Fraction
-    rate: Fraction
-    steps: int
-    sigma: Fraction
-    norm: Fraction | None
-    relation: R
-    average: bool
-    features: int | None
-    batch: WithoutReplacement | None
+    learning_rate: Fraction = field(converter=parameters.scale)
+    decay: Fraction = field(default=Fraction(0), converter=parameters.non_negative)
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    batch: WithoutReplacement | None = field(default=None)
 
-    @overload
-    def __init__(
-        self: SubsampledHinge[AddRemove],
-        *,
-        rate: Number = 1,
-        **given: Unpack[_SubsampledHingeArguments],
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, *, relation: R, rate: Number = 1, **given: Unpack[_SubsampledHingeArguments]
-    ) -> None: ...
-    @overload
-    def __init__(
-        self: SubsampledHinge[ReplaceOne],
-        *,
-        relation: ReplaceOne,
-        batch: WithoutReplacement,
-        **given: Unpack[_SubsampledHingeArguments],
-    ) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        learning_rate: Number,
-        decay: Number = 0,
-        steps: int,
-        sigma: Number,
-        rate: Number = 1,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        average: bool = True,
-        features: int | None = None,
-        batch: WithoutReplacement | None = None,
-    ) -> None:
-        fields = checked(
-            rate=rate,
-            steps=steps,
-            sigma=sigma,
-            norm=norm,
-            relation=relation,
-            average=average,
-            features=features,
-            batch=batch,
-        )
-        pace = scale(learning_rate=learning_rate)
-        shrinking = check.non_negative(decay=decay)
-        # Soundness: states stay finite; the grid of a state that is not finite would not be exact.
-        if pace * shrinking > _LARGEST_DECAY:
+    @decay.validator
+    def _keeps_states_finite(self, _parameter: object, decay: Fraction) -> None:
+        # Soundness: the grid of a state that is not finite would not be exact.
+        if self.learning_rate * decay > _LARGEST_DECAY:
             raise ParameterError("decay", decay, f"at most {_LARGEST_DECAY} / learning_rate")
-        fields["learning_rate"], fields["decay"] = pace, shrinking
-        self._set(**fields)
+
+    @batch.validator
+    def _is_public(self, _parameter: object, batch: object) -> None:
+        require_fixed_size(batch, rate=self.rate, relation=self.relation)
 
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""

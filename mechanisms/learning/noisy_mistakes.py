@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.chained import FollowUp
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, map_or_none
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 # Bounds the memory of many models on many records: entries of the largest temporary array.
 _ENTRIES: Final = 2**22
 
 
-class _Arguments(Arguments, total=False):
-    sigma: Required[Number]
-    report_sigma: Number | None
-    margin: Number
-    map: FeatureMap | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class NoisyMistakes(FollowUp[R]):
     """Count the records that released weights get wrong, and add Gaussian noise.
 
@@ -76,35 +67,11 @@ class NoisyMistakes(FollowUp[R]):
         Fraction(5, 12)
     """
 
-    sigma: Fraction
-    report_sigma: Fraction | None
-    margin: Fraction
-    map: FeatureMap | None
-    relation: R
-
-    @overload
-    def __init__(self: NoisyMistakes[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        report_sigma: Number | None = None,
-        margin: Number = 0,
-        map: FeatureMap | None = None,  # noqa: A002  # what learners call it
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        given: object = map
-        if given is not None and not isinstance(given, FeatureMap):
-            raise ParameterError("map", given, "a feature map, or None")
-        object.__setattr__(self, "sigma", scale(sigma=sigma))
-        second = None if report_sigma is None else scale(report_sigma=report_sigma)
-        object.__setattr__(self, "report_sigma", second)
-        object.__setattr__(self, "margin", check.non_negative(margin=margin))
-        object.__setattr__(self, "map", map)
-        object.__setattr__(self, "relation", require_relation(relation))
+    sigma: Fraction = field(converter=parameters.scale)
+    report_sigma: Fraction | None = field(default=None, converter=parameters.optional_scale)
+    margin: Fraction = field(default=Fraction(0), converter=parameters.non_negative)
+    map: FeatureMap | None = field(default=None, validator=map_or_none)
+    relation: R = field(validator=parameters.neighbours)
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP of the count or of both counts, whatever the weights are."""

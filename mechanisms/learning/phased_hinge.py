@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, require_relation
+from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.parallel import parallel_positions
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.accountant.theorems.subsampling import repeated_positions
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.halfspace import signed
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.margin_descent import (
-    MappedArguments,
-    checked_map,
     mapped_back,
     mapped_records,
 )
@@ -34,21 +31,17 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 _PERMUTATION: Final = "permutation"
 _REPLACEMENT: Final = "with-replacement"
 _LEAST: Final = 4
 
 
-class _Arguments(MappedArguments, total=False):
-    sampling: str
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class PhasedHinge(Mechanism[R]):
     """Learn a halfspace in phases of one pass each, with Gaussian noise after every phase.
 
@@ -90,56 +83,30 @@ class PhasedHinge(Mechanism[R]):
         True
     """
 
-    margin: Fraction
-    norm_bound: Fraction
-    mu: Fraction
-    map: FeatureMap | None
-    relation: R
-    records: int | None
-    radius: Fraction
-    sampling: str
-    features: int | None
+    margin: Fraction = field(converter=parameters.scale)
+    norm_bound: Fraction = field(converter=parameters.scale)
+    mu: Fraction = field(converter=parameters.scale)
+    map: FeatureMap | None = field(default=None, validator=fits_rows)
+    relation: R = field(validator=parameters.neighbours)
+    records: int | None = field(default=None, converter=parameters.optional_count)
+    radius: Fraction = field(default=Fraction(1), converter=parameters.scale)
+    sampling: str = field(
+        default=_PERMUTATION, validator=parameters.one_of(_PERMUTATION, _REPLACEMENT)
+    )
+    features: int | None = field(default=None, converter=parameters.optional_count)
 
-    @overload
-    def __init__(self: PhasedHinge[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        norm_bound: Number,
-        mu: Number,
-        map: FeatureMap | None = None,  # noqa: A002  # the issue's name
-        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
-        records: int | None = None,
-        radius: Number = 1,
-        sampling: str = _PERMUTATION,
-        features: int | None = None,
-    ) -> None:
-        neighbours = require_relation(relation)
-        if isinstance(neighbours, AddRemove):
+    @relation.validator
+    def _has_positions(self, _parameter: object, relation: object) -> None:
+        if isinstance(relation, AddRemove):
             allowed = "ReplaceOne(), ReplaceLabel() or ZeroOut()"
             raise ParameterError("relation", relation, allowed, "records need positions")
-        if sampling not in (_PERMUTATION, _REPLACEMENT):
-            raise ParameterError("sampling", sampling, f'"{_PERMUTATION}" or "{_REPLACEMENT}"')
-        size = None if records is None else check.count(records=records)
-        if (size or _LEAST) < _LEAST or (size is None and sampling == _REPLACEMENT):
+
+    @records.validator
+    def _enough(self, _parameter: object, records: int | None) -> None:
+        missing = records is None and self.sampling == _REPLACEMENT
+        if (_LEAST if records is None else records) < _LEAST or missing:
             allowed = f"at least {_LEAST}, and stated for sampling with replacement"
             raise ParameterError("records", records, allowed)
-        given = {
-            "margin": scale(margin=margin),
-            "norm_bound": scale(norm_bound=norm_bound),
-            "mu": scale(mu=mu),
-            "map": checked_map(map, features),
-            "relation": neighbours,
-            "records": size,
-            "radius": scale(radius=radius),
-            "sampling": sampling,
-            "features": None if features is None else check.count(features=features),
-        }
-        self._set(**given)
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP of phases on a permutation, or the profile of draws with replacement."""

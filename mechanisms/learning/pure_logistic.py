@@ -127,9 +127,7 @@ class PureLogisticObjective(Mechanism[R]):
             regulariser=self.regulariser,
         )
         minimum = PureDP(epsilon=price, relation=self.relation, derivation=node)
-        hidden = Laplace(
-            scale=1 / (self.epsilon * _OUTPUT_SHARE), sensitivity=L1(1, self.relation)
-        )
+        hidden = Laplace(scale=1 / (self.epsilon * _OUTPUT_SHARE), sensitivity=L1(1, self.relation))
         joint = compose(minimum, hidden.guarantee())
         return post_process(joint, description="adding the noisy difference to the minimum")
 

@@ -150,11 +150,12 @@ class GaussianStop(Stop):
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """Return the sum and the scaled count, as one Gaussian release."""
-        one = noise.contribution.value if noise.contribution else noise.sensitivity.value
+        moved = noise.sensitivity
+        one = moved.bound if isinstance(moved, L2Contribution) else moved.value
         joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
-        bound: L2 | L2Contribution = L2Contribution(joint)
+        bound: L2[R] | L2Contribution[R] = L2Contribution(joint, noise.relation)
         if noise.relation.symmetric and whole:
-            bound = L2(max(noise.sensitivity.value, joint))
+            bound = L2(max(noise.moved, joint), noise.relation)
         return Gaussian(sigma=noise.sigma, sensitivity=bound)
 
     def now(
@@ -277,7 +278,8 @@ class SparseVectorStop(Stop):
         AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
-            threshold=-Fraction(self.below), sensitivity=LInf(1),
+            threshold=-Fraction(self.below),
+            sensitivity=LInf(1),
         )
 
     @property
@@ -291,7 +293,8 @@ class SparseVectorStop(Stop):
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
             monotone=not relation.symmetric,
-            threshold=-Fraction(self.below), sensitivity=LInf(1, relation),
+            threshold=-Fraction(self.below),
+            sensitivity=LInf(1, relation),
         ).guarantee()
 
     def watch(self, runs: int, rng: Rng) -> Watch:

@@ -5,50 +5,41 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Required, TypedDict, final
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.relation import R
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import (
     Batches,
     Contributions,
     NoisySums,
-    fixed_size,
 )
-from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.halfspace import signs
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 
-class SumArguments(TypedDict, total=False):
-    """Arguments of the constructors of learners with several noisy sums."""
-
-    steps: Required[int]
-    sigma: Required[Number]
-    norm: Number | None
-    average: bool
-    features: int | None
-
-
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SumLearner(Mechanism[R], ABC):
     """A learner whose states follow from noisy sums of contributions, a fixed number of times."""
 
-    __slots__ = ()
+    relation: R = field(validator=parameters.neighbours)
+    average: bool = field(default=True, converter=parameters.flag)
+    features: int | None = field(default=None, converter=row_width)
 
-    norm: Fraction | None
-    relation: R
-    average: bool
-    features: int | None
+    @property
+    @abstractmethod
+    def norm(self) -> Fraction | None:
+        """Return the norm that rows are clipped to; None scales them to norm 1."""
 
     @abstractmethod
     def sums(self) -> NoisySums[R]:
@@ -106,37 +97,3 @@ class SumLearner(Mechanism[R], ABC):
     def _unit(self) -> Fraction:
         """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
-
-
-def checked(
-    *,
-    rate: object,
-    steps: object,
-    sigma: object,
-    norm: object,
-    relation: object,
-    average: object,
-    features: object,
-    batch: object = None,
-) -> dict[str, object]:
-    """Return the parameters that learners share, by their field names, each in its domain.
-
-    Raises:
-        ParameterError: one of them is not.
-    """
-    if not isinstance(average, bool):
-        raise ParameterError("average", average, "True or False")
-    width = None if features is None else check.count(features=features)
-    if width is not None and width > WIDEST:
-        raise ParameterError("features", features, f"at most {WIDEST}")
-    neighbours = require_relation(relation)
-    return {
-        "rate": check.rate(rate=rate),
-        "batch": fixed_size(batch, rate=rate, relation=neighbours),
-        "steps": check.count(steps=steps),
-        "sigma": scale(sigma=sigma),
-        "norm": None if norm is None else scale(norm=norm),
-        "relation": neighbours,
-        "average": average,
-        "features": width,
-    }

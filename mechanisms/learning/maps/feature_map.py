@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,3 +196,18 @@ def checked_seed(seed: object) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ParameterError("seed", seed, "an int, chosen before looking at the data")
     return seed
+
+
+def map_or_none(_learner: object, _parameter: object, given: Any) -> None:  # noqa: ANN401  # checked
+    """Refuse anything but a feature map or None."""
+    if given is not None and not isinstance(given, FeatureMap):
+        allowed = "a feature map such as RademacherProjection(...), or None"
+        raise ParameterError("map", given, allowed)
+
+
+def fits_rows(learner: Any, _parameter: object, given: Any) -> None:  # noqa: ANN401  # checked
+    """Refuse anything but None or a feature map of rows as wide as the learner's features."""
+    map_or_none(learner, _parameter, given)
+    if isinstance(given, FeatureMap) and learner.features not in (None, given.features):
+        allowed = f"None or {given.features}, as the map's"
+        raise ParameterError("features", learner.features, allowed)

@@ -67,11 +67,15 @@ USES = (1, 10, 100)
 Make = Callable[[Fraction], Mechanism[Any]]
 
 CHOICES: dict[str, Make] = {
-    "permute-and-flip, noisy max (exponential, Laplace)": lambda e: PermuteAndFlip(epsilon=e, sensitivity=LInf(1)),
+    "permute-and-flip, noisy max (exponential, Laplace)": lambda e: PermuteAndFlip(
+        epsilon=e, sensitivity=LInf(1)
+    ),
     "noisy max (Gumbel), exponential mechanism": lambda e: ExponentialMechanism(
         epsilon=e, sensitivity=LInf(1)
     ),
-    "AboveThreshold": lambda e: AboveThreshold(threshold_scale=2 / e, query_scale=4 / e, sensitivity=LInf(1)),
+    "AboveThreshold": lambda e: AboveThreshold(
+        threshold_scale=2 / e, query_scale=4 / e, sensitivity=LInf(1)
+    ),
     "AboveThreshold, monotone queries, half the noise on them": lambda e: AboveThreshold(
         threshold_scale=2 / e, query_scale=2 / e, monotone=True, sensitivity=LInf(1)
     ),
@@ -81,9 +85,13 @@ CHOICES: dict[str, Make] = {
     "staircase noise of the least size, sensitivity 1000": lambda e: Staircase(
         epsilon=e, sensitivity=L1(1000)
     ),
-    "optimised unary encoding": lambda e: UnaryEncoding(epsilon=e, categories=10, relation=AddRemove()),
+    "optimised unary encoding": lambda e: UnaryEncoding(
+        epsilon=e, categories=10, relation=AddRemove()
+    ),
     "local hashing": lambda e: LocalHashing(epsilon=e, categories=10, relation=AddRemove()),
-    "subset selection of 10 categories": lambda e: SubsetSelection(epsilon=e, categories=10, relation=AddRemove()),
+    "subset selection of 10 categories": lambda e: SubsetSelection(
+        epsilon=e, categories=10, relation=AddRemove()
+    ),
 }
 
 
@@ -103,7 +111,8 @@ NOISES: dict[str, Mechanism[Any]] = {
         query=len,
         bound=SmoothBound(beta=Fraction(1, 10), bound=len),
         scale=5,
-        granularity=1, relation=AddRemove(),
+        granularity=1,
+        relation=AddRemove(),
     ),
     "thresholded counts, Laplace noise of scale 10, delta 1e-9": ThresholdedCounts(
         scale=10, delta=Fraction(1, 10**9), relation=AddRemove()
@@ -160,7 +169,9 @@ PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
         GDP(mu=Fraction(141422, 10**6)),
     ),
     "partition selection, 4 keys of a record": (
-        PartitionSelection(epsilon=4 * TENTH, delta=4 * TINY, contributions=4, relation=AddRemove()),
+        PartitionSelection(
+            epsilon=4 * TENTH, delta=4 * TINY, contributions=4, relation=AddRemove()
+        ),
         FOUR_KEYS,
     ),
     "thresholded counts, 4 keys, Laplace noise 10": (
@@ -173,7 +184,9 @@ PLAIN: dict[str, tuple[Mechanism[Any], Guarantee[Any]]] = {
     ),
     "AboveThreshold with the value found": (
         Chained(
-            first=AboveThreshold(threshold_scale=20, query_scale=40, query=list, sensitivity=LInf(1)),
+            first=AboveThreshold(
+                threshold_scale=20, query_scale=40, query=list, sensitivity=LInf(1)
+            ),
             then=NumericAnswers(query=list, scale=20, sensitivity=LInf(1)),
         ),
         PureDP(epsilon=3 * TENTH / 2),

@@ -51,9 +51,14 @@ def cases(rng: SystemRng) -> dict[str, Callable[[], object]]:
     canonical = CanonicalNoise(epsilon=1, delta=1e-6, sensitivity=one)
     truncated = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
     correlated = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=one)
-    noisy, flip = ReportNoisyMax(epsilon=1, sensitivity=LInf(1)), PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
+    noisy, flip = (
+        ReportNoisyMax(epsilon=1, sensitivity=LInf(1)),
+        PermuteAndFlip(epsilon=1, sensitivity=LInf(1)),
+    )
     above = AboveThreshold(threshold_scale=2, query_scale=4, sensitivity=LInf(1))
-    normal = GaussianAboveThreshold(threshold_sigma=2, query_sigma=4, queries=5, sensitivity=LInf(1))
+    normal = GaussianAboveThreshold(
+        threshold_sigma=2, query_sigma=4, queries=5, sensitivity=LInf(1)
+    )
     return {
         **reports(),
         "bernoulli(1/3)": lambda: samplers.bernoulli(Fraction(1, 3), DRAWS, rng),
@@ -94,7 +99,9 @@ def reports() -> dict[str, Callable[[], object]]:
     """Return one call of each local report of ten categories, a million reports each."""
     made = {
         "unary encoding of 10": UnaryEncoding(epsilon=1, categories=10, relation=AddRemove()),
-        "RAPPOR of 10": Rappor(f=Fraction(1, 2), one=0.75, zero=0.5, categories=10, relation=AddRemove()),
+        "RAPPOR of 10": Rappor(
+            f=Fraction(1, 2), one=0.75, zero=0.5, categories=10, relation=AddRemove()
+        ),
         "local hashing of 10": LocalHashing(epsilon=1, categories=10, relation=AddRemove()),
         "subset selection of 10": SubsetSelection(epsilon=1, categories=10, relation=AddRemove()),
     }

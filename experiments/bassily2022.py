@@ -52,7 +52,10 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
     for mu in (0.05, 0.1, 0.2):
         shared: dict[str, Any] = {"margin": 1, "norm_bound": 1, "mu": mu, "records": records}
         costs = [
-            PhasedHinge(**shared, sampling=s).guarantee().epsilon(delta=delta).upper
+            PhasedHinge(**shared, sampling=s, relation=ReplaceOne())
+            .guarantee()
+            .epsilon(delta=delta)
+            .upper
             for s in ("permutation", "with-replacement")
         ]
         grouped = group(GDP(mu=mu, relation=ReplaceOne()), size=LIKELY)
@@ -95,11 +98,14 @@ def learners(
                 map=RademacherProjection(features=width, dimension=dimension, seed=1),
                 cover=RandomDirections(size=size, dimension=dimension, seed=1),
                 epsilon=epsilon,
+                relation=ReplaceOne(),
             )
             name = f"pure, {size:,} directions in {dimension} dimensions"
             rows.append([split.name, name, accuracy(pick, split, fits)])
         for margin in MARGINS:
-            descent = MarginDescent(margin=margin, norm_bound=1, steps=steps, mu=mu)
+            descent = MarginDescent(
+                margin=margin, norm_bound=1, steps=steps, mu=mu, relation=ReplaceOne()
+            )
             name = f"hinge descent, margin 1/{1 / margin:.0f}"
             rows.append([split.name, name, accuracy(descent, split, fits)])
     title = f"Accuracy, replace-one, epsilon {epsilon:g} (pure: delta 0, else {delta:g})"

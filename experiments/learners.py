@@ -47,7 +47,9 @@ def epoch(split: Split) -> tuple[Fraction, int]:
 def sampled(split: Split) -> Build:
     """Return the builder of one perceptron for two classes, on samples, for one epoch."""
     rate, steps = epoch(split)
-    return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, rate=rate, norm=None)
+    return lambda s: BatchPerceptron(
+        margin=MARGIN, steps=steps, sigma=s, rate=rate, norm=None, relation=AddRemove()
+    )
 
 
 def one_vs_rest(split: Split, base: Build) -> Build:
@@ -60,9 +62,11 @@ def one_vs_rest(split: Split, base: Build) -> Build:
 def full_batch(split: Split, steps: int = FULL_STEPS) -> Build:
     """Return the builder with all records in every step, Kesler's for several classes."""
     if split.classes == 2:
-        return lambda s: BatchPerceptron(margin=MARGIN, steps=steps, sigma=s, norm=None)
+        return lambda s: BatchPerceptron(
+            margin=MARGIN, steps=steps, sigma=s, norm=None, relation=AddRemove()
+        )
     return lambda s: KeslerPerceptron(
-        classes=split.classes, margin=MARGIN, steps=steps, sigma=s, norm=None
+        classes=split.classes, margin=MARGIN, steps=steps, sigma=s, norm=None, relation=AddRemove()
     )
 
 
@@ -72,7 +76,13 @@ def kesler(split: Split) -> Build:
         return sampled(split)
     rate, steps = epoch(split)
     return lambda s: KeslerPerceptron(
-        classes=split.classes, margin=MARGIN, steps=steps, sigma=s, rate=rate, norm=None
+        classes=split.classes,
+        margin=MARGIN,
+        steps=steps,
+        sigma=s,
+        rate=rate,
+        norm=None,
+        relation=AddRemove(),
     )
 
 
@@ -80,15 +90,21 @@ def hinge(split: Split) -> Build:
     """Return the builder of the support vector machine by noisy subgradients, for one epoch."""
     rate, steps = epoch(split)
     return lambda s: SubsampledHinge(
-        learning_rate=0.1, decay=1e-4, steps=steps, sigma=s, rate=rate, norm=None
+        learning_rate=0.1,
+        decay=1e-4,
+        steps=steps,
+        sigma=s,
+        rate=rate,
+        norm=None,
+        relation=AddRemove(),
     )
 
 
 def means(split: Split) -> Build:
     """Return the builder of one release of means."""
     if split.classes == 2:
-        return lambda s: MeanHalfspace(sigma=s, norm=None)
-    return lambda s: ClassMeans(classes=split.classes, sigma=s, norm=None)
+        return lambda s: MeanHalfspace(sigma=s, norm=None, relation=AddRemove())
+    return lambda s: ClassMeans(classes=split.classes, sigma=s, norm=None, relation=AddRemove())
 
 
 def accuracy(learner: Learner, split: Split, fits: int) -> float:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import GDP, LInf, calibrate
 from dpproof.mechanisms import (
     Cube,
@@ -144,7 +145,9 @@ def direct(train: Records) -> dict[str, Fit]:
 
     def perturbed(noise: str) -> Fit:
         def fit(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
-            mechanism = SeparatorPerturbation(epsilon=epsilon, space=space, noise=noise)
+            mechanism = SeparatorPerturbation(
+                epsilon=epsilon, space=space, noise=noise, relation=AddRemove()
+            )
             problem = Problem(space, ZeroOne(), data, mechanism.unit)
             noises = LAWS[noise].draw(mechanism.shape, runs, rng)
             return list(levels[best_candidates(problem, totals, noises)])
@@ -165,7 +168,9 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
     def published(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
         # Kifer, Smith & Thakurta, COLT 2012, Theorem 5, for a curvature of at most 1/4.
         sigma = float(np.sqrt(8 * np.log(2 / delta) + 4 * epsilon)) / epsilon
-        mechanism = LogisticObjective(sigma=sigma, regulariser=0.5 / epsilon, norm=None)
+        mechanism = LogisticObjective(
+            sigma=sigma, regulariser=0.5 / epsilon, norm=None, relation=AddRemove()
+        )
         return list(mechanism.release_many(train, runs)["weights"])
 
     def pure(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
@@ -180,13 +185,17 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
         # The smallest regulariser, but for 2 %, whose floor is below epsilon and so costs nothing.
         def make(sigma: float) -> LogisticObjective[Any]:
             regulariser = 1 / (0.98 * epsilon + 0.5 / sigma**2)
-            return LogisticObjective(sigma=sigma, regulariser=regulariser, norm=None)
+            return LogisticObjective(
+                sigma=sigma, regulariser=regulariser, norm=None, relation=AddRemove()
+            )
 
         return list(at(make, epsilon).release_many(train, runs)["weights"])
 
     def descent(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
         def make(sigma: float) -> SubsampledHinge[Any]:
-            return SubsampledHinge(learning_rate=0.001, steps=60, sigma=sigma, norm=None)
+            return SubsampledHinge(
+                learning_rate=0.001, steps=60, sigma=sigma, norm=None, relation=AddRemove()
+            )
 
         return list(at(make, epsilon).release_many(train, runs)["weights"])
 
@@ -194,7 +203,9 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
         # The exact minimum moves by at most norm / regulariser.
         mu = calibrate(lambda mu: GDP(mu=mu), epsilon=epsilon, delta=delta, increasing=True).value
         regulariser = 30.0
-        exact = LogisticObjective(sigma=1e-6, regulariser=regulariser, norm=None)
+        exact = LogisticObjective(
+            sigma=1e-6, regulariser=regulariser, norm=None, relation=AddRemove()
+        )
         centre = exact.release(train).weights
         noise = np.random.default_rng().normal(
             scale=1 / (regulariser * mu), size=(runs, len(centre))
@@ -237,7 +248,9 @@ def oracles(
         kept = [*range(width - 1), train.rows.shape[1] - 1]
         data = patterns(Records(train.rows[:, kept], train.labels), width)
         solver = MilpOracle(time_limit=limit)
-        mechanism = SeparatorPerturbation(epsilon=1, space=Cube(width), oracle=solver)
+        mechanism = SeparatorPerturbation(
+            epsilon=1, space=Cube(width), oracle=solver, relation=AddRemove()
+        )
         noise = LAWS["linf"].draw(mechanism.shape, 1, SystemRng())
         problem = Problem(mechanism.space, ZeroOne(), data, mechanism.unit)
         answers, seconds = [], []

@@ -107,7 +107,14 @@ def methods(split: Split, margin: float, epsilon: float) -> Iterator[tuple[str, 
     features, size = split.train_x.shape[1], len(split.train_y)
 
     def hinge(sigma: float) -> NoisyHinge[AddRemove]:
-        return NoisyHinge(margin=margin, expected_size=size, steps=STEPS, sigma=sigma, norm=None)
+        return NoisyHinge(
+            margin=margin,
+            expected_size=size,
+            steps=STEPS,
+            sigma=sigma,
+            norm=None,
+            relation=AddRemove(),
+        )
 
     plan = SignProjection(features=features, dimension=min(100, features // 2), seed=1)
     plane = SignProjection(features=features, dimension=PLANE, seed=1)
@@ -125,7 +132,9 @@ def methods(split: Split, margin: float, epsilon: float) -> Iterator[tuple[str, 
     for name, build in several:
         yield name, learners.at_budget(build, epsilon=epsilon, delta=split.delta)
     net = np.random.default_rng(2).normal(size=(CANDIDATES, PLANE))
-    picked = CandidateExponential(candidates=net, margin=margin / 10, epsilon=epsilon, norm=None)
+    picked = CandidateExponential(
+        candidates=net, margin=margin / 10, epsilon=epsilon, norm=None, relation=AddRemove()
+    )
     yield f"net of {CANDIDATES} in {PLANE} dimensions", Featured(base=picked, map=plane)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import WithoutReplacement
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
@@ -102,7 +103,11 @@ class PerceptronClassifier(MappedClassifier):
             "batch": self.batch,
         }
         two = classes == 2
-        base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
+        base = (
+            BatchPerceptron(**shared, relation=AddRemove())
+            if two
+            else KeslerPerceptron(classes=classes, **shared, relation=AddRemove())
+        )
         self._check_intercept()
         if self.map is None:
             return base

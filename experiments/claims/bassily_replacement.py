@@ -12,11 +12,21 @@ RECORDS, DELTA, LIKELY = 10_000, 1e-6, 9
 def check() -> str:
     """Price one record by how often it is drawn, and as a group of as many as are likely."""
     exact = PhasedHinge(
-        margin=1, norm_bound=1, mu=0.1, records=RECORDS, sampling="with-replacement"
+        margin=1,
+        norm_bound=1,
+        mu=0.1,
+        records=RECORDS,
+        sampling="with-replacement",
+        relation=ReplaceOne(),
     )
     found = exact.guarantee().epsilon(delta=DELTA).upper
     grouped = group(GDP(mu=0.1, relation=ReplaceOne()), size=LIKELY).epsilon(delta=DELTA / 2).lower
-    plain = PhasedHinge(margin=1, norm_bound=1, mu=0.1).guarantee().epsilon(delta=DELTA).upper
+    plain = (
+        PhasedHinge(margin=1, norm_bound=1, mu=0.1, relation=ReplaceOne())
+        .guarantee()
+        .epsilon(delta=DELTA)
+        .upper
+    )
     assert plain < found < grouped / 3
     return (
         f"{RECORDS:,} records, phases of mu 0.1: epsilon {found:.3f}, {grouped:.2f} as a group of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dpproof.accountant import AddRemove
 from dpproof.mechanisms import BatchPerceptron, LaplaceStop
 from experiments.claims.claim import Claim, Verdict
 
@@ -19,6 +20,7 @@ def check() -> str:
         sigma=100 * log,
         rate=Fraction(1, 10),
         stop=LaplaceStop(scale=100 * math.sqrt(log), below=1),
+        relation=AddRemove(),
     )
     found = learner.guarantee().epsilon(delta=delta)
     assert 0.0058 < found.lower <= found.upper < 0.0059

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dpproof.accountant import AddRemove
 from dpproof.mechanisms import BatchPerceptron, OneVsRest
 from experiments.claims.claim import Claim, Verdict
 
 
 def check() -> str:
     """Account for ten classifiers at the noise of one."""
-    one = BatchPerceptron(margin=0, steps=120, sigma=0.871199, rate=Fraction(1, 120))
+    one = BatchPerceptron(
+        margin=0, steps=120, sigma=0.871199, rate=Fraction(1, 120), relation=AddRemove()
+    )
     single = one.guarantee().epsilon(delta=1e-5)
     ten = OneVsRest(base=one, classes=10).guarantee().epsilon(delta=1e-5)
     assert 0.999 < single.upper < 1.001

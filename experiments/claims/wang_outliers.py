@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpproof.accountant import ReplaceOne
 from dpproof.mechanisms import MarginDescent, Records
 from dpproof.mechanisms.learning.noisy_mistakes import mistakes
 from dpproof.mechanisms.samplers.rng import ReplayRng
@@ -15,7 +16,9 @@ def check() -> str:
     rng, size, gamma = np.random.default_rng(1), 4_000, 0.5
     high = rng.uniform(gamma, 1, size)
     rows = np.stack([high, np.sqrt(1 - high**2) * rng.choice([-1, 1], size)], axis=1)
-    learner = MarginDescent(margin=gamma / 2, norm_bound=1, steps=400, mu=0.5, records=size)
+    learner = MarginDescent(
+        margin=gamma / 2, norm_bound=1, steps=400, mu=0.5, records=size, relation=ReplaceOne()
+    )
     shown = []
     for outliers in (0, 40):
         signs = np.where(np.arange(size) < outliers, -1, 1)

@@ -81,8 +81,8 @@ class Chained(Mechanism[R]):
     Laws: the guarantee is that of ``compose`` of both parts.
     Example:
         >>> from dpproof.mechanisms import BatchPerceptron, NoisyMistakes
-        >>> train = BatchPerceptron(margin=0.1, steps=9, sigma=10, features=2)
-        >>> scored = Chained(first=train, then=NoisyMistakes(sigma=2.5))
+        >>> train = BatchPerceptron(margin=0.1, steps=9, sigma=10, features=2, relation=AddRemove())
+        >>> scored = Chained(first=train, then=NoisyMistakes(sigma=2.5, relation=AddRemove()))
         >>> scored.guarantee().mu
         Fraction(1, 2)
         >>> model, mistakes = scored.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)])

@@ -81,7 +81,7 @@ class ExponentialHalfspaces(Mechanism[R]):
     Example:
         >>> from dpproof.mechanisms.learning.covers import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
-        >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20)
+        >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20, relation=ReplaceOne())
         >>> learner.guarantee()
         BoundedRange(stated_epsilon=20, relation=ReplaceOne())
         >>> bool(learner.release([([0.1, 0.9], 1), ([0.2, -0.9], -1)]).weights[1] > 0)
@@ -165,7 +165,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         Example:
             >>> from dpproof.mechanisms.learning.covers import RandomDirections
             >>> cover = RandomDirections(size=10_000, dimension=3, seed=1)
-            >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1)
+            >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1, relation=ReplaceOne())
             >>> round(learner.excess(failure=0.05), 1)
             24.4
         """

@@ -77,7 +77,7 @@ class ExponentialNetworks(MistakeExponential[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
         >>> learner = ExponentialNetworks(
-        ...     architecture=(2, 3), candidates=200, seed=1, epsilon=1, eta=8, gain=1
+        ...     architecture=(2, 3), candidates=200, seed=1, epsilon=1, eta=8, gain=1, relation=ReplaceOne()
         ... )
         >>> learner.lipschitz, learner.guarantee().stated_epsilon
         (2.0, Fraction(1, 1))

@@ -45,7 +45,7 @@ class Featured(Mechanism[R]):
     Example:
         >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
         >>> from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures
-        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
+        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())
         >>> plan = FourierFeatures(features=2, frequencies=50, width=1, seed=7)
         >>> Featured(base=base, map=plan).guarantee().mu
         Fraction(1, 4)
@@ -105,7 +105,7 @@ class Projected(Mechanism[R]):
     Example:
         >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
         >>> from dpproof.mechanisms.learning.maps.projections import SignProjection
-        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40)
+        >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())
         >>> plan = SignProjection(features=1000, dimension=50, seed=7)
         >>> Projected(base=base, projection=plan).guarantee().mu
         Fraction(1, 4)

@@ -107,7 +107,7 @@ class LogisticObjective(Mechanism[R]):
         NotImplied: on guarantee, a regulariser below both if a record or label is replaced.
     Example:
         >>> from dpproof.mechanisms import Records
-        >>> learner = LogisticObjective(sigma=4, regulariser=32)
+        >>> learner = LogisticObjective(sigma=4, regulariser=32, relation=AddRemove())
         >>> learner.guarantee().mu
         Fraction(1, 4)
         >>> learner.release(Records([[0.6, 0.8], [-1.0, 0.0]], [1, -1])).weights.shape

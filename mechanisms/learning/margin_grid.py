@@ -69,7 +69,7 @@ class MarginGrid(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
         >>> grid = [2.0**-power for power in range(1, 9)]
-        >>> learner = MarginGrid(margins=grid, norm_bound=1, steps=60, mu=0.26805)
+        >>> learner = MarginGrid(margins=grid, norm_bound=1, steps=60, mu=0.26805, relation=ReplaceOne())
         >>> learner.guarantee().epsilon(delta=1e-5).upper <= 1
         True
     """
@@ -222,7 +222,7 @@ class MarginGrid(Mechanism[R]):
         Raises:
             ParameterError: not in (0, 1).
         Example:
-            >>> learner = MarginGrid(margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1)
+            >>> learner = MarginGrid(margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1, relation=ReplaceOne())
             >>> round(learner.excess(failure=0.05), 1)
             20.0
         """

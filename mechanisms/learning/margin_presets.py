@@ -74,6 +74,7 @@ def projected_descent(
         mu=strength,
         map=plan,
         records=size,
+        relation=ReplaceOne(),
     )
 
 
@@ -137,6 +138,7 @@ def adaptive_margins(
         map=maps,
         penalised=penalised,
         records=size,
+        relation=ReplaceOne(),
     )
 
 
@@ -197,6 +199,7 @@ def efficient_margin(
         map=plan,
         records=size,
         radius=radius,
+        relation=ReplaceOne(),
     )
 
 

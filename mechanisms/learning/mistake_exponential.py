@@ -158,7 +158,7 @@ class CandidateExponential(MistakeExponential[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
-        >>> pick = CandidateExponential(candidates=[[1, 0], [0, 1]], margin=0, epsilon=50)
+        >>> pick = CandidateExponential(candidates=[[1, 0], [0, 1]], margin=0, epsilon=50, relation=AddRemove())
         >>> pick.release([([0.1, 0.9], 1), ([-0.9, -0.1], 1), ([-0.3, 0.3], 1)]).weights
         array([0., 1.])
     """

@@ -9,6 +9,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.gdp import GDP
@@ -61,9 +62,9 @@ class NoisyMistakes(FollowUp[R]):
             data that is not labelled rows as wide as they are. A record that is not finite, or of
             an unknown label, is no mistake, nor is a row of zeros.
     Example:
-        >>> NoisyMistakes(sigma=20).guarantee().mu
+        >>> NoisyMistakes(sigma=20, relation=AddRemove()).guarantee().mu
         Fraction(1, 20)
-        >>> NoisyMistakes(sigma=4, report_sigma=3).guarantee().mu
+        >>> NoisyMistakes(sigma=4, report_sigma=3, relation=AddRemove()).guarantee().mu
         Fraction(5, 12)
     """
 
@@ -113,11 +114,17 @@ def mistakes(
     features = weights.shape[-1]
     if weights.ndim == 2:
         contributions = BatchPerceptron(
-            margin=margin, steps=1, sigma=1, norm=None, features=features
+            margin=margin, steps=1, sigma=1, norm=None, features=features, relation=AddRemove()
         ).contributions(data)
     else:
         contributions = KeslerPerceptron(
-            classes=weights.shape[1], margin=margin, steps=1, sigma=1, norm=None, features=features
+            classes=weights.shape[1],
+            margin=margin,
+            steps=1,
+            sigma=1,
+            norm=None,
+            features=features,
+            relation=AddRemove(),
         ).contributions(data)
     size = max(1, contributions.records * int(np.prod(weights.shape[1:-1])))
     batch = max(1, _ENTRIES // size)

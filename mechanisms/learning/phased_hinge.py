@@ -73,11 +73,11 @@ class PhasedHinge(Mechanism[R]):
             of another size than ``records``, or fewer than 4. A record that is not finite, or whose
             label is neither 1 nor -1, makes no step.
     Example:
-        >>> learner = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1)
+        >>> learner = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1, relation=ReplaceOne())
         >>> float(learner.guarantee().mu)
         0.1
         >>> other = PhasedHinge(
-        ...     margin=0.1, norm_bound=1, mu=0.1, sampling="with-replacement", records=10_000
+        ...     margin=0.1, norm_bound=1, mu=0.1, sampling="with-replacement", records=10_000, relation=ReplaceOne()
         ... )
         >>> other.guarantee().epsilon(delta=1e-6).upper > 3 * 0.397
         True

@@ -59,7 +59,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ),
     "MechanismSampler": lambda: Laplace(scale=1, sensitivity=L1(1)).sampler(),
     "MonomialFeatures": lambda: mechanisms.MonomialFeatures(features=2, degree=2, offset=1, norm=8),
-    "NoisyMistakes": lambda: mechanisms.NoisyMistakes(sigma=1),
+    "NoisyMistakes": lambda: mechanisms.NoisyMistakes(sigma=1, relation=AddRemove()),
     "NumericAnswers": lambda: mechanisms.NumericAnswers(query=list, scale=4, sensitivity=LInf(1)),
     "Parities": lambda: mechanisms.Parities(2),
     "ParityLoss": mechanisms.ParityLoss,

@@ -229,17 +229,21 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         threshold_scale=1, query_scale=2, rising=True, sensitivity=LInf(1)
     ).guarantee(),
     "wide": lambda: self_compose(DiscreteGaussian(sigma=9, sensitivity=L2(3)).guarantee(), 2),
-    "separator": lambda: SeparatorPerturbation(epsilon=1, space=Cube(2)).guarantee(),
-    "near separator": lambda: SeparatorPerturbation(
-        epsilon=1, space=Cube(2), oracle=MilpOracle()
+    "separator": lambda: SeparatorPerturbation(
+        epsilon=1, space=Cube(2), relation=AddRemove()
     ).guarantee(),
-    "lift": lambda: SphereLift(epsilon=1, space=Grid(2, 1)).guarantee(),
+    "near separator": lambda: SeparatorPerturbation(
+        epsilon=1, space=Cube(2), oracle=MilpOracle(), relation=AddRemove()
+    ).guarantee(),
+    "lift": lambda: SphereLift(epsilon=1, space=Grid(2, 1), relation=AddRemove()).guarantee(),
     "average": lambda: AveragedPerturbation(
-        epsilon=1, delta=1e-6, space=Grid(1, 2), calls=100, rate=0.01
+        epsilon=1, delta=1e-6, space=Grid(1, 2), calls=100, rate=0.01, relation=AddRemove()
     ).guarantee(),
     "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
-    "gaussian separator": lambda: GaussianSeparator(sigma=2, space=Cube(2)).guarantee(),
-    "logistic": lambda: LogisticObjective(sigma=2, regulariser=8).guarantee(),
+    "gaussian separator": lambda: GaussianSeparator(
+        sigma=2, space=Cube(2), relation=AddRemove()
+    ).guarantee(),
+    "logistic": lambda: LogisticObjective(sigma=2, regulariser=8, relation=AddRemove()).guarantee(),
     "shifted": lambda: DiscreteGaussian(sigma=9, sensitivity=L1(3)).guarantee(),
     "differences": lambda: Skellam(variance=9, sensitivity=L1(1)).guarantee(),
     "two differences": lambda: Skellam(variance=9, sensitivity=L2(1)).guarantee(),

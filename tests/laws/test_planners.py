@@ -75,7 +75,7 @@ def _counted(share: float, records: int) -> NoisyCount:
 
 
 COVER = RandomDirections(size=100, dimension=3, seed=1)
-DESCENT = MarginDescent(margin=0.5, norm_bound=1, steps=400, mu=1)
+DESCENT = MarginDescent(margin=0.5, norm_bound=1, steps=400, mu=1, relation=ReplaceOne())
 NORMS = {"weight_norm": 3, "norm_bound": 1, "margin": 0.5}
 BOUNDS: dict[str, Callable[[float], Callable[[int], float]]] = {
     "finite class": lambda s: lambda n: finite_class_risk(_counted(s, n), candidates=50).risk,
@@ -84,9 +84,9 @@ BOUNDS: dict[str, Callable[[float], Callable[[int], float]]] = {
     "margins": lambda s: lambda n: relative_margin_risk(_counted(s, n), **NORMS).risk,
     "descent": lambda _: lambda n: DESCENT.excess(records=n, width=4) / n,
     "cover": lambda s: (
-        lambda n: ExponentialHalfspaces(cover=COVER, epsilon=0.1 + s, records=n).excess_rate(
-            failure=0.05
-        )
+        lambda n: ExponentialHalfspaces(
+            cover=COVER, epsilon=0.1 + s, records=n, relation=ReplaceOne()
+        ).excess_rate(failure=0.05)
     ),
 }
 

@@ -59,7 +59,7 @@ def test_a_sensitivity_is_of_one_relation() -> None:
     with pytest.raises(ParameterError, match="relation must be one of"):
         L1(1, "replace-one")  # type: ignore[call-overload]
     with pytest.raises(TypeError):
-        Laplace(scale=1, sensitivity=L1(1), relation=ReplaceOne())  # type: ignore[call-arg]
+        Laplace(scale=1, sensitivity=L1(1, ReplaceOne()))  # type: ignore[call-arg]
 
     assert wrong.relation == AddRemove()
     assert REPLACED.relation == ReplaceOne()
@@ -68,7 +68,7 @@ def test_a_sensitivity_is_of_one_relation() -> None:
 def test_a_relation_without_a_sensitivity_is_said() -> None:
     """A mechanism that has no sensitivity has no default relation."""
     with pytest.raises(TypeError):
-        Histogram(scale=1)  # type: ignore[call-arg]
+        Histogram(scale=1, relation=AddRemove())  # type: ignore[call-arg]
     stated: Histogram[ReplaceOne] = Histogram(scale=1, relation=ReplaceOne())
 
     assert stated.relation == ReplaceOne()

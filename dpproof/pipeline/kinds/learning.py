@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation, ReplaceOne
 from dpproof.accountant.sampling import WithoutReplacement
@@ -113,12 +114,14 @@ def _batches(given: ReleaseParameters) -> dict[str, Any]:
 
 def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
     if classes == 2:
-        return BatchPerceptron(margin=0, **shared)
-    return KeslerPerceptron(classes=classes, margin=0, **shared)
+        return BatchPerceptron(margin=0, **shared, relation=AddRemove())
+    return KeslerPerceptron(classes=classes, margin=0, **shared, relation=AddRemove())
 
 
 def _one_vs_rest(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
-    return OneVsRest(base=BatchPerceptron(margin=0, **shared), classes=classes)
+    return OneVsRest(
+        base=BatchPerceptron(margin=0, **shared, relation=AddRemove()), classes=classes
+    )
 
 
 def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, final
 
 import numpy as np
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.calibration.calibrate import calibrate
@@ -65,6 +66,7 @@ class HingePlan:
             steps=self.steps,
             sigma=self.sigma,
             features=features,
+            relation=AddRemove(),
         )
 
 
@@ -226,7 +228,7 @@ def plan_hinge(
 
 def _one_step(sigma: float) -> NoisyHinge[Any]:
     """Return a learner of one step, for its price."""
-    return NoisyHinge(margin=1, expected_size=1, steps=1, sigma=sigma)
+    return NoisyHinge(margin=1, expected_size=1, steps=1, sigma=sigma, relation=AddRemove())
 
 
 def _margin(gamma: Number) -> float:

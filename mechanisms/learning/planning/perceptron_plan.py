@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal, final
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.calibration.calibrate import calibrate
@@ -69,6 +70,7 @@ class PerceptronPlan:
             rate=self.rate,
             stop=stop,
             features=features,
+            relation=AddRemove(),
         )
 
 
@@ -207,7 +209,7 @@ def plan_perceptron(
 def _full_batch(steps: int, sigma: float) -> BatchPerceptron[Any]:
     """Return the learner that ours plans, for its price."""
     stop = GaussianStop(sigma=_COUNT_NOISE * Fraction(sigma), below=0)
-    return BatchPerceptron(margin=0, steps=steps, sigma=sigma, stop=stop)
+    return BatchPerceptron(margin=0, steps=steps, sigma=sigma, stop=stop, relation=AddRemove())
 
 
 def _least(

@@ -102,7 +102,7 @@ class AveragedPerturbation(Mechanism[R]):
     Example:
         >>> from dpproof.mechanisms import Grid, HingeLoss
         >>> fit = AveragedPerturbation(
-        ...     epsilon=1, delta=1e-6, space=Grid(1, 8), calls=500, rate=0.002, loss=HingeLoss()
+        ...     epsilon=1, delta=1e-6, space=Grid(1, 8), calls=500, rate=0.002, loss=HingeLoss(), relation=AddRemove()
         ... )
         >>> round(fit.share, 3)
         0.037

@@ -65,7 +65,7 @@ class EnumeratedExponential(Mechanism[R]):
         ParameterError: as for ``SeparatorPerturbation``.
     Example:
         >>> from dpproof.mechanisms import Cube
-        >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2))
+        >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2), relation=AddRemove())
         >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
         array([ 1, -1])
     """

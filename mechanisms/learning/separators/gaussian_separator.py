@@ -79,7 +79,7 @@ class GaussianSeparator(Mechanism[R]):
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
         >>> from dpproof.mechanisms import Cube
-        >>> pick = GaussianSeparator(sigma=10, space=Cube(2))
+        >>> pick = GaussianSeparator(sigma=10, space=Cube(2), relation=AddRemove())
         >>> pick.guarantee().epsilon(delta=1e-6).upper < 1
         True
         >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights

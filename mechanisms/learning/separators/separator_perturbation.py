@@ -96,7 +96,7 @@ class SeparatorPerturbation(Mechanism[R]):
             integer, or whose label is neither 1 nor -1, contributes nothing.
     Example:
         >>> from dpproof.mechanisms import Cube
-        >>> pick = SeparatorPerturbation(epsilon=1, space=Cube(2))
+        >>> pick = SeparatorPerturbation(epsilon=1, space=Cube(2), relation=AddRemove())
         >>> pick.guarantee().describe()
         '1-DP'
         >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights

@@ -87,7 +87,7 @@ class SphereLift(Mechanism[R]):
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
         >>> from dpproof.mechanisms import Grid
-        >>> pick = SphereLift(epsilon=1, space=Grid(2, 1))
+        >>> pick = SphereLift(epsilon=1, space=Grid(2, 1), relation=AddRemove())
         >>> pick.guarantee().describe()
         '1-DP'
         >>> pick.release([([2, 1], 1), ([1, 2], -1)] * 200).weights

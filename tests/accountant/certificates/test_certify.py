@@ -381,7 +381,7 @@ def _best() -> Any:  # noqa: ANN401
 
 
 def _objective() -> Any:  # noqa: ANN401
-    sampled = m.LogisticObjective(sigma=3, regulariser=1)
+    sampled = m.LogisticObjective(sigma=3, regulariser=1, relation=AddRemove())
     return sampled.subsample(Poisson(sampling_rate=Fraction(1, 100))).repeat(2)
 
 

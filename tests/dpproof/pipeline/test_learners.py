@@ -54,29 +54,37 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
 @pytest.mark.parametrize(
     ("kind", "lines", "learner"),
     [
-        ("perceptron", LINES, BatchPerceptron(margin=0.3, **STEPS)),
-        ("perceptron", MORE + "classes = 3", KeslerPerceptron(margin=0, classes=3, **SAMPLED)),
+        ("perceptron", LINES, BatchPerceptron(margin=0.3, **STEPS, relation=AddRemove())),
+        (
+            "perceptron",
+            MORE + "classes = 3",
+            KeslerPerceptron(margin=0, classes=3, **SAMPLED, relation=AddRemove()),
+        ),
         (
             "kesler-perceptron",
             LINES + "classes = 2",
-            KeslerPerceptron(margin=0, classes=2, **STEPS),
+            KeslerPerceptron(margin=0, classes=2, **STEPS, relation=AddRemove()),
         ),
         (
             "one-vs-rest",
             MORE + "classes = 3",
-            OneVsRest(base=BatchPerceptron(margin=0, **SAMPLED), classes=3),
+            OneVsRest(base=BatchPerceptron(margin=0, **SAMPLED, relation=AddRemove()), classes=3),
         ),
-        ("subsampled-hinge", MORE, SubsampledHinge(learning_rate=0.1, **SAMPLED)),
+        (
+            "subsampled-hinge",
+            MORE,
+            SubsampledHinge(learning_rate=0.1, **SAMPLED, relation=AddRemove()),
+        ),
         (
             "noisy-hinge",
             LINES + "norm = 2",
-            NoisyHinge(margin=0.1, expected_size=99, norm=2, **STEPS),
+            NoisyHinge(margin=0.1, expected_size=99, norm=2, **STEPS, relation=AddRemove()),
         ),
-        ("mean-halfspace", "sigma = 3", MeanHalfspace(sigma=3)),
+        ("mean-halfspace", "sigma = 3", MeanHalfspace(sigma=3, relation=AddRemove())),
         (
             "class-means",
             "sigma = 3\ncount_sigma = 2",
-            ClassMeans(classes=9, sigma=3, count_sigma=2),
+            ClassMeans(classes=9, sigma=3, count_sigma=2, relation=AddRemove()),
         ),
         (
             "second-moments",
@@ -93,17 +101,17 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
         (
             "enumerated-exponential",
             "epsilon = 0.5",
-            EnumeratedExponential(epsilon=0.5, space=Subsets(6, 2)),
+            EnumeratedExponential(epsilon=0.5, space=Subsets(6, 2), relation=AddRemove()),
         ),
         (
             "separator-perturbation",
             "epsilon = 0.5\nplaces = 5",
-            SeparatorPerturbation(epsilon=0.5, space=Cube(5)),
+            SeparatorPerturbation(epsilon=0.5, space=Cube(5), relation=AddRemove()),
         ),
         (
             "gaussian-separator",
             "sigma = 40\nplaces = 60",
-            GaussianSeparator(sigma=40, space=Grid(3, 10)),
+            GaussianSeparator(sigma=40, space=Grid(3, 10), relation=AddRemove()),
         ),
         (
             "margin-descent",
@@ -147,10 +155,14 @@ def test_a_stop_is_priced_as_that_of_the_learner(
 ) -> None:
     """For all three perceptrons, whatever the threshold; all steps see all records here."""
     shared: dict[str, Any] = {"margin": 0.1, "stop": stop, "relation": relation, **STEPS}
-    two = BatchPerceptron(**shared)
+    two = BatchPerceptron(**shared, relation=AddRemove())
     for kind, more, learner in (
         ("perceptron", "", two),
-        ("kesler-perceptron", "classes = 4\n", KeslerPerceptron(classes=4, **shared)),
+        (
+            "kesler-perceptron",
+            "classes = 4\n",
+            KeslerPerceptron(classes=4, **shared, relation=AddRemove()),
+        ),
         ("one-vs-rest", "classes = 4\n", OneVsRest(base=two, classes=4)),
     ):
         (stage,) = pipeline(kind, LINES + more + lines, relation.name).stages
@@ -161,13 +173,17 @@ def test_a_stop_is_priced_as_that_of_the_learner(
 def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
     """Poisson samples under add-remove, subsets of a fixed size under replace-one, with a test."""
     text = "batch_rate = 0.25\nstop_sigma = 12\n"
-    sampled = BatchPerceptron(margin=0, stop=GaussianStop(sigma=12, below=0), rate=0.25, **STEPS)
+    sampled = BatchPerceptron(
+        margin=0, stop=GaussianStop(sigma=12, below=0), rate=0.25, **STEPS, relation=AddRemove()
+    )
     fixed: dict[str, Any] = {
         **STEPS,
         "batch": WithoutReplacement(sample_size=10, population_size=200),
         "relation": ReplaceOne(),
     }
-    tested = BatchPerceptron(margin=0, stop=GaussianStop(sigma=12, below=0), **fixed)
+    tested = BatchPerceptron(
+        margin=0, stop=GaussianStop(sigma=12, below=0), **fixed, relation=AddRemove()
+    )
     sizes = "batch_size = 10\npopulation_size = 200\n"
 
     (stage,) = pipeline("perceptron", LINES + text).stages
@@ -175,7 +191,10 @@ def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
     (stage,) = pipeline("perceptron", f"{LINES}{sizes}stop_sigma = 12", "replace-one").stages
     assert stage.guarantee(ReplaceOne()) == tested.guarantee()
     (stage,) = pipeline("subsampled-hinge", LINES + sizes, "replace-one").stages
-    assert stage.guarantee(ReplaceOne()) == SubsampledHinge(learning_rate=0.1, **fixed).guarantee()
+    assert (
+        stage.guarantee(ReplaceOne())
+        == SubsampledHinge(learning_rate=0.1, **fixed, relation=AddRemove()).guarantee()
+    )
 
 
 def test_the_noise_of_a_test_can_be_solved_for() -> None:
@@ -197,16 +216,20 @@ def test_the_relation_reaches_the_learner() -> None:
     """Under replace-one the mean costs twice as much, means of classes by their own rule."""
     drawn: Any = {"sampling": "with-replacement", "records": 50}
     for kind, lines, learner in (
-        ("phased-hinge", "mu = 0.25", PhasedHinge(margin=0.1, norm_bound=3, mu=0.25)),
+        (
+            "phased-hinge",
+            "mu = 0.25",
+            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, relation=ReplaceOne()),
+        ),
         (
             "phased-hinge-with-replacement",
             "mu = 0.25\nrecords = 50",
-            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, **drawn),
+            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, **drawn, relation=ReplaceOne()),
         ),
         (
             "exponential-halfspaces",
             "epsilon = 0.5",
-            ExponentialHalfspaces(cover=Polygon(corners=8), epsilon=0.5),
+            ExponentialHalfspaces(cover=Polygon(corners=8), epsilon=0.5, relation=ReplaceOne()),
         ),
         ("mean-halfspace", "sigma = 3", MeanHalfspace(sigma=3, relation=ReplaceOne())),
         (

@@ -25,8 +25,8 @@ from dpproof.mechanisms import (
 )
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
-TRAIN = BatchPerceptron(margin=0.1, steps=2, sigma=2)
-SCORE = NoisyMistakes(sigma=2)
+TRAIN = BatchPerceptron(margin=0.1, steps=2, sigma=2, relation=AddRemove())
+SCORE = NoisyMistakes(sigma=2, relation=AddRemove())
 
 
 class TestChained(MechanismContract):
@@ -42,7 +42,10 @@ class TestChained(MechanismContract):
 
     def increasing_noise(self) -> Sequence[Chained[AddRemove]]:
         """The count grows noisier."""
-        return [Chained(first=TRAIN, then=NoisyMistakes(sigma=s)) for s in (0.5, 1, 2, 50)]
+        return [
+            Chained(first=TRAIN, then=NoisyMistakes(sigma=s, relation=AddRemove()))
+            for s in (0.5, 1, 2, 50)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A first part that does not act on records, and a second one that sees no output."""
@@ -57,7 +60,7 @@ def test_the_second_part_sees_the_output_of_the_first() -> None:
     """Without noise on the count, the second output is a function of the first one."""
     rows = np.array([[1.0, 0.2], [-0.9, 0.1], [0.3, -0.8], [0.2, 0.9]])
     data = Records(rows, [1, -1, 1, -1])
-    chain = Chained(first=TRAIN, then=NoisyMistakes(sigma=1e-9))
+    chain = Chained(first=TRAIN, then=NoisyMistakes(sigma=1e-9, relation=AddRemove()))
     outputs = chain.release_many(data, 40)
     wrong = (outputs["0"]["weights"] @ rows.T * data.labels <= 0).sum(axis=1)
 
@@ -80,7 +83,7 @@ def test_parts_speak_of_the_same_neighbours() -> None:
 
 def test_outputs_without_weights_are_refused() -> None:
     """What is scored has weights; the error names the field."""
-    chain = Chained(first=ClassMeans(classes=2, sigma=1), then=SCORE)
+    chain = Chained(first=ClassMeans(classes=2, sigma=1, relation=AddRemove()), then=SCORE)
     with pytest.raises(ParameterError, match="weights"):
         chain.release(Records(np.eye(2), [0, 1]))
 

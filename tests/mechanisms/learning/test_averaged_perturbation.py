@@ -36,7 +36,7 @@ class TestAveragedPerturbation(MechanismContract):
 
     def mechanism(self) -> AveragedPerturbation[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return AveragedPerturbation(**GOOD)
+        return AveragedPerturbation(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Integer rows of both labels."""
@@ -44,7 +44,10 @@ class TestAveragedPerturbation(MechanismContract):
 
     def increasing_noise(self) -> Sequence[AveragedPerturbation[AddRemove]]:
         """Epsilon from 4 to a tenth."""
-        return [AveragedPerturbation(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.1)]
+        return [
+            AveragedPerturbation(**{**GOOD, "epsilon": e}, relation=AddRemove())
+            for e in (4, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -58,7 +61,7 @@ class TestAveragedPerturbation(MechanismContract):
             "oracle": ("milp", MilpOracle()),
             "relation": ("add-remove", None),
         }
-        return one_bad(AveragedPerturbation, good=GOOD, bad=bad)
+        return one_bad(AveragedPerturbation, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def stability(a: float, dimensions: int = 3, calls: int = 1) -> Stability:
@@ -106,13 +109,17 @@ def test_shares_of_the_whole_box() -> None:
 
     False alarm: below 10^-9, as e^(-4) of the minima miss it and the Laplace noise is small.
     """
-    assert AveragedPerturbation(**GOOD).share == 1
+    assert AveragedPerturbation(**GOOD, relation=AddRemove()).share == 1
     many = {**GOOD, "calls": 2_000, "rate": 0.002}
     plain, replaced = (
-        AveragedPerturbation(**many),
+        AveragedPerturbation(**many, relation=AddRemove()),
         AveragedPerturbation(**many, relation=ReplaceOne()),
     )
     assert plain.share < replaced.share < 0.1
     data = Records(np.ones((8_000, 1)), np.where(np.arange(8_000) < 6_000, 1, -1))
-    near = AveragedPerturbation(**{**many, "epsilon": 20}).release(data).weights[0]
+    near = (
+        AveragedPerturbation(**{**many, "epsilon": 20}, relation=AddRemove())
+        .release(data)
+        .weights[0]
+    )
     assert abs(near - 1) < 0.6

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import GDP, calibrate
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms import BatchPerceptron, KeslerPerceptron, Records
@@ -22,7 +23,7 @@ class TestBatchPerceptron(LearnerContract):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return BatchPerceptron(**{**GOOD, **changes})
+        return BatchPerceptron(**{**GOOD, **changes}, relation=AddRemove())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -30,7 +31,7 @@ class TestBatchPerceptron(LearnerContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
-        return one_bad(BatchPerceptron, good=GOOD, bad=BAD)
+        return one_bad(BatchPerceptron, good={**GOOD, "relation": AddRemove()}, bad=BAD)
 
 
 class TestSampledPerceptron(TestBatchPerceptron):
@@ -38,12 +39,12 @@ class TestSampledPerceptron(TestBatchPerceptron):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Half of the records."""
-        return BatchPerceptron(**{**GOOD, "rate": 0.5, **changes})
+        return BatchPerceptron(**{**GOOD, "rate": 0.5, **changes}, relation=AddRemove())
 
 
 def test_full_batches_are_gdp_exactly() -> None:
     """Mu is sqrt(T) norm / sigma as an exact rational where it is one, in the data's units."""
-    learner = BatchPerceptron(margin=0.1, steps=25, sigma=40, norm=8)
+    learner = BatchPerceptron(margin=0.1, steps=25, sigma=40, norm=8, relation=AddRemove())
 
     replaced = BatchPerceptron(margin=0.1, steps=25, sigma=40, norm=8, relation=ReplaceOne())
 
@@ -56,7 +57,7 @@ def test_full_batches_are_gdp_exactly() -> None:
 )
 def test_sampled_runs_cost_what_the_literature_says(sigma: float, rate: float, steps: int) -> None:
     """The noise multipliers for (1, 1e-5) at the rates of Ghazi et al.'s experiments."""
-    learner = BatchPerceptron(margin=0.1, steps=steps, sigma=sigma, rate=rate)
+    learner = BatchPerceptron(margin=0.1, steps=steps, sigma=sigma, rate=rate, relation=AddRemove())
 
     assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1, abs=2e-6)
 
@@ -72,7 +73,9 @@ def test_sampling_under_replace_one_has_its_own_price() -> None:
 
 def test_exact_ties_are_mistakes() -> None:
     """Where every product is exactly 0, margin 0 is not exceeded, beside any number of rows."""
-    assert_ties_are_mistakes(BatchPerceptron(margin=0, steps=1, sigma=1, norm=None), [1.0, -1.0])
+    assert_ties_are_mistakes(
+        BatchPerceptron(margin=0, steps=1, sigma=1, norm=None, relation=AddRemove()), [1.0, -1.0]
+    )
 
 
 def test_learns_a_halfspace_that_the_mean_gets_wrong() -> None:
@@ -83,9 +86,11 @@ def test_learns_a_halfspace_that_the_mean_gets_wrong() -> None:
     signed = np.column_stack([np.full(len(sides), 0.3), np.sqrt(1 - 0.09) * sides])
     rows = np.column_stack([signed, np.zeros((len(sides), 8))]) * labels[:, np.newaxis]
     sigma = calibrate(
-        lambda s: BatchPerceptron(margin=0.15, steps=100, sigma=s), epsilon=1, delta=1e-5
+        lambda s: BatchPerceptron(margin=0.15, steps=100, sigma=s, relation=AddRemove()),
+        epsilon=1,
+        delta=1e-5,
     ).value
-    learner = BatchPerceptron(margin=0.15, steps=100, sigma=sigma)
+    learner = BatchPerceptron(margin=0.15, steps=100, sigma=sigma, relation=AddRemove())
     weights = learner.release(Records(rows, labels), rng=rng).weights
 
     assert np.mean(np.sign(rows @ (rows * labels[:, np.newaxis]).mean(axis=0)) != labels) > 0.25
@@ -96,8 +101,8 @@ def test_average_is_the_mean_of_the_last_half() -> None:
     """With next to no noise the states are known: a record that stays a mistake adds up."""
     data = Records([[1.0, 0.0]], [1.0])
     exact: dict[str, Any] = {"margin": 2, "steps": 5, "sigma": 2.0**-40}
-    mean = BatchPerceptron(**exact).release(data).weights
-    last = BatchPerceptron(**exact, average=False).release(data).weights
+    mean = BatchPerceptron(**exact, relation=AddRemove()).release(data).weights
+    last = BatchPerceptron(**exact, average=False, relation=AddRemove()).release(data).weights
 
     assert mean == pytest.approx([4, 0], abs=1e-9)
     assert last == pytest.approx([5, 0], abs=1e-9)
@@ -111,7 +116,7 @@ class TestCoordinatePerceptron(LearnerContract):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return BatchPerceptron(**{**PERCEPTRON_GOOD, **changes})
+        return BatchPerceptron(**{**PERCEPTRON_GOOD, **changes}, relation=AddRemove())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -119,7 +124,11 @@ class TestCoordinatePerceptron(LearnerContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Other norms."""
-        return one_bad(BatchPerceptron, good=PERCEPTRON_GOOD, bad={"margin_norm": ("l1", None, 2)})
+        return one_bad(
+            BatchPerceptron,
+            good={**PERCEPTRON_GOOD, "relation": AddRemove()},
+            bad={"margin_norm": ("l1", None, 2)},
+        )
 
 
 @pytest.mark.slow
@@ -128,7 +137,9 @@ class TestCoordinateKesler(LearnerContract):
 
     def learner(self, **changes: Any) -> KeslerPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return KeslerPerceptron(**{**PERCEPTRON_GOOD, "classes": 3, **changes})
+        return KeslerPerceptron(
+            **{**PERCEPTRON_GOOD, "classes": 3, **changes}, relation=AddRemove()
+        )
 
     def labels(self) -> list[float]:
         """Class numbers."""
@@ -138,7 +149,7 @@ class TestCoordinateKesler(LearnerContract):
         """Other norms."""
         return one_bad(
             KeslerPerceptron,
-            good={**PERCEPTRON_GOOD, "classes": 3},
+            good={**PERCEPTRON_GOOD, "classes": 3, "relation": AddRemove()},
             bad={"margin_norm": ("l1", None, 2)},
         )
 

@@ -30,7 +30,9 @@ from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
-    return BatchPerceptron(**{"margin": 0.1, "steps": 2, "sigma": 4, **changes})
+    return BatchPerceptron(
+        **{"margin": 0.1, "steps": 2, "sigma": 4, **changes}, relation=AddRemove()
+    )
 
 
 class TestBoosted(MechanismContract):
@@ -51,7 +53,7 @@ class TestBoosted(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Other bases, one run, and a pick without an epsilon."""
         bad: dict[str, Sequence[Any]] = {
-            "base": (None, "perceptron", ClassMeans(classes=2, sigma=1)),
+            "base": (None, "perceptron", ClassMeans(classes=2, sigma=1, relation=AddRemove())),
             "runs": (0, 1, 2.5, None, True),
             "epsilon": (0, -1, None, float("inf")),
         }
@@ -87,7 +89,7 @@ def test_the_pick_has_the_fewest_mistakes() -> None:
 @pytest.mark.parametrize(
     ("learner", "shape"),
     [
-        (KeslerPerceptron(classes=3, margin=0.1, steps=2, sigma=1), (3, 4)),
+        (KeslerPerceptron(classes=3, margin=0.1, steps=2, sigma=1, relation=AddRemove()), (3, 4)),
         (OneVsRest(base=base(), classes=3), (3, 4)),
         (
             Projected(base=base(), projection=SignProjection(features=4, dimension=2, seed=1)),
@@ -104,7 +106,7 @@ def test_any_learner_of_weights_is_boosted(learner: Any, shape: tuple[int, ...])
 
 def test_boosted_phases_cost_what_the_specification_says() -> None:
     """Five runs of mu .1 and a pick of .5: epsilon 1.2971612132107 at 1e-6."""
-    phased = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1)
+    phased = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1, relation=ReplaceOne())
     found = Boosted(base=phased, runs=5, epsilon=0.5).guarantee().epsilon(delta=1e-6)
 
     assert found.lower <= 1.2971612132107 * (1 + 1e-9)
@@ -115,7 +117,12 @@ def test_boosted_phases_cost_what_the_specification_says() -> None:
 def test_occurrences_add_up_over_boosted_runs() -> None:
     """With replacement the runs together have the law of the sum over all of their phases."""
     phased = PhasedHinge(
-        margin=0.1, norm_bound=1, mu=0.1, sampling="with-replacement", records=1_000
+        margin=0.1,
+        norm_bound=1,
+        mu=0.1,
+        sampling="with-replacement",
+        records=1_000,
+        relation=ReplaceOne(),
     )
     one = GDP(mu=0.1, relation=ReplaceOne())
     together = repeated_positions(one, records=1_000, draws=phase_sizes(1_000) * 3)
@@ -130,7 +137,7 @@ def test_phases_are_scored_inside_the_ball_and_on_mapped_rows() -> None:
     waves = FourierFeatures(features=2, frequencies=4, width=1, seed=1, norm=4)
     rows = np.random.default_rng(1).normal(size=(60, 2))
     data = Records(rows, np.where(rows[:, 0] * rows[:, 1] > 0, 1, -1))
-    phased = PhasedHinge(margin=0.5, norm_bound=1, mu=0.2, map=waves)
+    phased = PhasedHinge(margin=0.5, norm_bound=1, mu=0.2, map=waves, relation=ReplaceOne())
     released = Boosted(base=phased, runs=4, epsilon=1e6).release_many(data, 30)
     fits = phased.release_many(data, 120)
 

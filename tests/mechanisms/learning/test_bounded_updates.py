@@ -42,8 +42,11 @@ def run(learner: Any, data: Records = DATA, seed: int = 1) -> Any:  # noqa: ANN4
 @pytest.mark.parametrize("average", [True, False])
 def test_the_weights_are_a_function_of_the_iterates(*, average: bool) -> None:
     """The last state, or the mean of the last half; without being asked nothing is different."""
-    learner = BatchPerceptron(**STEPS, average=average, iterates=True)
-    released, plain = run(learner), run(BatchPerceptron(**STEPS, average=average))
+    learner = BatchPerceptron(**STEPS, average=average, iterates=True, relation=AddRemove())
+    released, plain = (
+        run(learner),
+        run(BatchPerceptron(**STEPS, average=average, relation=AddRemove())),
+    )
     states = released["iterates"]
     expected = states[:, 3:].mean(axis=1) if average else states[:, -1]
 
@@ -51,13 +54,15 @@ def test_the_weights_are_a_function_of_the_iterates(*, average: bool) -> None:
     assert released["weights"] == pytest.approx(expected, rel=1e-12)
     assert (released["weights"] == plain["weights"]).all()
     assert plain.dtype.names == ("stopped", "steps", "weights")
-    assert learner.guarantee() == BatchPerceptron(**STEPS).guarantee()
+    assert learner.guarantee() == BatchPerceptron(**STEPS, relation=AddRemove()).guarantee()
 
 
 def test_a_stopped_run_has_no_later_states() -> None:
     """From the step on at which it stopped they are nan, and the state before is its weights."""
     stop = GaussianStop(sigma=9, below=25)
-    learner = BatchPerceptron(**STEPS | {"steps": 30}, stop=stop, iterates=True)
+    learner = BatchPerceptron(
+        **STEPS | {"steps": 30}, stop=stop, iterates=True, relation=AddRemove()
+    )
     released = run(learner, seed=3)
     assert released["stopped"].any()
     for one in released:
@@ -70,15 +75,17 @@ def test_a_stopped_run_has_no_later_states() -> None:
 
 def test_a_chosen_state_is_among_them() -> None:
     """Without averages the pick is the iterate of its number."""
-    learner = BatchPerceptron(**STEPS, stop=ChooseIterate(epsilon=1), average=False, iterates=True)
+    learner = BatchPerceptron(
+        **STEPS, stop=ChooseIterate(epsilon=1), average=False, iterates=True, relation=AddRemove()
+    )
     for one in run(learner):
         assert (one["weights"] == one["iterates"][int(one["steps"]) - 1]).all()
 
 
 def test_learners_made_of_others_pass_them_on() -> None:
     """Of Kesler's perceptron, of one perceptron a class, and before projecting."""
-    kesler = KeslerPerceptron(**STEPS, classes=3, iterates=True)
-    base = BatchPerceptron(**STEPS, average=False, iterates=True)
+    kesler = KeslerPerceptron(**STEPS, classes=3, iterates=True, relation=AddRemove())
+    base = BatchPerceptron(**STEPS, average=False, iterates=True, relation=AddRemove())
     each = run(OneVsRest(base=base, classes=3), CLASSES)
     plan = SignProjection(features=4, dimension=2, seed=1)
     mapped = run(Projected(base=base, projection=plan))
@@ -90,7 +97,7 @@ def test_learners_made_of_others_pass_them_on() -> None:
     assert (mapped["iterates"][:, -1] == mapped["weights"]).all()
     wrong: dict[str, Any] = {"iterates": 1}
     with pytest.raises(ParameterError, match="iterates must be True or False"):
-        BatchPerceptron(**STEPS, **wrong)
+        BatchPerceptron(**STEPS, **wrong, relation=AddRemove())
 
 
 HALF = WithoutReplacement(sample_size=1, population_size=2)
@@ -99,7 +106,7 @@ HALF = WithoutReplacement(sample_size=1, population_size=2)
 def perceptron(**changes: Any) -> BatchPerceptron[ReplaceOne]:  # noqa: ANN401
     """One step, in which every record is a mistake."""
     given = {"margin": 2, "steps": 1, "sigma": 2, "relation": ReplaceOne(), "batch": HALF}
-    return BatchPerceptron(**{**given, **changes})
+    return BatchPerceptron(**{**given, **changes}, relation=AddRemove())
 
 
 @pytest.mark.slow
@@ -228,7 +235,7 @@ def test_refusals() -> None:
 def test_the_type_checker_refuses_what_the_run_time_refuses() -> None:
     """A fixed size without a relation, under add-remove, or beside a rate."""
     with pytest.raises(ParameterError):
-        BatchPerceptron(margin=0, steps=1, sigma=1, batch=HALF)  # type: ignore[call-overload]
+        BatchPerceptron(margin=0, steps=1, sigma=1, batch=HALF, relation=AddRemove())  # type: ignore[call-overload]
     with pytest.raises(ParameterError):
         BatchPerceptron(  # type: ignore[call-overload]
             margin=0, steps=1, sigma=1, relation=AddRemove(), batch=HALF

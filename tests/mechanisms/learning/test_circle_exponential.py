@@ -23,7 +23,7 @@ class TestCircleExponential(MechanismContract):
 
     def mechanism(self) -> CircleExponential[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return CircleExponential(**GOOD)
+        return CircleExponential(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Rows on every side."""
@@ -31,7 +31,10 @@ class TestCircleExponential(MechanismContract):
 
     def increasing_noise(self) -> Sequence[CircleExponential[AddRemove]]:
         """Epsilon from 4 to a hundredth."""
-        return [CircleExponential(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.1, 0.01)]
+        return [
+            CircleExponential(**{**GOOD, "epsilon": e}, relation=AddRemove())
+            for e in (4, 1, 0.1, 0.01)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -42,7 +45,7 @@ class TestCircleExponential(MechanismContract):
             "relation": ("add-remove", None),
             "directions": (2, 7, 0, -4, 4.0, None, 2**21),
         }
-        return one_bad(CircleExponential, good=GOOD, bad=bad)
+        return one_bad(CircleExponential, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 @pytest.mark.parametrize("directions", [4, 6, 64, 1_000, 4_096])
@@ -57,11 +60,11 @@ def test_counts_are_those_of_every_direction_alone(directions: int, margin: floa
         ]
     )
     data = Records(rows, rng.choice([1, -1, 7], size=len(rows)))
-    pick = CircleExponential(margin=margin, epsilon=1, directions=directions)
+    pick = CircleExponential(margin=margin, epsilon=1, directions=directions, relation=AddRemove())
     corners = [pick.release([], rng=rng).weights for _ in range(3)]
     turns = (np.arange(directions) + 0.5) / directions - 0.5
     polygon = np.column_stack([np.cos(2 * np.pi * turns), np.sin(2 * np.pi * turns)])
-    slow = CandidateExponential(candidates=polygon, margin=margin, epsilon=1)
+    slow = CandidateExponential(candidates=polygon, margin=margin, epsilon=1, relation=AddRemove())
 
     assert pick.mistakes(data).tolist() == slow.mistakes(data).tolist()
     for corner in corners:
@@ -70,7 +73,7 @@ def test_counts_are_those_of_every_direction_alone(directions: int, margin: floa
 
 def test_mistakes_move_by_one_in_the_same_direction() -> None:
     """A record adds the same 0s and 1s beside any others, in any order, bit for bit."""
-    pick = CircleExponential(margin=0.3, epsilon=1, directions=64)
+    pick = CircleExponential(margin=0.3, epsilon=1, directions=64, relation=AddRemove())
     universe = [
         (row, label)
         for row in ([1.0, 0.0], [0.05, 0.9], [-3.0, 4.0], [0.2, 0.1], [0.0, 0.0], [np.nan, 0.0])
@@ -102,7 +105,7 @@ def test_picks_have_the_stated_probabilities() -> None:
 
 def test_the_loss_stays_in_a_range_of_epsilon() -> None:
     """Exactly, on all pairs of a grid: a range of epsilon, and twice that were it not halved."""
-    pick = CircleExponential(margin=0.2, epsilon=0.5, directions=64)
+    pick = CircleExponential(margin=0.2, epsilon=0.5, directions=64, relation=AddRemove())
     rows = [[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [0.0, -1.0]]
     laws = {}
     for i, data in enumerate([[], *([(row, 1)] for row in rows)]):
@@ -117,10 +120,16 @@ def test_the_loss_stays_in_a_range_of_epsilon() -> None:
 
 def test_a_weakened_copy_is_caught() -> None:
     """A pick at four times the claimed epsilon is refuted by one record."""
-    claim = CircleExponential(margin=0, epsilon=0.5, directions=16).guarantee()
+    claim = CircleExponential(
+        margin=0, epsilon=0.5, directions=16, relation=AddRemove()
+    ).guarantee()
     row = Records([[1.0, 0.0]], [1])
 
-    assert_caught(CircleExponential(margin=0, epsilon=2, directions=16), claim, (row, row[:0]))
+    assert_caught(
+        CircleExponential(margin=0, epsilon=2, directions=16, relation=AddRemove()),
+        claim,
+        (row, row[:0]),
+    )
 
 
 def test_few_mistakes_at_the_sample_size_of_the_calculator() -> None:
@@ -131,7 +140,7 @@ def test_few_mistakes_at_the_sample_size_of_the_calculator() -> None:
     rng = np.random.default_rng(3)
     sides, labels = rng.choice([-1.0, 1.0], size=397), rng.choice([-1.0, 1.0], size=397)
     rows = np.column_stack([np.full(397, 0.3), np.sqrt(0.91) * sides]) * labels[:, np.newaxis]
-    pick = CircleExponential(margin=0.95 * 0.3, epsilon=1)
+    pick = CircleExponential(margin=0.95 * 0.3, epsilon=1, relation=AddRemove())
     picked = pick.release_many(Records(rows, labels), 200)["index"]
 
     assert (pick.mistakes(Records(rows, labels))[picked] > 0.05 * 397).sum() <= 14
@@ -140,4 +149,4 @@ def test_few_mistakes_at_the_sample_size_of_the_calculator() -> None:
 def test_more_dimensions_are_refused() -> None:
     """The sphere beyond the plane would need a Markov chain."""
     with pytest.raises(ParameterError, match="2 wide"):
-        CircleExponential(**GOOD).release(Records(np.eye(3), [1, 1, 1]))
+        CircleExponential(**GOOD, relation=AddRemove()).release(Records(np.eye(3), [1, 1, 1]))

@@ -20,7 +20,7 @@ class TestEnumeratedExponential(MechanismContract):
 
     def mechanism(self) -> EnumeratedExponential[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return EnumeratedExponential(**GOOD)
+        return EnumeratedExponential(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Integer rows of both labels."""
@@ -28,7 +28,10 @@ class TestEnumeratedExponential(MechanismContract):
 
     def increasing_noise(self) -> Sequence[EnumeratedExponential[AddRemove]]:
         """Epsilon from 4 to a tenth."""
-        return [EnumeratedExponential(epsilon=e, space=Cube(3)) for e in (4, 1, 0.1)]
+        return [
+            EnumeratedExponential(epsilon=e, space=Cube(3), relation=AddRemove())
+            for e in (4, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -38,7 +41,7 @@ class TestEnumeratedExponential(MechanismContract):
             "loss": ("zero-one", 3),
             "relation": ("add-remove", None),
         }
-        return one_bad(EnumeratedExponential, good=GOOD, bad=bad)
+        return one_bad(EnumeratedExponential, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def test_probabilities_are_those_of_the_losses() -> None:
@@ -55,7 +58,9 @@ def test_probabilities_are_those_of_the_losses() -> None:
 
 def test_only_candidates_are_picked() -> None:
     """Of five features two, whatever the data."""
-    found = EnumeratedExponential(epsilon=0.1, space=Subsets(5, 2)).release_many([], 200)["weights"]
+    found = EnumeratedExponential(
+        epsilon=0.1, space=Subsets(5, 2), relation=AddRemove()
+    ).release_many([], 200)["weights"]
 
     assert (found.sum(axis=1) == 2).all()
     assert len(np.unique(found, axis=0)) == 10

@@ -69,7 +69,7 @@ class TestExponentialHalfspaces(MechanismContract):
             "records": (0, 1.5),
             "progress": (3,),
         }
-        listed = one_bad(ExponentialHalfspaces, good=GOOD, bad=bad)
+        listed = one_bad(ExponentialHalfspaces, good={**GOOD, "relation": ReplaceOne()}, bad=bad)
         several: list[dict[str, Any]] = [
             {"cover": COVER},
             {"cover": COVER, "epsilon": 1, "factor": 1},
@@ -81,7 +81,13 @@ class TestExponentialHalfspaces(MechanismContract):
                 "epsilon": 1,
             },
         ]
-        return [*listed, *(lambda given=given: ExponentialHalfspaces(**given) for given in several)]
+        return [
+            *listed,
+            *(
+                lambda given=given: ExponentialHalfspaces(**given, relation=ReplaceOne())
+                for given in several
+            ),
+        ]
 
 
 def _probabilities(learner: ExponentialHalfspaces[Any], data: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401
@@ -95,7 +101,7 @@ def _probabilities(learner: ExponentialHalfspaces[Any], data: Any) -> np.ndarray
 @pytest.mark.parametrize("prior", [None, [1, Fraction(1, 3), 0.25, 7]])
 def test_the_range_on_all_small_datasets(prior: list[Any] | None) -> None:
     """Factor under add-remove and zero-out, twice that if records or labels change: attained."""
-    learner = ExponentialHalfspaces(cover=COVER, factor=0.7, prior=prior)
+    learner = ExponentialHalfspaces(cover=COVER, factor=0.7, prior=prior, relation=ReplaceOne())
     blank = ([0.0, 0.0], 1)
     laws = {
         (i, j): np.log(_probabilities(learner, [UNIVERSE[i], UNIVERSE[j]]))
@@ -131,7 +137,7 @@ def test_levels_and_ranks_are_those_of_enumeration(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(5)
     data = Records(rng.normal(size=(23, 3)), rng.choice([-1, 1], size=23))
     cover = RandomDirections(size=30_001, dimension=3, seed=2)
-    learner = ExponentialHalfspaces(cover=cover, epsilon=1)
+    learner = ExponentialHalfspaces(cover=cover, epsilon=1, relation=ReplaceOne())
     mistakes, asked = learner.mistakes(data), []
 
     def watched(scores: Any, *args: Any, **given: Any) -> Any:  # noqa: ANN401
@@ -178,7 +184,7 @@ def test_picks_have_the_exact_probabilities(kind: str) -> None:
         "cube": {"cover": CubeSurface(dimension=2, cells=6)},
         "union": {"cover": union, "prior": [3, Fraction(1, 2)]},
     }
-    learner = ExponentialHalfspaces(**given[kind], epsilon=1.5)
+    learner = ExponentialHalfspaces(**given[kind], epsilon=1.5, relation=ReplaceOne())
     expected = _probabilities(learner, data)
     picked = learner.release_many(data, 40_000)
     seen = np.bincount(picked["index"], minlength=learner.cover.size) / 40_000
@@ -238,6 +244,7 @@ def test_a_cover_of_parts_reports_progress_and_finds_the_best() -> None:
         cover=RandomDirections(size=20_000, dimension=4, seed=1),
         epsilon=200,
         progress=lambda done, total: seen.append((done, total)),
+        relation=ReplaceOne(),
     )
     index = int(learner.release(data).index)
     mistakes = learner.mistakes(data)
@@ -258,10 +265,15 @@ def test_maps_and_unions_of_maps() -> None:
     good = RademacherProjection(features=10, dimension=4, seed=1)
     plain = FourierFeatures(features=10, frequencies=1, width=50, seed=1)
     one = ExponentialHalfspaces(
-        map=good, cover=RandomDirections(size=2_000, dimension=4, seed=1), epsilon=2
+        map=good,
+        cover=RandomDirections(size=2_000, dimension=4, seed=1),
+        epsilon=2,
+        relation=ReplaceOne(),
     )
     covers = (RandomDirections(size=2_000, dimension=4, seed=1), Polygon(corners=8))
-    both = ExponentialHalfspaces(cover=CoverUnion(covers=covers, maps=(good, plain)), epsilon=2)
+    both = ExponentialHalfspaces(
+        cover=CoverUnion(covers=covers, maps=(good, plain)), epsilon=2, relation=ReplaceOne()
+    )
     weights = one.release(data).weights
     released = both.release(data)
 
@@ -281,7 +293,7 @@ def test_what_a_pick_is_worth() -> None:
     rows = rng.normal(size=(400, 3))
     data = Records(rows, np.where(rows[:, 0] > 0, 1, -1))
     cover = RandomDirections(size=3_000, dimension=3, seed=1)
-    learner = ExponentialHalfspaces(cover=cover, epsilon=1, records=400)
+    learner = ExponentialHalfspaces(cover=cover, epsilon=1, records=400, relation=ReplaceOne())
     mistakes = learner.mistakes(data)
     picked = learner.release_many(data, 400, rng=rng)["index"]
     bound = learner.excess(failure=0.05)
@@ -289,12 +301,14 @@ def test_what_a_pick_is_worth() -> None:
     assert bound == pytest.approx(2 * math.log(3_000 / 0.05))
     assert np.mean(mistakes[picked] > mistakes.min() + bound) <= 0.05
     assert learner.excess_rate(failure=0.05) == pytest.approx(bound / 400)
-    few = ExponentialHalfspaces(cover=cover, epsilon=1, records=20)
+    few = ExponentialHalfspaces(cover=cover, epsilon=1, records=20, relation=ReplaceOne())
     assert few.excess_rate(failure=0.05) > 1
     with pytest.raises(ParameterError, match="records"):
-        ExponentialHalfspaces(cover=cover, epsilon=1).excess_rate(failure=0.05)
+        ExponentialHalfspaces(cover=cover, epsilon=1, relation=ReplaceOne()).excess_rate(
+            failure=0.05
+        )
     union = CoverUnion(covers=(Polygon(corners=8), Polygon(corners=80)))
-    pick = ExponentialHalfspaces(cover=union, epsilon=2, prior=[3, 1])
+    pick = ExponentialHalfspaces(cover=union, epsilon=2, prior=[3, 1], relation=ReplaceOne())
     assert pick.excess(failure=0.5, part=0) == pytest.approx(math.log(8 * 4 / 3 / 0.5))
     assert pick.excess(failure=0.5) == pytest.approx(math.log(80 * 4 / 0.5))
 
@@ -302,7 +316,9 @@ def test_what_a_pick_is_worth() -> None:
 def test_the_derivation_names_map_cover_and_prior() -> None:
     """What was fixed in advance can be read off the certificate."""
     plan = RademacherProjection(features=9, dimension=2, seed=5)
-    learner = ExponentialHalfspaces(map=plan, cover=COVER, epsilon=1, prior=[1, 2, 3, 4])
+    learner = ExponentialHalfspaces(
+        map=plan, cover=COVER, epsilon=1, prior=[1, 2, 3, 4], relation=ReplaceOne()
+    )
     verdict = proofs.check(learner.guarantee().certify(delta=1e-6))
 
     assert isinstance(verdict, proofs.VerifiedUnder)

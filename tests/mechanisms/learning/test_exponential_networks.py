@@ -44,7 +44,7 @@ class TestExponentialNetworks(MechanismContract):
             "norm": (0, -1, "1"),
             "relation": ("add-remove", None),
         }
-        return one_bad(ExponentialNetworks, good=GOOD, bad=bad)
+        return one_bad(ExponentialNetworks, good={**GOOD, "relation": ReplaceOne()}, bad=bad)
 
 
 def test_mistakes_are_those_of_the_network() -> None:
@@ -54,7 +54,13 @@ def test_mistakes_are_those_of_the_network() -> None:
     rows /= np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
     labels = rng.choice([-1, 1], size=60)
     learner = ExponentialNetworks(
-        architecture=(3, 4, 2), candidates=25, seed=3, epsilon=1, eta=6, gain=1.5
+        architecture=(3, 4, 2),
+        candidates=25,
+        seed=3,
+        epsilon=1,
+        eta=6,
+        gain=1.5,
+        relation=ReplaceOne(),
     )
     found = learner.mistakes(Records(rows, labels))
     for index, weights in enumerate(learner._directions()):
@@ -72,7 +78,9 @@ def test_a_record_is_judged_alone() -> None:
     """Removing, adding and moving records changes the others' mistakes by no bit."""
     rng = np.random.default_rng(5)
     rows, labels = rng.normal(size=(70, 9)), rng.choice([-1, 1], size=70)
-    learner = ExponentialNetworks(architecture=(9, 7), candidates=40, seed=2, epsilon=1)
+    learner = ExponentialNetworks(
+        architecture=(9, 7), candidates=40, seed=2, epsilon=1, relation=ReplaceOne()
+    )
     each = np.array([learner.mistakes(Records(rows[[i]], labels[[i]])) for i in range(70)])
     order = rng.permutation(70)
     for part in (slice(0, 70), slice(3, 64), slice(1, 18)):
@@ -89,7 +97,7 @@ def test_the_activation_has_slope_eta_over_four() -> None:
 
     assert _tanh(a / 4) == pytest.approx(paper, abs=1.5e-4)
     assert np.max(np.diff(paper) / np.diff(a)) == pytest.approx(1 / 4, rel=1e-4)
-    assert ExponentialNetworks(**GOOD, eta=2).lipschitz == 0.5
+    assert ExponentialNetworks(**GOOD, eta=2, relation=ReplaceOne()).lipschitz == 0.5
 
 
 def test_picks_are_next_to_the_best_candidate() -> None:
@@ -97,7 +105,9 @@ def test_picks_are_next_to_the_best_candidate() -> None:
     rng = np.random.default_rng(3)
     rows = rng.uniform(-1, 1, size=(400, 2))
     data = Records(rows * 0.6, np.where(rows[:, 0] > 0, 1, -1))
-    learner = ExponentialNetworks(architecture=(2, 2), candidates=500, seed=1, epsilon=1, eta=9)
+    learner = ExponentialNetworks(
+        architecture=(2, 2), candidates=500, seed=1, epsilon=1, eta=9, relation=ReplaceOne()
+    )
     mistakes = learner.mistakes(data)
     released = learner.release(data, rng=rng)
 

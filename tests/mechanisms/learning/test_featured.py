@@ -34,7 +34,9 @@ WAVES = FourierFeatures(features=2, frequencies=3, width=1, seed=3)
 
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
-    return BatchPerceptron(**{"margin": 0.1, "steps": 2, "sigma": 2, **changes})
+    return BatchPerceptron(
+        **{"margin": 0.1, "steps": 2, "sigma": 2, **changes}, relation=AddRemove()
+    )
 
 
 class TestFeatured(MechanismContract):
@@ -65,13 +67,13 @@ class TestFeatured(MechanismContract):
     "learner",
     [
         base(features=6),
-        SubsampledHinge(learning_rate=0.3, steps=3, sigma=1),
-        NoisyHinge(margin=0.5, expected_size=3, steps=3, sigma=1),
-        MeanHalfspace(sigma=1),
-        KeslerPerceptron(classes=2, margin=0.1, steps=2, sigma=1),
-        ClassMeans(classes=3, sigma=1),
+        SubsampledHinge(learning_rate=0.3, steps=3, sigma=1, relation=AddRemove()),
+        NoisyHinge(margin=0.5, expected_size=3, steps=3, sigma=1, relation=AddRemove()),
+        MeanHalfspace(sigma=1, relation=AddRemove()),
+        KeslerPerceptron(classes=2, margin=0.1, steps=2, sigma=1, relation=AddRemove()),
+        ClassMeans(classes=3, sigma=1, relation=AddRemove()),
         OneVsRest(base=base(), classes=3),
-        CandidateExponential(candidates=np.eye(6), margin=0.1, epsilon=1),
+        CandidateExponential(candidates=np.eye(6), margin=0.1, epsilon=1, relation=AddRemove()),
     ],
     ids=lambda learner: type(learner).__name__,
 )
@@ -138,7 +140,12 @@ class TestProjected(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Other bases and projections, and widths that do not fit."""
         bad: dict[str, Sequence[Any]] = {
-            "base": (None, "perceptron", ClassMeans(classes=2, sigma=1), base(features=5)),
+            "base": (
+                None,
+                "perceptron",
+                ClassMeans(classes=2, sigma=1, relation=AddRemove()),
+                base(features=5),
+            ),
             "projection": (None, np.eye(5), 2),
         }
         return one_bad(Projected, good={"base": base(), "projection": PLANE}, bad=bad)
@@ -151,7 +158,7 @@ def test_weights_are_for_the_rows_before_projecting() -> None:
     labels = rng.integers(0, 3, size=600)
     rows = centres[labels] + 0.3 * rng.normal(size=(600, 400))
     plan = SignProjection(features=400, dimension=60, seed=8)
-    kesler = KeslerPerceptron(classes=3, margin=0.1, steps=20, sigma=3)
+    kesler = KeslerPerceptron(classes=3, margin=0.1, steps=20, sigma=3, relation=AddRemove())
     several = Projected(base=kesler, projection=plan).release(Records(rows, labels)).weights
     signs = np.where(labels == 0, 1, -1)
     two = Projected(base=base(steps=20), projection=plan).release(Records(rows, signs)).weights

@@ -20,7 +20,7 @@ class TestGaussianSeparator(MechanismContract):
 
     def mechanism(self) -> GaussianSeparator[AddRemove]:
         """Four losses of noise."""
-        return GaussianSeparator(**GOOD)
+        return GaussianSeparator(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Integer rows of both labels."""
@@ -28,7 +28,7 @@ class TestGaussianSeparator(MechanismContract):
 
     def increasing_noise(self) -> Sequence[GaussianSeparator[AddRemove]]:
         """From one loss to forty."""
-        return [GaussianSeparator(sigma=s, space=Cube(3)) for s in (1, 4, 40)]
+        return [GaussianSeparator(sigma=s, space=Cube(3), relation=AddRemove()) for s in (1, 4, 40)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -39,7 +39,7 @@ class TestGaussianSeparator(MechanismContract):
             "oracle": ("milp", MilpOracle()),
             "relation": ("add-remove", None),
         }
-        return one_bad(GaussianSeparator, good=GOOD, bad=bad)
+        return one_bad(GaussianSeparator, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def test_known_sigmas_and_the_printed_one() -> None:

@@ -36,7 +36,7 @@ class TestLogisticObjective(MechanismContract):
 
     def mechanism(self) -> LogisticObjective[AddRemove]:
         """At mu = 1/2."""
-        return LogisticObjective(**GOOD)
+        return LogisticObjective(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Rows on every side; the last one pulls hardest."""
@@ -44,7 +44,10 @@ class TestLogisticObjective(MechanismContract):
 
     def increasing_noise(self) -> Sequence[LogisticObjective[AddRemove]]:
         """Standard deviations from a half to fifty."""
-        return [LogisticObjective(sigma=sigma, regulariser=5000) for sigma in (0.5, 2, 50)]
+        return [
+            LogisticObjective(sigma=sigma, regulariser=5000, relation=AddRemove())
+            for sigma in (0.5, 2, 50)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -55,7 +58,7 @@ class TestLogisticObjective(MechanismContract):
             "relation": ("add-remove", None),
             "features": (0, 2.5, 2**24 + 1),
         }
-        return one_bad(LogisticObjective, good=GOOD, bad=bad)
+        return one_bad(LogisticObjective, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def mu(learner: Mechanism[Any]) -> Fraction:
@@ -68,7 +71,7 @@ def mu(learner: Mechanism[Any]) -> Fraction:
 def test_price_is_exactly_that_of_the_gradient() -> None:
     """The output noise is inside mu; replace-one costs twice, zero-out what add-remove does."""
     for norm, unit in ((1, 1), (3, 3), (None, 1)):
-        learner = LogisticObjective(sigma=5, regulariser=50, norm=norm)
+        learner = LogisticObjective(sigma=5, regulariser=50, norm=norm, relation=AddRemove())
 
         assert mu(learner) == Fraction(unit, 5)
     doubled = LogisticObjective(sigma=5, regulariser=50, relation=ReplaceOne())
@@ -94,7 +97,7 @@ def test_smaller_regularisers_cost_a_floor() -> None:
     """
 
     def at(sigma: float) -> LogisticObjective[AddRemove]:
-        return LogisticObjective(sigma=3 * sigma, norm=3, regulariser=9)
+        return LogisticObjective(sigma=3 * sigma, norm=3, regulariser=9, relation=AddRemove())
 
     found = calibrate(at, epsilon=1, delta=1e-6, increasing=False)
     guarantee = at(found.value).guarantee()
@@ -103,7 +106,9 @@ def test_smaller_regularisers_cost_a_floor() -> None:
     assert found.value == pytest.approx(4.22468, abs=2e-5)
     assert isinstance(proofs.check(certificate), VerifiedUnder)
     assert guarantee.delta(epsilon=0.5).lower > 0.2
-    smooth = LogisticObjective(sigma=3 * found.value, norm=3, regulariser=400).guarantee()
+    smooth = LogisticObjective(
+        sigma=3 * found.value, norm=3, regulariser=400, relation=AddRemove()
+    ).guarantee()
     assert smooth.delta(epsilon=0.5).upper < 0.01
 
 
@@ -155,7 +160,7 @@ def test_millions_of_records_need_no_intervals() -> None:
 def test_what_is_not_certified_is_computed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """If binary64 certifies nothing the same noise gives the same weights, up to the radius."""
     data = Records([[0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
-    learner = LogisticObjective(**GOOD)
+    learner = LogisticObjective(**GOOD, relation=AddRemove())
     quick = learner.release(data, rng=ReplayRng(3)).weights
     monkeypatch.setattr(logistic_minimum, "_ROUNDINGS", 1.0)
     slow = learner.release(data, rng=ReplayRng(3)).weights
@@ -165,7 +170,7 @@ def test_what_is_not_certified_is_computed_exactly(monkeypatch: pytest.MonkeyPat
 
 def test_one_record_more_or_less_and_none_at_all() -> None:
     """Blank and malformed records contribute nothing, and no data is data."""
-    learner = LogisticObjective(**GOOD, features=2)
+    learner = LogisticObjective(**GOOD, features=2, relation=AddRemove())
     good = [([0.6, 0.8], 1.0), ([-1.0, 0.0], -1.0)]
     odd: list[Any] = [([np.nan, 1.0], 1), ([0.0, 0.0], 1), ([1.0, 0.0], 0.5), "ab", ([1.0], 1)]
     plain = learner.release(good, rng=ReplayRng(3)).weights
@@ -180,10 +185,16 @@ def test_learns_and_extends_to_classes() -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(4_000, 3))
     labels = np.where(rows[:, 0] > 0, 1, -1)
-    weights = LogisticObjective(sigma=4, regulariser=32).release(Records(rows, labels)).weights
+    weights = (
+        LogisticObjective(sigma=4, regulariser=32, relation=AddRemove())
+        .release(Records(rows, labels))
+        .weights
+    )
 
     assert np.mean(np.sign(rows @ weights) == labels) > 0.97
-    several = OneVsRest(base=LogisticObjective(sigma=4, regulariser=32), classes=4)
+    several = OneVsRest(
+        base=LogisticObjective(sigma=4, regulariser=32, relation=AddRemove()), classes=4
+    )
     assert mu(several) == Fraction(1, 2)
     numbers = np.digitize(rows[:, 1], [-0.7, 0, 0.7])
     assert several.release(Records(rows, numbers)).weights.shape == (4, 3)
@@ -191,7 +202,7 @@ def test_learns_and_extends_to_classes() -> None:
 
 def test_a_smaller_curvature_uses_both_pairs() -> None:
     """A test between two orders passes neither pair: 0.4466 where each alone allowed up to 1."""
-    learner = LogisticObjective(sigma=3, regulariser=1).repeat(3).guarantee()
+    learner = LogisticObjective(sigma=3, regulariser=1, relation=AddRemove()).repeat(3).guarantee()
     found = learner.true_positive_rate(false_positive_rate=0.1)
     pair = learner.to_pair()
     alone = [

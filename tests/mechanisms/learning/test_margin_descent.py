@@ -36,7 +36,7 @@ class TestMarginDescent(LearnerContract):
         given = {**GOOD, "relation": AddRemove(), "records": 4, "average": False, **changes}
         both = 2 if given["relation"].symmetric else 1
         given["mu"] = both * math.sqrt(given["steps"]) / given.pop("sigma", 2)
-        return MarginDescent(**given)
+        return MarginDescent(**given, relation=ReplaceOne())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -51,8 +51,11 @@ class TestMarginDescent(LearnerContract):
         blank = {**unknown, "relation": ZeroOut()}
         other = {**GOOD, "map": PLAN, "features": 3}
         return [
-            *one_bad(MarginDescent, good=GOOD, bad=bad),
-            *(lambda given=given: MarginDescent(**given) for given in (unknown, blank, other)),
+            *one_bad(MarginDescent, good={**GOOD, "relation": ReplaceOne()}, bad=bad),
+            *(
+                lambda given=given: MarginDescent(**given, relation=ReplaceOne())
+                for given in (unknown, blank, other)
+            ),
         ]
 
 
@@ -73,7 +76,7 @@ def test_the_run_is_gdp_at_the_stated_mu() -> None:
 
 def test_two_steps_attain_the_profile() -> None:
     """Opposite records keep both sums 2 C apart: the transcript is two Gaussians, not less."""
-    learner = MarginDescent(margin=1, norm_bound=1, steps=2, mu=0.5)
+    learner = MarginDescent(margin=1, norm_bound=1, steps=2, mu=0.5, relation=ReplaceOne())
     one, other = (learner.contributions(Records([[1.0]], [label])) for label in (1, -1))
     states = np.array([[0.0], [0.3], [-0.9]])
     apart = (one.totals(states, None).sums - other.totals(states, None).sums) * 2.0**-24
@@ -94,7 +97,13 @@ def test_steps_are_those_of_descent_in_data_units(kept: str) -> None:
         states.append(w)
     expected = np.mean(states, axis=0) if kept == "mean" else w
     learner = MarginDescent(
-        margin=1.5, norm_bound=2, steps=8, mu=2.0**40, radius=0.5, average=kept == "mean"
+        margin=1.5,
+        norm_bound=2,
+        steps=8,
+        mu=2.0**40,
+        radius=0.5,
+        average=kept == "mean",
+        relation=ReplaceOne(),
     )
 
     assert learner.release(Records(rows, labels)).weights == pytest.approx(expected, abs=1e-6)
@@ -105,12 +114,16 @@ def test_maps_and_weights() -> None:
     rows = np.random.default_rng(1).normal(size=(40, 8)) / 4
     labels = np.where(rows[:, 0] > 0, 1, -1)
     plan = RademacherProjection(features=8, dimension=3, seed=5)
-    learner = MarginDescent(margin=0.1, norm_bound=1, steps=5, mu=50, map=plan)
-    base = MarginDescent(margin=0.1, norm_bound=1, steps=5, mu=50)
+    learner = MarginDescent(
+        margin=0.1, norm_bound=1, steps=5, mu=50, map=plan, relation=ReplaceOne()
+    )
+    base = MarginDescent(margin=0.1, norm_bound=1, steps=5, mu=50, relation=ReplaceOne())
     one = learner.release(Records(rows, labels), rng=ReplayRng(1)).weights
     other = base.release(plan.records(Records(rows, labels)), rng=ReplayRng(1)).weights
     features = FourierFeatures(features=8, frequencies=6, width=1, seed=2)
-    kernel = MarginDescent(margin=0.1, norm_bound=1, steps=5, mu=50, map=features)
+    kernel = MarginDescent(
+        margin=0.1, norm_bound=1, steps=5, mu=50, map=features, relation=ReplaceOne()
+    )
 
     assert one == pytest.approx(other @ plan.matrix())
     assert kernel.release((rows, labels)).weights.shape == (12,)
@@ -122,7 +135,9 @@ def test_sums_after_clipping_have_the_norm_for_every_map() -> None:
     """A projection that doubles a row's length is clipped: the sensitivity is no matter of luck."""
     plan = RademacherProjection(features=400, dimension=4, seed=1)
     long = 2 * plan.matrix()[0] / np.linalg.norm(plan.matrix()[0])
-    learner = MarginDescent(margin=0.1, norm_bound=1, steps=1, mu=1, map=plan)
+    learner = MarginDescent(
+        margin=0.1, norm_bound=1, steps=1, mu=1, map=plan, relation=ReplaceOne()
+    )
     found = learner.contributions(Records([long], [1])).totals(np.zeros((1, 4)), None).sums
 
     assert np.linalg.norm(plan.apply(long[np.newaxis])) > 2
@@ -133,8 +148,8 @@ def test_without_a_stated_size_the_public_one_counts_all_records() -> None:
     """Under replace-one a malformed record in place of another does not change the step size."""
     rows = [([0.6, 0.8], 1), ([0.0, 1.0], 1)]
     odd = [*rows, ([np.nan, 0.0], 1)]
-    stated = MarginDescent(**GOOD, records=3)
-    learner = MarginDescent(**GOOD, features=2)
+    stated = MarginDescent(**GOOD, records=3, relation=ReplaceOne())
+    learner = MarginDescent(**GOOD, features=2, relation=ReplaceOne())
     weights = learner.release(odd, rng=ReplayRng(4)).weights
 
     assert (
@@ -151,7 +166,7 @@ def test_the_bounds_hold_on_a_planted_halfspace() -> None:
     rest = rng.normal(size=(n, 9))
     rest *= math.sqrt(1 - gamma**2) / np.linalg.norm(rest, axis=1, keepdims=True)
     rows = np.column_stack([gamma * side, rest])
-    learner = MarginDescent(margin=gamma, norm_bound=1, steps=400, mu=0.237)
+    learner = MarginDescent(margin=gamma, norm_bound=1, steps=400, mu=0.237, relation=ReplaceOne())
     for outliers in (0, 60):
         labels = np.where(np.arange(n) < outliers, -side, side)
         runs = learner.release_many(Records(rows, labels), 3, rng=rng)["weights"]

@@ -43,7 +43,9 @@ class TestMarginGrid(MechanismContract):
     def increasing_noise(self) -> Sequence[MarginGrid[AddRemove]]:
         """From mu 4 to 1/50."""
         given = {**GOOD, "relation": AddRemove(), "records": 4}
-        return [MarginGrid(**{**given, "mu": mu}) for mu in (4, 1, 0.5, 0.02)]
+        return [
+            MarginGrid(**{**given, "mu": mu}, relation=ReplaceOne()) for mu in (4, 1, 0.5, 0.02)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -60,12 +62,15 @@ class TestMarginGrid(MechanismContract):
             "records": (0, 2.5),
         }
         plain = {**GOOD, "penalised": True, "records": 9}
-        return [*one_bad(MarginGrid, good=GOOD, bad=bad), lambda: MarginGrid(**plain)]
+        return [
+            *one_bad(MarginGrid, good={**GOOD, "relation": ReplaceOne()}, bad=bad),
+            lambda: MarginGrid(**plain, relation=ReplaceOne()),
+        ]
 
 
 def test_everything_is_paid_for_once() -> None:
     """Of mu^2 the trainings have 88 %, and all parts together have all of it and not more."""
-    learner = MarginGrid(**GOOD)
+    learner = MarginGrid(**GOOD, relation=ReplaceOne())
     found = learner.guarantee()
     trained = sum(float(one.mu) ** 2 for one in learner.learners())
     counted = 2 / float(learner.score_sigma) ** 2 + 2 / float(learner.report_sigma) ** 2
@@ -82,7 +87,7 @@ def test_the_chosen_margin_has_the_least_noisy_count() -> None:
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(200, 3))
     data = Records(rows, np.sign(rows[:, 0]))
-    learner = MarginGrid(margins=[0.01, 0.1, 1], norm_bound=4, steps=9, mu=2)
+    learner = MarginGrid(margins=[0.01, 0.1, 1], norm_bound=4, steps=9, mu=2, relation=ReplaceOne())
     runs = learner.release_many(data, 300, rng=np.random.default_rng(2))
     index = runs["index"]
     true = mistakes(runs["weights"], data)
@@ -101,7 +106,10 @@ def test_the_chosen_margin_has_the_least_noisy_count() -> None:
 def test_penalties_follow_the_width_of_mapped_rows() -> None:
     """Half of five times the logarithm of the patterns; what is released has no penalty in it."""
     shared = {**GOOD, "map": PLANS, "records": 40}
-    plain, penalised = MarginGrid(**shared), MarginGrid(**shared, penalised=True)
+    plain, penalised = (
+        MarginGrid(**shared, relation=ReplaceOne()),
+        MarginGrid(**shared, penalised=True, relation=ReplaceOne()),
+    )
     rows = np.random.default_rng(1).normal(size=(40, 4))
     data = Records(rows, np.sign(rows[:, 0]))
     runs = penalised.release_many(data, 50, rng=np.random.default_rng(2))
@@ -117,7 +125,7 @@ def test_penalties_follow_the_width_of_mapped_rows() -> None:
 
 def test_one_map_that_is_not_linear_serves_all_margins() -> None:
     """Counts are of mapped rows, as the weights are."""
-    learner = MarginGrid(**{**GOOD, "mu": 500}, map=WAVES)
+    learner = MarginGrid(**{**GOOD, "mu": 500}, map=WAVES, relation=ReplaceOne())
     data = Records(np.random.default_rng(1).normal(size=(30, 2)), [1, -1] * 15)
     found = learner.release(data)
     true = mistakes(found.candidates, WAVES.records(data))
@@ -128,7 +136,7 @@ def test_one_map_that_is_not_linear_serves_all_margins() -> None:
 
 def test_the_excess_holds_and_the_report_bounds_the_risk() -> None:
     """With K = 2 the chosen is within the bound of the best; risk bounds take the report as is."""
-    learner = MarginGrid(**{**GOOD, "mu": 2})
+    learner = MarginGrid(**{**GOOD, "mu": 2}, relation=ReplaceOne())
     data = Records(np.random.default_rng(1).normal(size=(200, 2)), [1, -1] * 100)
     runs = learner.release_many(data, 200, rng=np.random.default_rng(3))
     true = np.stack([mistakes(one, data) for one in runs["candidates"]])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.mechanisms import BatchPerceptron, MeanHalfspace, Records
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import one_bad
@@ -20,7 +21,7 @@ class TestMeanHalfspace(LearnerContract):
         """There are no steps and no rate."""
         changes.pop("rate", None)
         changes.pop("steps", None)
-        return MeanHalfspace(**{"sigma": 2, **changes})
+        return MeanHalfspace(**{"sigma": 2, **changes}, relation=AddRemove())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -29,14 +30,14 @@ class TestMeanHalfspace(LearnerContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {name: BAD[name] for name in ("sigma", "norm", "relation", "features")}
-        return one_bad(MeanHalfspace, good={"sigma": 2}, bad=bad)
+        return one_bad(MeanHalfspace, good={"sigma": 2, "relation": AddRemove()}, bad=bad)
 
 
 def test_is_a_perceptron_to_which_every_record_is_a_mistake() -> None:
     """Same price, same sum, in data units."""
     data = Records([[3.0, 0.0], [0.0, 2.0], [4.0, 0.0]], [1, -1, 1])
-    mean = MeanHalfspace(sigma=2.0**-30, norm=4)
-    perceptron = BatchPerceptron(margin=4, steps=1, sigma=2.0**-30, norm=4)
+    mean = MeanHalfspace(sigma=2.0**-30, norm=4, relation=AddRemove())
+    perceptron = BatchPerceptron(margin=4, steps=1, sigma=2.0**-30, norm=4, relation=AddRemove())
 
     assert mean.guarantee() == perceptron.guarantee()
     assert mean.release(data).weights == pytest.approx([7, -2], abs=1e-6)

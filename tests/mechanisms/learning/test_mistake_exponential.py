@@ -23,7 +23,7 @@ class TestCandidateExponential(MechanismContract):
 
     def mechanism(self) -> CandidateExponential[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return CandidateExponential(**GOOD)
+        return CandidateExponential(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Rows on every side."""
@@ -31,7 +31,10 @@ class TestCandidateExponential(MechanismContract):
 
     def increasing_noise(self) -> Sequence[CandidateExponential[AddRemove]]:
         """Epsilon from 4 to a hundredth."""
-        return [CandidateExponential(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.1, 0.01)]
+        return [
+            CandidateExponential(**{**GOOD, "epsilon": e}, relation=AddRemove())
+            for e in (4, 1, 0.1, 0.01)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -42,12 +45,12 @@ class TestCandidateExponential(MechanismContract):
             "norm": (0, -1, "1"),
             "relation": ("add-remove", None),
         }
-        return one_bad(CandidateExponential, good=GOOD, bad=bad)
+        return one_bad(CandidateExponential, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def test_mistakes_move_by_one_in_the_same_direction() -> None:
     """On all datasets of two records of a grid; a bounded range of epsilon, half the factor RO."""
-    pick = CandidateExponential(**GOOD)
+    pick = CandidateExponential(**GOOD, relation=AddRemove())
     universe = [
         (row, label)
         for row in ([1.0, 0.0], [0.05, 0.9], [-3.0, 4.0], [0.0, 0.0], [np.nan, 0.0])
@@ -80,7 +83,9 @@ def test_picks_have_the_stated_probabilities() -> None:
 def test_the_margin_is_in_data_units() -> None:
     """Margin and rows scale together; rows longer than the norm are clipped."""
     near = Records([[2.0, 1.0], [2.0, 5.0], [300.0, 400.0]], [1, 1, 1])
-    pick = CandidateExponential(candidates=[[3, 0], [0, 1]], margin=2.5, epsilon=1, norm=10)
+    pick = CandidateExponential(
+        candidates=[[3, 0], [0, 1]], margin=2.5, epsilon=1, norm=10, relation=AddRemove()
+    )
 
     assert pick.mistakes(near).tolist() == [2, 1]
 
@@ -92,8 +97,13 @@ def test_weakened_copies_are_caught() -> None:
     claim = BoundedRange(epsilon=0.7, relation=ReplaceOne())
 
     assert_caught(
-        CandidateExponential(**given, epsilon=2),
-        CandidateExponential(**given, epsilon=0.5).guarantee(),
+        CandidateExponential(**given, epsilon=2, relation=AddRemove()),
+        CandidateExponential(**given, epsilon=0.5, relation=AddRemove()).guarantee(),
         (row, row[:0]),
     )
-    assert_caught(CandidateExponential(**given, epsilon=0.7), claim, (row, flipped), 8_000)
+    assert_caught(
+        CandidateExponential(**given, epsilon=0.7, relation=AddRemove()),
+        claim,
+        (row, flipped),
+        8_000,
+    )

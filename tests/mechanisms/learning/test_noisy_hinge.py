@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import Poisson, ReplaceOne, calibrate
 from dpproof.mechanisms import BatchPerceptron, NoisyHinge, Records, SubsampledHinge
 from tests.contracts.learner_contract import LearnerContract
@@ -23,7 +24,7 @@ class TestNoisyHinge(LearnerContract):
     def learner(self, **changes: Any) -> NoisyHinge[Any]:  # noqa: ANN401
         """Two steps."""
         changes.pop("rate", None)
-        return NoisyHinge(**{**GOOD, **changes})
+        return NoisyHinge(**{**GOOD, **changes}, relation=AddRemove())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -37,7 +38,7 @@ class TestNoisyHinge(LearnerContract):
             if name not in ("rate", "margin_norm", "iterates")
         }
         bad |= {"margin": NOT_POSITIVE, "expected_size": (0, 2.5, -1, None)}
-        return one_bad(NoisyHinge, good=GOOD, bad=bad)
+        return one_bad(NoisyHinge, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 @pytest.mark.parametrize("norm", [1, 4])
@@ -50,7 +51,13 @@ def test_steps_are_projected_in_data_units(norm: int) -> None:
         w = w + (labels * mistakes) @ rows / (3 * 2 * norm)
         w = w / max(1, np.linalg.norm(w))
     learner = NoisyHinge(
-        margin=margin, expected_size=2, steps=9, sigma=2.0**-40, norm=norm, average=False
+        margin=margin,
+        expected_size=2,
+        steps=9,
+        sigma=2.0**-40,
+        norm=norm,
+        average=False,
+        relation=AddRemove(),
     )
 
     assert learner.release(Records(rows, labels)).weights == pytest.approx(w, abs=1e-6)
@@ -65,8 +72,14 @@ def test_learns_two_cones_under_replace_one() -> None:
     rows = np.column_stack([signed, np.zeros((len(sides), 18))]) * labels[:, np.newaxis]
     shared: dict[str, Any] = {"margin": 0.3, "expected_size": 2_000, "steps": 200}
     shared["relation"] = ReplaceOne()
-    sigma = calibrate(lambda s: NoisyHinge(**shared, sigma=s), epsilon=1, delta=1e-6).value
-    weights = NoisyHinge(**shared, sigma=sigma).release(Records(rows, labels), rng=rng).weights
+    sigma = calibrate(
+        lambda s: NoisyHinge(**shared, sigma=s, relation=AddRemove()), epsilon=1, delta=1e-6
+    ).value
+    weights = (
+        NoisyHinge(**shared, sigma=sigma, relation=AddRemove())
+        .release(Records(rows, labels), rng=rng)
+        .weights
+    )
 
     assert np.mean(np.sign(rows @ weights) != labels) < 0.02
     assert np.linalg.norm(weights) <= 1 + 1e-9
@@ -85,7 +98,7 @@ class TestSubsampledHinge(LearnerContract):
 
     def learner(self, **changes: Any) -> SubsampledHinge[Any]:  # noqa: ANN401
         """Two steps."""
-        return SubsampledHinge(**{**SUBSAMPLED_HINGE_GOOD, **changes})
+        return SubsampledHinge(**{**SUBSAMPLED_HINGE_GOOD, **changes}, relation=AddRemove())
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -99,13 +112,19 @@ class TestSubsampledHinge(LearnerContract):
             if name not in ("margin", "margin_norm", "iterates")
         }
         bad |= {"learning_rate": (*NOT_POSITIVE, 2.0**301), "decay": (-1, None, float("nan"), 9)}
-        return one_bad(SubsampledHinge, good=SUBSAMPLED_HINGE_GOOD, bad=bad)
+        return one_bad(
+            SubsampledHinge, good={**SUBSAMPLED_HINGE_GOOD, "relation": AddRemove()}, bad=bad
+        )
 
 
 def test_costs_what_the_same_sums_of_a_perceptron_cost() -> None:
     """The price is that of the noisy sums, whatever is made of them."""
-    hinge = SubsampledHinge(learning_rate=0.1, steps=30, sigma=4, rate=0.25, norm=2)
-    perceptron = BatchPerceptron(margin=0, steps=30, sigma=4, rate=0.25, norm=2)
+    hinge = SubsampledHinge(
+        learning_rate=0.1, steps=30, sigma=4, rate=0.25, norm=2, relation=AddRemove()
+    )
+    perceptron = BatchPerceptron(
+        margin=0, steps=30, sigma=4, rate=0.25, norm=2, relation=AddRemove()
+    )
 
     assert hinge.guarantee() == perceptron.guarantee()
     assert hinge.sums().step() == perceptron.sums().step()
@@ -121,7 +140,13 @@ def test_steps_follow_the_subgradient_in_data_units(norm: int) -> None:
         inside = labels * (rows @ w) < 1
         w = (1 - rate * decay) * w + rate * (labels * inside) @ rows
     learner = SubsampledHinge(
-        learning_rate=rate, decay=decay, steps=7, sigma=2.0**-40, norm=norm, average=False
+        learning_rate=rate,
+        decay=decay,
+        steps=7,
+        sigma=2.0**-40,
+        norm=norm,
+        average=False,
+        relation=AddRemove(),
     )
     released = learner.release(Records(rows, labels)).weights
 
@@ -132,7 +157,12 @@ def test_steps_follow_the_subgradient_in_data_units(norm: int) -> None:
 def test_states_stay_finite_at_the_largest_decay(rate: float) -> None:
     """They alternate in sign and do not grow beyond the steps; a state past floats has no grid."""
     learner = SubsampledHinge(
-        learning_rate=rate, decay=2 / rate, steps=2_000, sigma=2.0**300, average=False
+        learning_rate=rate,
+        decay=2 / rate,
+        steps=2_000,
+        sigma=2.0**300,
+        average=False,
+        relation=AddRemove(),
     )
 
     assert np.isfinite(learner.release(Records(np.eye(3), [1, -1, 1])).weights).all()

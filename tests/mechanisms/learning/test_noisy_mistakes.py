@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms import (
@@ -57,7 +58,7 @@ def test_removing_a_record_removes_its_mistake_alone(classes: int | None) -> Non
 
 def test_the_statement_is_the_same_under_every_relation() -> None:
     """A record that is replaced changes one mistake, not two."""
-    assert NoisyMistakes(sigma=4).guarantee().mu == Fraction(1, 4)
+    assert NoisyMistakes(sigma=4, relation=AddRemove()).guarantee().mu == Fraction(1, 4)
     assert NoisyMistakes(sigma=4, relation=ReplaceOne()).guarantee().mu == Fraction(1, 4)
 
 
@@ -65,8 +66,10 @@ def test_mapped_rows_are_scored_by_weights_for_them() -> None:
     """With a map, the weights are for mapped rows."""
     plan = FourierFeatures(features=2, frequencies=30, width=1, seed=2)
     data = Records(np.random.default_rng(1).normal(size=(50, 2)), [1, -1] * 25)
-    learner = Featured(base=BatchPerceptron(margin=0.1, steps=3, sigma=0.1), map=plan)
-    score = NoisyMistakes(sigma=1e-9, map=plan)
+    learner = Featured(
+        base=BatchPerceptron(margin=0.1, steps=3, sigma=0.1, relation=AddRemove()), map=plan
+    )
+    score = NoisyMistakes(sigma=1e-9, map=plan, relation=AddRemove())
     model, wrong = Chained(first=learner, then=score).release(data)
     scores = plan.apply(data.rows) @ model.weights * data.labels
 
@@ -77,9 +80,9 @@ def test_refuses_bad_arguments() -> None:
     """A standard deviation is positive, a relation is one."""
     for bad in (0, -1, "2", None, float("inf")):
         with pytest.raises(ParameterError):
-            NoisyMistakes(sigma=bad)  # type: ignore[arg-type]
+            NoisyMistakes(sigma=bad, relation=AddRemove())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="map"):
-        NoisyMistakes(sigma=1, map="fourier")  # type: ignore[call-overload]
+        NoisyMistakes(sigma=1, map="fourier", relation=AddRemove())  # type: ignore[call-overload]
     with pytest.raises(ParameterError):
         NoisyMistakes(sigma=1, relation="replace-one")  # type: ignore[call-overload]
 
@@ -89,7 +92,7 @@ def test_a_second_count_is_right_for_what_the_first_one_chose() -> None:
 
     Seed 3; with fresh noise either mean is on the wrong side with probability below 1e-10.
     """
-    counts = NoisyMistakes(sigma=10, report_sigma=5)
+    counts = NoisyMistakes(sigma=10, report_sigma=5, relation=AddRemove())
     data = Records(np.ones((80, 1)), [1, -1] * 40)
     outputs = np.ones(8_000, dtype=[("weights", np.float64, (1,))])
     noisy = counts.draw(data, outputs, ReplayRng(3)).reshape(200, 40, 2)
@@ -116,8 +119,10 @@ def test_records_within_a_margin_are_counted_too() -> None:
     assert np.sum(alone, axis=0).tolist() == [3, 2]
     outputs = np.ones(2, dtype=[("weights", np.float64, (2,))])
     outputs["weights"] = models
-    noisy = NoisyMistakes(sigma=1e-6, margin=0.61).draw(data, outputs, ReplayRng(1))
+    noisy = NoisyMistakes(sigma=1e-6, margin=0.61, relation=AddRemove()).draw(
+        data, outputs, ReplayRng(1)
+    )
     assert noisy.round().tolist() == [3, 2]
-    assert NoisyMistakes(sigma=4, margin=1).guarantee().mu == Fraction(1, 4)
+    assert NoisyMistakes(sigma=4, margin=1, relation=AddRemove()).guarantee().mu == Fraction(1, 4)
     with pytest.raises(ParameterError, match="margin"):
-        NoisyMistakes(sigma=1, margin=-1)
+        NoisyMistakes(sigma=1, margin=-1, relation=AddRemove())

@@ -24,7 +24,9 @@ from tests.contracts.weakened import assert_caught
 
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
-    return BatchPerceptron(**{"margin": 0.1, "steps": 2, "sigma": 2, **changes})
+    return BatchPerceptron(
+        **{"margin": 0.1, "steps": 2, "sigma": 2, **changes}, relation=AddRemove()
+    )
 
 
 class TestOneVsRest(MechanismContract):
@@ -48,7 +50,7 @@ class TestOneVsRest(MechanismContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """Other bases, and other numbers of classes."""
-        kesler = KeslerPerceptron(classes=3, margin=0, steps=1, sigma=1)
+        kesler = KeslerPerceptron(classes=3, margin=0, steps=1, sigma=1, relation=AddRemove())
         bad: dict[str, Sequence[Any]] = {
             "base": (None, "perceptron", kesler),
             "classes": (1, 0, 2.5, None, 2**17),
@@ -69,9 +71,9 @@ def test_every_class_is_paid_for(classes: int, rate: float, epsilon: float) -> N
     "halfspace",
     [
         base(sigma=2.0**-20, steps=6),
-        SubsampledHinge(learning_rate=0.3, steps=6, sigma=2.0**-20),
-        NoisyHinge(margin=0.5, expected_size=3, steps=6, sigma=2.0**-20),
-        MeanHalfspace(sigma=2.0**-20),
+        SubsampledHinge(learning_rate=0.3, steps=6, sigma=2.0**-20, relation=AddRemove()),
+        NoisyHinge(margin=0.5, expected_size=3, steps=6, sigma=2.0**-20, relation=AddRemove()),
+        MeanHalfspace(sigma=2.0**-20, relation=AddRemove()),
     ],
     ids=lambda learner: type(learner).__name__,
 )

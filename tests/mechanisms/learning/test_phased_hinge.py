@@ -31,7 +31,7 @@ class TestPhasedHinge(MechanismContract):
 
     def mechanism(self) -> PhasedHinge[ReplaceOne]:
         """Two phases at the typical noise."""
-        return PhasedHinge(**GOOD)
+        return PhasedHinge(**GOOD, relation=ReplaceOne())
 
     def data(self) -> Records:
         """Rows of the unit ball with both labels."""
@@ -45,7 +45,9 @@ class TestPhasedHinge(MechanismContract):
 
     def increasing_noise(self) -> Sequence[PhasedHinge[ReplaceOne]]:
         """From mu 2 to 1/50."""
-        return [PhasedHinge(**{**GOOD, "mu": mu}) for mu in (2, 1, 0.5, 0.02)]
+        return [
+            PhasedHinge(**{**GOOD, "mu": mu}, relation=ReplaceOne()) for mu in (2, 1, 0.5, 0.02)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -59,16 +61,16 @@ class TestPhasedHinge(MechanismContract):
             "map": (1,),
             "features": (0,),
         }
-        return one_bad(PhasedHinge, good=GOOD, bad=bad)
+        return one_bad(PhasedHinge, good={**GOOD, "relation": ReplaceOne()}, bad=bad)
 
 
 def test_the_number_of_records_is_as_stated() -> None:
     """Data of another size than stated is refused, and so are too few."""
     data = Records(np.ones((5, 2)), np.ones(5))
     with pytest.raises(ParameterError, match="records"):
-        PhasedHinge(**GOOD, records=6).release(data)
+        PhasedHinge(**GOOD, records=6, relation=ReplaceOne()).release(data)
     with pytest.raises(ParameterError, match="records"):
-        PhasedHinge(**GOOD).release(data[:3])
+        PhasedHinge(**GOOD, relation=ReplaceOne()).release(data[:3])
 
 
 def test_a_permutation_is_gdp_at_the_stated_mu() -> None:
@@ -87,8 +89,10 @@ def test_a_permutation_is_gdp_at_the_stated_mu() -> None:
 
 def test_replacement_costs_three_times_as_much() -> None:
     """The numbers of the specification, n = 10^4, delta = 1e-6."""
-    once = PhasedHinge(**{**GOOD, "mu": 0.1}, records=10_000)
-    often = PhasedHinge(**{**GOOD, "mu": 0.1}, records=10_000, sampling="with-replacement")
+    once = PhasedHinge(**{**GOOD, "mu": 0.1}, records=10_000, relation=ReplaceOne())
+    often = PhasedHinge(
+        **{**GOOD, "mu": 0.1}, records=10_000, sampling="with-replacement", relation=ReplaceOne()
+    )
 
     assert once.guarantee().epsilon(delta=1e-6).upper == pytest.approx(0.397, abs=5e-4)
     assert often.guarantee().epsilon(delta=1e-6).upper == pytest.approx(1.246, abs=2e-3)
@@ -152,10 +156,10 @@ def test_audit_on_opposite_labels(sampling: str) -> None:
     data = Records(rows, labels)
     other = Records(rows, np.array([-1.0, 1.0, 1.0, 1.0]))
     given: dict[str, Any] = {"margin": 1, "norm_bound": 1, "sampling": sampling, "records": 4}
-    claim = PhasedHinge(**given, mu=1).guarantee()
+    claim = PhasedHinge(**given, mu=1, relation=ReplaceOne()).guarantee()
     for mu, caught in ((1, False), (12, True)):
         report = auditing.audit(
-            PhasedHinge(**given, mu=mu).sampler(),
+            PhasedHinge(**given, mu=mu, relation=ReplaceOne()).sampler(),
             (data, other),
             claim,
             samples=6_000,
@@ -174,7 +178,7 @@ def test_it_learns_a_planted_halfspace() -> None:
     data = Records(np.column_stack([0.7 * side, rest]), side)
     plan = RademacherProjection(features=30, dimension=20, seed=1)
     for given in ({}, {"map": plan}, {"sampling": "with-replacement", "records": 8_000}):
-        learner = PhasedHinge(margin=0.4, norm_bound=1, mu=1, **given)
+        learner = PhasedHinge(margin=0.4, norm_bound=1, mu=1, **given, relation=ReplaceOne())
         released = learner.release(data, rng=rng)
 
         assert released.weights.shape == (30,)
@@ -189,7 +193,7 @@ def test_malformed_records_keep_their_positions() -> None:
     blank[2] = np.nan
     zero = rows.copy()
     zero[2] = 0
-    learner = PhasedHinge(**{**GOOD, "mu": 50})
+    learner = PhasedHinge(**{**GOOD, "mu": 50}, relation=ReplaceOne())
     one, two = (
         learner.release(Records(given, np.ones(5)), rng=ReplayRng(2)).weights
         for given in (blank, zero)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant import Poisson
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import BatchPerceptron, Records, ReplayRng
@@ -42,7 +43,7 @@ def test_other_shapes_and_types_are_refused(rows: Any, labels: Any) -> None:  # 
 
 def test_samples_of_records_are_records() -> None:
     """``subsample`` cuts Records, and refuses two columns, which are not two records."""
-    learner = BatchPerceptron(margin=0.1, steps=1, sigma=1, features=2)
+    learner = BatchPerceptron(margin=0.1, steps=1, sigma=1, features=2, relation=AddRemove())
     sampled = learner.subsample(Poisson(sampling_rate=0.5))
     data = Records(np.eye(2), [1, -1])
 

@@ -45,7 +45,7 @@ class TestSeparatorPerturbation(MechanismContract):
 
     def mechanism(self) -> SeparatorPerturbation[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return SeparatorPerturbation(**GOOD)
+        return SeparatorPerturbation(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Integer rows of both labels."""
@@ -53,7 +53,10 @@ class TestSeparatorPerturbation(MechanismContract):
 
     def increasing_noise(self) -> Sequence[SeparatorPerturbation[AddRemove]]:
         """Epsilon from 4 to a tenth."""
-        return [SeparatorPerturbation(epsilon=e, space=Cube(3)) for e in (4, 1, 0.1)]
+        return [
+            SeparatorPerturbation(epsilon=e, space=Cube(3), relation=AddRemove())
+            for e in (4, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -65,7 +68,7 @@ class TestSeparatorPerturbation(MechanismContract):
             "oracle": ("milp", 3),
             "relation": ("add-remove", None),
         }
-        return one_bad(SeparatorPerturbation, good=GOOD, bad=bad)
+        return one_bad(SeparatorPerturbation, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def by_definition(problem: Problem, noise: Any) -> tuple[int, ...]:  # noqa: ANN401
@@ -225,7 +228,9 @@ def test_the_parity_record_attains_epsilon(noise: str, places: int) -> None:
 
     False alarm: a true claim is refuted with probability at most 10^-9.
     """
-    pick = SeparatorPerturbation(epsilon=1, space=Cube(places), noise=noise, loss=ParityLoss())
+    pick = SeparatorPerturbation(
+        epsilon=1, space=Cube(places), noise=noise, loss=ParityLoss(), relation=AddRemove()
+    )
     record = Records(np.ones((1, places)), [1])
     size = 3_000
     odd = (pick.release_many(record, size)["weights"] == 1).sum(axis=1) % 2
@@ -236,7 +241,7 @@ def test_the_parity_record_attains_epsilon(noise: str, places: int) -> None:
 
 def parity(data: Records, size: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
     """Whether the one sign released is positive, as a number."""
-    pick = SeparatorPerturbation(epsilon=1, space=Cube(1), loss=ParityLoss())
+    pick = SeparatorPerturbation(epsilon=1, space=Cube(1), loss=ParityLoss(), relation=AddRemove())
     return (pick.release_many(data, size, rng=rng)["weights"][:, 0] == 1).astype(float)
 
 
@@ -257,21 +262,25 @@ def test_claims_five_percent_below_are_refuted() -> None:
 
 def test_relations_and_tolerances() -> None:
     """Replacement halves what a loss is worth; a tolerance costs delta, with every noise."""
-    plain = SeparatorPerturbation(**GOOD)
+    plain = SeparatorPerturbation(**GOOD, relation=AddRemove())
     for relation in (ReplaceOne(), ReplaceLabel()):
         assert SeparatorPerturbation(**GOOD, relation=relation).unit * 2 == plain.unit
-    sets = SeparatorPerturbation(epsilon=1, space=Subsets(4, 2))
+    sets = SeparatorPerturbation(epsilon=1, space=Subsets(4, 2), relation=AddRemove())
     assert sets.unit == 2 * sets.shape.shift
     for noise in ("linf", "laplace", "sphere"):
-        tolerant = SeparatorPerturbation(**GOOD, noise=noise, oracle=MilpOracle())
+        tolerant = SeparatorPerturbation(
+            **GOOD, noise=noise, oracle=MilpOracle(), relation=AddRemove()
+        )
         guarantee = tolerant.guarantee()
         assert isinstance(guarantee, ApproxDP)
         assert 3e-6 < guarantee.stated_delta < 1e-5
         assert isinstance(proofs.check(guarantee.certify(delta=1e-4)), proofs.VerifiedUnder)
-    sphere = SeparatorPerturbation(**GOOD, noise="sphere")
+    sphere = SeparatorPerturbation(**GOOD, noise="sphere", relation=AddRemove())
     assert isinstance(proofs.check(sphere.guarantee().certify(delta=0)), proofs.VerifiedUnder)
     with pytest.raises(ParameterError, match="oracle"):
-        SeparatorPerturbation(epsilon=1, space=Parities(3), oracle=MilpOracle())
+        SeparatorPerturbation(
+            epsilon=1, space=Parities(3), oracle=MilpOracle(), relation=AddRemove()
+        )
 
 
 def test_records_that_do_not_fit_contribute_nothing() -> None:
@@ -283,7 +292,9 @@ def test_records_that_do_not_fit_contribute_nothing() -> None:
     assert (plain.rows == mixed.rows).all()
     assert (plain.positive == mixed.positive).all()
     assert (plain.negative == mixed.negative).all()
-    assert SeparatorPerturbation(epsilon=1, space=Cube(2)).release([]).weights.shape == (2,)
+    assert SeparatorPerturbation(epsilon=1, space=Cube(2), relation=AddRemove()).release(
+        []
+    ).weights.shape == (2,)
 
 
 def test_finds_the_best_candidate() -> None:
@@ -297,5 +308,5 @@ def test_finds_the_best_candidate() -> None:
     }
     expected = {Conjunctions: [1, 0, 0, 1, 0], Parities: [0, 1, 0, 0, 1], Subsets: [0, 0, 1, 0, 1]}
     for space, labels in chosen.items():
-        pick = SeparatorPerturbation(epsilon=1, space=space)
+        pick = SeparatorPerturbation(epsilon=1, space=space, relation=AddRemove())
         assert pick.release(Records(rows, labels)).weights.tolist() == expected[type(space)]

@@ -35,7 +35,7 @@ class TestSphereLift(MechanismContract):
 
     def mechanism(self) -> SphereLift[AddRemove]:
         """Return the mechanism at epsilon 1."""
-        return SphereLift(**GOOD)
+        return SphereLift(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Integer rows of both labels."""
@@ -43,7 +43,7 @@ class TestSphereLift(MechanismContract):
 
     def increasing_noise(self) -> Sequence[SphereLift[AddRemove]]:
         """Epsilon from 4 to a tenth."""
-        return [SphereLift(epsilon=e, space=Grid(2, 1)) for e in (4, 1, 0.1)]
+        return [SphereLift(epsilon=e, space=Grid(2, 1), relation=AddRemove()) for e in (4, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -54,7 +54,7 @@ class TestSphereLift(MechanismContract):
             "oracle": ("milp", MilpOracle()),
             "relation": ("add-remove", None),
         }
-        return one_bad(SphereLift, good=GOOD, bad=bad)
+        return one_bad(SphereLift, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 SPACES = [Grid(2, 2), Grid(3, 1), Cube(4), Conjunctions(3), Subsets(5, 2)]
@@ -117,7 +117,7 @@ def test_excess_is_bounded_run_by_run() -> None:
     """By the norm of the noise times the distance of two lifts, whatever the noise."""
     space = Grid(2, 2)
     data = patterns(Records([[1, 0], [1, 1], [-1, 2]] * 20, [1, -1, 1] * 20), 2)
-    pick = SphereLift(epsilon=0.2, space=space)
+    pick = SphereLift(epsilon=0.2, space=space, relation=AddRemove())
     lift = Lift(space)
     assert lift.heights is not None
     problem = Problem(space, ZeroOne(), data, pick.unit, -lift.heights)
@@ -134,10 +134,10 @@ def test_excess_is_bounded_run_by_run() -> None:
 
 def test_relations_and_losses() -> None:
     """Replacement halves what a loss is worth, a steep loss costs its steepness; the radius."""
-    plain = SphereLift(**GOOD)
+    plain = SphereLift(**GOOD, relation=AddRemove())
     replaced = SphereLift(**GOOD, relation=ReplaceOne())
-    steep = SphereLift(**GOOD, loss=HingeLoss(bound=3))
+    steep = SphereLift(**GOOD, loss=HingeLoss(bound=3), relation=AddRemove())
     assert plain.scale / plain.unit == pytest.approx(float(replaced.scale / replaced.unit) / 2)
     assert plain.scale / plain.unit == pytest.approx(float(steep.scale / steep.unit) / 3)
     assert plain.radius == pytest.approx(2**0.5)
-    assert SphereLift(epsilon=1, space=Cube(9)).radius == pytest.approx(1.5)
+    assert SphereLift(epsilon=1, space=Cube(9), relation=AddRemove()).radius == pytest.approx(1.5)

@@ -37,7 +37,9 @@ DATA = Records([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [0.6, -0.8]], [1, 1, -1, 1]
 
 def perceptron(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """Four steps on all records."""
-    return BatchPerceptron(**{"margin": 0.1, "steps": 4, "sigma": 3, **changes})
+    return BatchPerceptron(
+        **{"margin": 0.1, "steps": 4, "sigma": 3, **changes}, relation=AddRemove()
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,9 @@ def test_tests_cost_what_the_literature_says(
     within: float,
 ) -> None:
     """The noise multipliers that meet (1, 1e-5) with a test in every step."""
-    learner = BatchPerceptron(margin=0.1, steps=steps, sigma=sigma, rate=rate, stop=stop)
+    learner = BatchPerceptron(
+        margin=0.1, steps=steps, sigma=sigma, rate=rate, stop=stop, relation=AddRemove()
+    )
 
     assert learner.guarantee().epsilon(delta=1e-5).upper == pytest.approx(1, abs=within)
 
@@ -155,7 +159,12 @@ def test_a_run_that_stopped_keeps_its_state() -> None:
 def test_the_choice_has_few_mistakes() -> None:
     """At a large epsilon the pick is a state without mistakes, though the last one has some."""
     learner = KeslerPerceptron(
-        classes=2, margin=0, steps=20, sigma=2, stop=ChooseIterate(epsilon=500)
+        classes=2,
+        margin=0,
+        steps=20,
+        sigma=2,
+        stop=ChooseIterate(epsilon=500),
+        relation=AddRemove(),
     )
     rows = np.eye(4)[:2]
     released = learner.release_many(Records(rows, [0, 1]), 50)
@@ -190,7 +199,9 @@ STOP = SparseVectorStop(threshold_scale=5, query_scale=10, below=2.5)
 
 def sparse_vector_stop_perceptron(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """Four steps on all records."""
-    return BatchPerceptron(**{"margin": 0.1, "steps": 4, "sigma": 3, "stop": STOP, **changes})
+    return BatchPerceptron(
+        **{"margin": 0.1, "steps": 4, "sigma": 3, "stop": STOP, **changes}, relation=AddRemove()
+    )
 
 
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne()], ids=str)
@@ -267,7 +278,9 @@ def test_it_counts_all_records_also_beside_a_sample() -> None:
     assert sparse_vector_stop_perceptron(**few, stop=sampled).release(rows).steps == 0
     without = sparse_vector_stop_perceptron(**few, stop=sharp).release(rows[:10])
     assert (without.stopped, without.steps) == (True, 0)
-    kesler = KeslerPerceptron(classes=2, margin=0, steps=9, sigma=2.0**-30, stop=sharp)
+    kesler = KeslerPerceptron(
+        classes=2, margin=0, steps=9, sigma=2.0**-30, stop=sharp, relation=AddRemove()
+    )
     released = kesler.release(Records([[1.0, 0.0]] * 50, [1] * 50))
     assert (released.stopped, released.steps) == (True, 1)
 

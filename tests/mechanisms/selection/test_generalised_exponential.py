@@ -168,7 +168,7 @@ def test_refusals() -> None:
     for losses in ([1, 2], [1, 2, float("nan")], [1, 2, "3"], 7):
         with pytest.raises(ParameterError, match="losses must be"):
             GeneralisedExponential(**GOOD, relation=AddRemove()).release(losses)
-    mine = MarginDescent(margin=1, norm_bound=1, steps=1, mu=1)
+    mine = MarginDescent(margin=1, norm_bound=1, steps=1, mu=1, relation=ReplaceOne())
     other = MarginDescent(margin=1, norm_bound=1, steps=1, mu=1, relation=AddRemove(), records=3)
     for learners in ([], None, [mine, 3], [mine, other]):
         with pytest.raises(ParameterError, match="learners must be"):

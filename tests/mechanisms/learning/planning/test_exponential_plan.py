@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import CandidateExponential, Records, plan_exponential
 from dpproof.mechanisms.learning.planning.exponential_plan import log_good_share
@@ -96,7 +97,10 @@ def test_a_planned_pick_among_candidates_learns() -> None:
     rows[:, 1] = np.where(rng.uniform(size=count) < 0.7, 0.8, -0.8)
     labels = np.where(rng.uniform(size=count) < 0.5, 1, -1)
     learner = CandidateExponential(
-        candidates=rng.normal(size=(math.ceil(plan.candidates), 3)), margin=plan.margin, epsilon=1
+        candidates=rng.normal(size=(math.ceil(plan.candidates), 3)),
+        margin=plan.margin,
+        epsilon=1,
+        relation=AddRemove(),
     )
     released = learner.release_many(Records(rows * labels[:, None], labels), 20, rng=rng)
     directions = np.asarray(released["weights"])

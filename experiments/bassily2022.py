@@ -52,10 +52,7 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
     for mu in (0.05, 0.1, 0.2):
         shared: dict[str, Any] = {"margin": 1, "norm_bound": 1, "mu": mu, "records": records}
         costs = [
-            PhasedHinge(**shared, sampling=s, relation=ReplaceOne())
-            .guarantee()
-            .epsilon(delta=delta)
-            .upper
+            PhasedHinge(**shared, sampling=s).guarantee().epsilon(delta=delta).upper
             for s in ("permutation", "with-replacement")
         ]
         grouped = group(GDP(mu=mu, relation=ReplaceOne()), size=LIKELY)

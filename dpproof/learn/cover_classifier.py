@@ -50,7 +50,7 @@ class CoverClassifier(MappedClassifier):
     Example:
         >>> from dpproof.mechanisms import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
-        >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover, relation=ReplaceOne())
+        >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover)
         >>> model.guarantee()
         BoundedRange(stated_epsilon=20, relation=AddRemove())
         >>> rows = [[0.1, 0.9], [0.2, -0.9], [-0.3, 0.5]] * 9

@@ -76,7 +76,7 @@ class MarginClassifier(MappedClassifier):
         >>> from sklearn.datasets import load_digits
         >>> from dpproof.accountant import ReplaceOne
         >>> budget = {"epsilon": 1, "delta": 1e-5, "relation": ReplaceOne()}
-        >>> model = MarginClassifier(**budget, classes=range(10), fit_intercept=True, relation=ReplaceOne())
+        >>> model = MarginClassifier(**budget, classes=range(10), fit_intercept=True)
         >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
         True
         >>> model.fit(*load_digits(return_X_y=True)).coef_.shape
@@ -115,9 +115,9 @@ class MarginClassifier(MappedClassifier):
             public_size(relation, public_size=self.public_size)
             steps = check.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
-            base = MarginDescent(steps=steps, mu=mu, **shared, relation=ReplaceOne())
+            base = MarginDescent(steps=steps, mu=mu, **shared)
         elif self.solver == "phased":
-            base = PhasedHinge(mu=moved / noise, **shared, relation=ReplaceOne())
+            base = PhasedHinge(mu=moved / noise, **shared)
         else:
             raise ParameterError(
                 "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)

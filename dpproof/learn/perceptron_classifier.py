@@ -103,11 +103,7 @@ class PerceptronClassifier(MappedClassifier):
             "batch": self.batch,
         }
         two = classes == 2
-        base = (
-            BatchPerceptron(**shared, relation=AddRemove())
-            if two
-            else KeslerPerceptron(classes=classes, **shared, relation=AddRemove())
-        )
+        base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
         self._check_intercept()
         if self.map is None:
             return base

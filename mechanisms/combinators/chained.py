@@ -80,6 +80,7 @@ class Chained(Mechanism[R]):
         RelationMismatch: the parts speak of different neighbours.
     Laws: the guarantee is that of ``compose`` of both parts.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import BatchPerceptron, NoisyMistakes
         >>> train = BatchPerceptron(margin=0.1, steps=9, sigma=10, features=2, relation=AddRemove())
         >>> scored = Chained(first=train, then=NoisyMistakes(sigma=2.5, relation=AddRemove()))

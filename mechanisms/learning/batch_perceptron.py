@@ -131,6 +131,7 @@ class BatchPerceptron(Perceptron[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
         NotImplied: on guarantee, a Laplace test on samples under replace-one.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> learner = BatchPerceptron(margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove())
         >>> learner.guarantee().mu
         Fraction(1, 4)

@@ -59,6 +59,7 @@ class Boosted(Mechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that the base refuses.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
         >>> base = NoisyHinge(margin=0.3, expected_size=2_000, steps=100, sigma=100, relation=AddRemove())
         >>> learner = Boosted(base=base, runs=4, epsilon=0.1)

@@ -53,6 +53,7 @@ class ClassMeans(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or of an unknown class, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> round(float(ClassMeans(classes=10, sigma=4, relation=AddRemove()).guarantee().mu), 6)
         0.353553
     """

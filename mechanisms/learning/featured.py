@@ -43,6 +43,7 @@ class Featured(Mechanism[R]):
     Raises:
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
         >>> from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())
@@ -103,6 +104,7 @@ class Projected(Mechanism[R]):
     Raises:
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
         >>> from dpproof.mechanisms.learning.maps.projections import SignProjection
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())

@@ -49,6 +49,7 @@ class KeslerPerceptron(Perceptron[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or of an unknown class, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> learner = KeslerPerceptron(classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove())
         >>> round(float(learner.guarantee().mu), 6)
         0.25

@@ -115,7 +115,7 @@ class ChosenDescent(FollowUp[R]):
         ParameterError: not such learners.
     Example:
         >>> shared = {"norm_bound": 1, "steps": 9, "mu": 0.25}
-        >>> several = [MarginDescent(margin=margin, **shared, relation=ReplaceOne()) for margin in (0.1, 0.5)]
+        >>> several = [MarginDescent(margin=margin, **shared) for margin in (0.1, 0.5)]
         >>> ChosenDescent(several).guarantee().mu
         Fraction(1, 4)
     """

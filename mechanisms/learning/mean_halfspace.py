@@ -37,6 +37,7 @@ class MeanHalfspace(SumLearner[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> MeanHalfspace(sigma=4, relation=AddRemove()).guarantee().mu
         Fraction(1, 4)
     """

@@ -57,6 +57,7 @@ class NoisyHinge(SumLearner[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> learner = NoisyHinge(margin=0.3, expected_size=2_000, steps=100, sigma=40, relation=AddRemove())
         >>> learner.guarantee().mu
         Fraction(1, 4)
@@ -124,6 +125,7 @@ class SubsampledHinge(SumLearner[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> learner = SubsampledHinge(learning_rate=0.01, decay=1e-4, steps=100, sigma=40, relation=AddRemove())
         >>> learner.guarantee().mu
         Fraction(1, 4)

@@ -62,6 +62,7 @@ class OneVsRest(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or of an unknown class, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> base = BatchPerceptron(margin=0.1, steps=10, sigma=40, relation=AddRemove())
         >>> OneVsRest(base=base, classes=10).guarantee().mu
         Fraction(1, 4)

@@ -73,6 +73,7 @@ class PhasedHinge(Mechanism[R]):
             of another size than ``records``, or fewer than 4. A record that is not finite, or whose
             label is neither 1 nor -1, makes no step.
     Example:
+        >>> from dpproof.accountant import ReplaceOne
         >>> learner = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1, relation=ReplaceOne())
         >>> float(learner.guarantee().mu)
         0.1

@@ -114,6 +114,7 @@ class FiniteMechanism(QueryMechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, a value that is no dataset's.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> coin = FiniteMechanism([[0.75, 0.25], [0.25, 0.75]], relation=AddRemove())
         >>> round(coin.guarantee().delta(epsilon=0).upper, 9)
         0.5

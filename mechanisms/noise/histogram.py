@@ -65,6 +65,7 @@ class Histogram(QueryMechanism[R]):
         ParameterError: a parameter outside its domain; on release, a value that is not an integer
             of size at most 2^62.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> Histogram(scale=20, relation=AddRemove()).release([120, 0, 7]).shape
         (3,)
     """

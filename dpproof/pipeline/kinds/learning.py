@@ -114,14 +114,12 @@ def _batches(given: ReleaseParameters) -> dict[str, Any]:
 
 def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
     if classes == 2:
-        return BatchPerceptron(margin=0, **shared, relation=AddRemove())
-    return KeslerPerceptron(classes=classes, margin=0, **shared, relation=AddRemove())
+        return BatchPerceptron(margin=0, **shared)
+    return KeslerPerceptron(classes=classes, margin=0, **shared)
 
 
 def _one_vs_rest(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
-    return OneVsRest(
-        base=BatchPerceptron(margin=0, **shared, relation=AddRemove()), classes=classes
-    )
+    return OneVsRest(base=BatchPerceptron(margin=0, **shared), classes=classes)
 
 
 def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
@@ -49,7 +48,7 @@ from dpproof.auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
     Thresholds(),
-    Histogram(relation=AddRemove()),
+    Histogram(),
     LinearDiscriminant(),
     Independent(),
     FloatGrid(),

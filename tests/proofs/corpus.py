@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
     RDP,
     ZCDP,
+    AddRemove,
     ApproxDP,
     Guarantee,
     L2Contribution,

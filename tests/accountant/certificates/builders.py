@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
     RDP,
     ZCDP,
+    AddRemove,
     ApproxDP,
     BoundedRange,
     DominatingPair,

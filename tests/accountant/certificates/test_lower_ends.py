@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant import AddRemove
 from dpproof import proofs
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
     RDP,
+    AddRemove,
     Bound,
     NotCertified,
     ParameterError,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant import AddRemove
 from dpproof import mechanisms as m
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
+    AddRemove,
     Guarantee,
     LInf,
     NotCertified,

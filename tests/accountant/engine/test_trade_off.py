@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import L2, FixedRuns, Poisson, answers
+from dpproof.accountant import L2, AddRemove, FixedRuns, Poisson, answers
 from dpproof.accountant.engine.trade_off import (
     _power_by_deltas,
     larger_mu,

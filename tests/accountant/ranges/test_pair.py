@@ -9,8 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import Poisson, answers
+from dpproof.accountant import AddRemove, Poisson, answers
 from dpproof.accountant.engine import profile
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.bounded_range import BoundedRange

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
+    AddRemove,
     BinomialRuns,
     FixedRuns,
     Guarantee,

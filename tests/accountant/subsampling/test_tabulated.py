@@ -9,8 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove, LInf
-from dpproof.accountant import answers
+from dpproof.accountant import AddRemove, LInf, answers
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair

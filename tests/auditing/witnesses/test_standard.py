@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 
-from dpproof.accountant import AddRemove
 from dpproof import auditing
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.trials.sampler import Training
@@ -62,7 +61,7 @@ def test_what_was_not_seen_in_training_has_no_odds() -> None:
     rng = np.random.default_rng(3)
     labels = np.arange(400) % 2 == 0
     seen = rng.integers(0, 3, size=(400, 1)) + 3.0 * labels[:, None]
-    (score,) = Histogram(relation=AddRemove()).scores(Training(seen, labels))
+    (score,) = Histogram().scores(Training(seen, labels))
     odds = score(np.array([[0.0], [5.0], [9.0]]))
     assert odds[0] < 0.0 < odds[1]
     assert odds[2] == 0.0

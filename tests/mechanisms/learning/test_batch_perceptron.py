@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import GDP, calibrate
+from dpproof.accountant import GDP, AddRemove, calibrate
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms import BatchPerceptron, KeslerPerceptron, Records
 from tests.contracts.learner_contract import LearnerContract, assert_ties_are_mistakes

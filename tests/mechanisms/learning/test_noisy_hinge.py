@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import Poisson, ReplaceOne, calibrate
+from dpproof.accountant import AddRemove, Poisson, ReplaceOne, calibrate
 from dpproof.mechanisms import BatchPerceptron, NoisyHinge, Records, SubsampledHinge
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad

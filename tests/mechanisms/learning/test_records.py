@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import Poisson
+from dpproof.accountant import AddRemove, Poisson
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import BatchPerceptron, Records, ReplayRng
 from dpproof.mechanisms.learning import records as module

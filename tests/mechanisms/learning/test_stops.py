@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import LInf
 from dpproof import auditing, proofs
-from dpproof.accountant import GDP, AddRemove, BoundedRange, ReplaceOne, compose
+from dpproof.accountant import GDP, AddRemove, BoundedRange, LInf, ReplaceOne, compose
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.mechanisms import (
     AboveThreshold,

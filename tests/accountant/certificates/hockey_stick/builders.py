@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
+    AddRemove,
     Guarantee,
     Poisson,
     PureDP,

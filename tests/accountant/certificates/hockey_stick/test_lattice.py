@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant import AddRemove
 from dpproof import proofs
-from dpproof.accountant import L1, Guarantee
+from dpproof.accountant import L1, AddRemove, Guarantee
 from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse
 
 MANY: dict[str, Any] = {

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import L1, FixedRuns, Poisson, PoissonRuns
+from dpproof.accountant import L1, AddRemove, FixedRuns, Poisson, PoissonRuns
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
 from tests.accountant.certificates.selection.builders import GEOMETRIC, check_law

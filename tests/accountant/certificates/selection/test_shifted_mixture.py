@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import AddRemove
 from dpproof import proofs
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
+    AddRemove,
     ApproxDP,
     BinomialRuns,
     DominatingPair,

@@ -95,8 +95,8 @@ class Staircase(NoiseMechanism[R]):
 
     @width.validator
     def _within(self, _parameter: object, width: int) -> None:
-        if width > self._units:
-            raise ParameterError("width", width, f"at most the sensitivity, {self._units}")
+        if width > self.step:
+            raise ParameterError("width", width, f"at most the sensitivity, {self.step}")
 
     @property
     def step(self) -> int:

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Generic, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
@@ -20,8 +19,10 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, require_same_relation
 from dpproof.accountant.theorems.composition import compose as compose_guarantees
 from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs, join
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 
 
@@ -126,7 +127,7 @@ class Chained(Mechanism[R]):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(repr=False, field_transformer=named)
 class Clamped(Mechanism[R]):
     """Release a noisy number, or each of several, moved into a public range.
 
@@ -151,17 +152,16 @@ class Clamped(Mechanism[R]):
         True
     """
 
-    noise: Mechanism[R]
-    lower: Fraction
-    upper: Fraction
+    noise: Mechanism[R] = field(
+        validator=parameters.instance(Mechanism, "a mechanism that releases numbers"),
+    )
+    lower: Fraction = field(kw_only=True, converter=parameters.real)
+    upper: Fraction = field(kw_only=True, converter=parameters.real)
 
-    def __init__(self, noise: Mechanism[R], *, lower: Number, upper: Number) -> None:
-        if not isinstance(noise, Mechanism):
-            raise ParameterError("noise", noise, "a mechanism that releases numbers")
-        low, high = arguments.real(lower=lower), arguments.real(upper=upper)
-        if not low <= high or Fraction(float(low)) != low or Fraction(float(high)) != high:
-            raise ParameterError("lower, upper", (lower, upper), "two floats in order")
-        self._set(noise=noise, lower=low, upper=high)
+    def __attrs_post_init__(self) -> None:
+        ends = self.lower, self.upper
+        if self.lower > self.upper or any(Fraction(float(end)) != end for end in ends):
+            raise ParameterError("lower, upper", tuple(map(float, ends)), "two floats in order")
 
     @property
     def relation(self) -> R:

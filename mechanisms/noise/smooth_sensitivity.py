@@ -42,7 +42,7 @@ _BITS: Final = 40
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=True, field_transformer=named)
 class SmoothBound:
     """A claim about how far a query moves between neighbours, by a bound for each dataset.
 
@@ -53,23 +53,12 @@ class SmoothBound:
         bound: data -> a number above 0, exact: rounded bounds of neighbours may differ by more.
     """
 
-    beta: Fraction
-    bound: Callable[[Any], Number]
-
-    def __init__(self, *, beta: Number, bound: Callable[[Any], Number]) -> None:
-        """Keep the exact beta.
-
-        Raises:
-            ParameterError: beta not above 0, or a bound that is no function.
-        """
-        if not callable(bound):
-            raise ParameterError("bound", bound, "a function of the data")
-        object.__setattr__(self, "beta", arguments.positive(beta=beta))
-        object.__setattr__(self, "bound", bound)
+    beta: Fraction = field(converter=parameters.positive)
+    bound: Callable[[Any], Number] = field(validator=parameters.function_of_data)
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(kw_only=True, field_transformer=named)
 class SmoothMedian:
     """The median of an odd number of values clipped to public ends, and its smooth bound.
 
@@ -89,22 +78,15 @@ class SmoothMedian:
         (4.0, True)
     """
 
-    lower: Fraction
-    upper: Fraction
-    beta: Fraction
+    lower: Fraction = field(converter=parameters.real)
+    upper: Fraction = field(converter=parameters.real)
+    beta: Fraction = field(converter=parameters.positive)
 
-    def __init__(self, *, lower: Number, upper: Number, beta: Number) -> None:
-        """Keep the exact values.
-
-        Raises:
-            ParameterError: lower not below upper, an end that is no float, or beta not above 0.
-        """
-        low, high = arguments.real(lower=lower), arguments.real(upper=upper)
-        if not low < high or Fraction(float(low)) != low or Fraction(float(high)) != high:
-            raise ParameterError("lower, upper", (lower, upper), "two floats, the first smaller")
-        for name, value in (("lower", low), ("upper", high)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "beta", arguments.positive(beta=beta))
+    def __attrs_post_init__(self) -> None:
+        ends = self.lower, self.upper
+        if not self.lower < self.upper or any(Fraction(float(end)) != end for end in ends):
+            allowed = "two floats, the first smaller"
+            raise ParameterError("lower, upper", tuple(map(float, ends)), allowed)
 
     @withholding
     def __call__(self, records: Sequence[float]) -> float:

@@ -76,7 +76,7 @@ def test_refusals() -> None:
     with pytest.raises(NotImplied):
         UniformChoice(parts=(noise(1), curve)).guarantee()
     with pytest.raises(RelationMismatch):
-        UniformChoice(parts=(noise(1), noise(1, relation=ReplaceOne())))
+        UniformChoice(parts=(noise(1), Gaussian(sigma=1, sensitivity=L2(1, ReplaceOne()))))
     shapes = UniformChoice(parts=(noise(1), noise(1).repeat(2)))
     with pytest.raises(ParameterError, match="one shape"):
         shapes.release_many(0.0, 200)

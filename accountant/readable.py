@@ -107,15 +107,15 @@ def _is(value: object, default: object) -> bool:
     return plain and type(value) is type(default) and value == default
 
 
-@cache
-def declared(kind: type) -> tuple[str, ...] | None:
+def declared(value: object) -> tuple[str, ...] | None:
     """Return the fields of a dataclass or an attrs class that its equality compares; else None.
 
     Example:
         >>> from dpproof.accountant import PureDP
-        >>> declared(PureDP), declared(int)
-        (('epsilon', 'relation'), None)
+        >>> declared(PureDP(epsilon=1)), declared(1)
+        (('stated_epsilon', 'relation'), None)
     """
+    kind: Any = type(value)
     if attrs.has(kind):
         return tuple(one.name for one in attrs.fields(kind) if one.eq)
     return tuple(one.name for one in fields(kind) if one.compare) if is_dataclass(kind) else None

@@ -50,18 +50,19 @@ def named(_kind: type, fields: list[Field]) -> list[Field]:
         dpproof.accountant.errors.ParameterError: sigma must be a finite number > 0, got -1
     """
     return [
-        one if one.inherited or one.converter is None else one.evolve(converter=_of(one))
+        one.evolve(converter=_of(one.converter, one.name))
+        if one.converter is not None and not getattr(one, "inherited", False)
+        else one
         for one in fields
     ]
 
 
-def _of(parameter: Field) -> Callable[[Any], Any]:
-    """Return a parameter's converter as a function of the value alone."""
-    convert: Callable[[Any, str], Any] = parameter.converter
+def _of(convert: Callable[..., Any], name: str) -> Callable[[Any], Any]:
+    """Return a converter as a function of the value alone."""
 
     @functools.wraps(convert)
     def converted(value: object) -> object:
-        return convert(value, parameter.name)
+        return convert(value, name)
 
     return converted
 

@@ -21,7 +21,7 @@ def in_words(value: object) -> str:
     kind = " ".join(
         one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
     )
-    shown = [name for name in declared(type(value)) or () if not name.startswith("_")]
+    shown = [name for name in declared(value) or () if not name.startswith("_")]
     given = ((name, getattr(value, name)) for name in shown)
     numbers = [
         f"{name.replace('_', ' ')} = {show(Fraction(number))}"

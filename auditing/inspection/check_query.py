@@ -16,7 +16,6 @@ import numpy as np
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
-from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.compare import Largest
 from dpproof.auditing.inspection.distance import Distance, distance, identical
@@ -30,8 +29,7 @@ def check_query(
     query: Callable[[Any], Any],
     data: Dataset,
     *,
-    relation: Relation,
-    sensitivity: Sensitivity,
+    sensitivity: Sensitivity[Any],
     records: Sequence[Any] | None = None,
     blank: object = None,
     pairs: Iterable[Pair | tuple[Any, Any]] = (),
@@ -46,24 +44,25 @@ def check_query(
     Args:
         query: data -> a number or an array of numbers, deterministic.
         data: records: a sequence, or an array whose first axis is the records.
-        relation: of the pairs that are generated: ``neighbours`` and ``crowded`` of the data.
-        sensitivity: declared.
+        sensitivity: declared; pairs of its relation are generated: ``neighbours`` and ``crowded``
+            of the data.
         records: what the record that differs may be; by default ``records_like(data)``.
         blank: the record that contributes nothing, for ZeroOut.
         pairs: more of them.
         ordered: whether the order of the records is part of the data, so that it may matter.
     Example:
         >>> import numpy as np
-        >>> from dpproof.accountant import L1, AddRemove
+        >>> from dpproof.accountant import L1
         >>> data = np.array([2.0**24, 1.0, 1.0], dtype=np.float32)
         >>> def total(records):
         ...     return sum(np.clip(records, 0, 2**24), np.float32(0))
-        >>> seen = check_query(total, data, relation=AddRemove(), sensitivity=L1(2**24))
+        >>> seen = check_query(total, data, sensitivity=L1(2**24))
         >>> sorted(kind.name for kind in seen.kinds)  # a nan is not clipped
         ['NOT_FINITE', 'ORDER']
     """
-    if not isinstance(sensitivity, Sensitivity):
+    if not isinstance(sensitivity, Sensitivity[Any]):
         raise ParameterError("sensitivity", sensitivity, "L1(...), L2(...) or LInf(...)")
+    relation = sensitivity.relation
     generated = itertools.chain(
         neighbours(data, relation=relation, records=records, blank=blank),
         crowded(data, relation=relation, records=records, blank=blank)
@@ -82,7 +81,7 @@ def check_query(
 
 
 def _differences(
-    pair: str, first: Attempt, other: Attempt, declared: Sensitivity, largest: Largest
+    pair: str, first: Attempt, other: Attempt, declared: Sensitivity[Any], largest: Largest
 ) -> Iterator[Fact]:
     texts = told_apart(first, other)
     if first.error is not None or other.error is not None:
@@ -124,7 +123,7 @@ def _signed(first: object, other: object) -> bool:
     return bool(np.any((one == 0) & (two == 0) & (np.signbit(one) != np.signbit(two))))
 
 
-def _wrapped(first: object, other: object, moved: Distance, declared: Sensitivity) -> bool:
+def _wrapped(first: object, other: object, moved: Distance, declared: Sensitivity[Any]) -> bool:
     """Return whether the movement is small modulo the range of a fixed-width integer."""
     kinds = {value.dtype for value in (first, other) if isinstance(value, np.ndarray | np.generic)}
     if len(kinds) != 1 or (kind := kinds.pop()).kind not in "iu":

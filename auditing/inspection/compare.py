@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.distance import Distance, distance, identical
@@ -27,9 +27,11 @@ class Largest:
     """The largest movement of every primitive's value."""
 
     def __init__(self) -> None:
-        self._found: dict[str, tuple[Distance, Sensitivity | None, str]] = {}
+        self._found: dict[str, tuple[Distance, Sensitivity[Any] | None, str]] = {}
 
-    def see(self, where: str, moved: Distance, declared: Sensitivity | None, pair: str) -> None:
+    def see(
+        self, where: str, moved: Distance, declared: Sensitivity[Any] | None, pair: str
+    ) -> None:
         """Add one movement."""
         before = self._found.get(where)
         if before is None or moved.nearest(declared) > before[0].nearest(declared):
@@ -64,7 +66,7 @@ def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest)
 
 
 def _between(pair: str, first: Run, other: Run, largest: Largest) -> Iterator[Fact]:
-    together: dict[str, tuple[Distance, Sensitivity | None]] = {}
+    together: dict[str, tuple[Distance, Sensitivity[Any] | None]] = {}
     told = 0
     for place, (a, b) in enumerate(zip(first.tape.calls, other.tape.calls, strict=False), start=1):
         where = f"call {place}, {a.name}"
@@ -108,7 +110,9 @@ def _value(pair: str, where: str, a: Call, b: Call, largest: Largest) -> Iterato
             yield _excess(pair, where, told_apart(Attempt(one), Attempt(other)), moved, declared)
 
 
-def _gather(together: dict[str, tuple[Distance, Sensitivity | None]], a: Call, b: Call) -> None:
+def _gather(
+    together: dict[str, tuple[Distance, Sensitivity[Any] | None]], a: Call, b: Call
+) -> None:
     """Add a movement to those of the same primitive, where they are declared together."""
     if a.protected is None or b.protected is None or not a.protected.together:
         return
@@ -120,7 +124,7 @@ def _gather(together: dict[str, tuple[Distance, Sensitivity | None]], a: Call, b
 
 
 def _excess(
-    pair: str, where: str, texts: tuple[str, str], moved: Distance, declared: Sensitivity
+    pair: str, where: str, texts: tuple[str, str], moved: Distance, declared: Sensitivity[Any]
 ) -> Fact:
     measured = moved.nearest(declared)
     return Fact(FactKind.SENSITIVITY, pair, where, *texts, nearest(declared), measured)

@@ -36,7 +36,7 @@ class Distance:
         largest = max(self.largest, other.largest)
         return Distance(self.total + other.total, self.squares + other.squares, largest)
 
-    def exceeds(self, declared: Sensitivity) -> bool:
+    def exceeds(self, declared: Sensitivity[Any]) -> bool:
         """Return whether the distance is above a declared sensitivity, without any rounding."""
         match declared:
             case L1():
@@ -47,7 +47,7 @@ class Distance:
                 return self.largest > declared.value
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
-    def nearest(self, declared: Sensitivity | None) -> float:
+    def nearest(self, declared: Sensitivity[Any] | None) -> float:
         """Return the distance in the norm of a declared sensitivity, by default LInf, for display.
 
         It is rounded up to two digits, as a movement may be what a record holds.

@@ -145,6 +145,6 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"
 
 
-def nearest(declared: Sensitivity | None) -> float | None:
+def nearest(declared: Sensitivity[Any] | None) -> float | None:
     """Return a declared sensitivity as a float, for display."""
     return None if declared is None else float(declared.value)

@@ -66,7 +66,7 @@ class Recorder:
     def __init__(
         self,
         *,
-        sensitivity: Sensitivity | Mapping[str, Sensitivity] | None = None,
+        sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None = None,
         together: bool = False,
         ignore: Collection[str] = (),
     ) -> None:
@@ -82,7 +82,7 @@ class Recorder:
         *,
         name: str | None = None,
         value: str | None = None,
-        sensitivity: Sensitivity | None = None,
+        sensitivity: Sensitivity[Any] | None = None,
         together: bool = False,
     ) -> Callable[..., Any]:
         """Return the primitive, recorded while this recorder runs something, else unchanged.
@@ -153,5 +153,5 @@ class Recorder:
 
 
 def _required(sensitivity: object) -> None:
-    if sensitivity is not None and not isinstance(sensitivity, Sensitivity):
+    if sensitivity is not None and not isinstance(sensitivity, Sensitivity[Any]):
         raise ParameterError("sensitivity", sensitivity, "L1(...), L2(...) or LInf(...)")

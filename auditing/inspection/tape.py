@@ -26,7 +26,7 @@ class Protected:
     """
 
     value: Any
-    sensitivity: Sensitivity | None = None
+    sensitivity: Sensitivity[Any] | None = None
     together: bool = False
 
 
@@ -129,7 +129,7 @@ class Source:
 
     tape: Tape
     name: str
-    sensitivity: Sensitivity | None
+    sensitivity: Sensitivity[Any] | None
     together: bool
 
 
@@ -222,7 +222,7 @@ class Primitive:
 
     name: str
     value: str | None = None
-    sensitivity: Sensitivity | None = None
+    sensitivity: Sensitivity[Any] | None = None
     together: bool = False
     follows: bool = False
 
@@ -290,7 +290,7 @@ _NO_METHODS = {"bit_generator", "spawn"}
 class Listening:
     """The calls recorded of a generator, and the declared sensitivity of the values it protects."""
 
-    sensitivity: Sensitivity | Mapping[str, Sensitivity] | None
+    sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None
     together: bool
     ignore: Collection[str]
 

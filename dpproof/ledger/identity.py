@@ -64,7 +64,7 @@ def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
             return show_rational(Fraction(value))
         case tuple():
             return [_exact(one) for one in value]
-    stated = declared(type(value))
+    stated = declared(value)
     if stated is not None:
         return [type(value).__name__, {name: _exact(getattr(value, name)) for name in stated}]
     raise LedgerError(

@@ -54,9 +54,10 @@ _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heurist
 def _factors(covariance: Sequence[Sequence[Number]], _name: str = "value") -> Factors:
     """Return the triangular factor and the standard deviations, to a few digits, exact then."""
     allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
-    if not isinstance(covariance, Sequence | np.ndarray) or isinstance(covariance, str):
+    given: Any = covariance
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
         raise ParameterError("covariance", covariance, allowed)
-    rows = list(covariance)
+    rows = list(given)
     for row in rows:
         fits = isinstance(row, Sequence | np.ndarray) and not isinstance(row, str)
         if not fits or len(row) != len(rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
-from typing import Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -46,12 +46,13 @@ MECHANISM_FINITE: Final = Theorem(
 def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
     """Return a table of exact probabilities."""
     allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
-    if not isinstance(table, Sequence | np.ndarray) or isinstance(table, str):
+    rows: Any = table
+    if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):
         raise ParameterError("table", table, allowed)
-    for row in table:
+    for row in rows:
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str):
             raise ParameterError("table", row, allowed)
-    exact = tuple(tuple(arguments.probability(table=one) for one in row) for row in table)
+    exact = tuple(tuple(arguments.probability(table=one) for one in row) for row in rows)
     if not 2 <= len(exact) <= _MOST_DATASETS or not 1 <= len(exact[0]) <= _MOST_OUTPUTS:
         raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
     for row in exact:
@@ -70,9 +71,10 @@ def _listed(pairs: Sequence[tuple[int, int]] | None, name: str = "value") -> Nei
     if pairs is None:
         return ()
     allowed = "pairs of two datasets by their numbers, or None"
-    if not isinstance(pairs, Sequence) or isinstance(pairs, str) or not pairs:
+    listed: Any = pairs
+    if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
         raise ParameterError(name, pairs, allowed)
-    for pair in pairs:
+    for pair in listed:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise ParameterError(name, pair, allowed)
     return tuple((arguments.whole(neighbours=x), arguments.whole(neighbours=y)) for x, y in pairs)

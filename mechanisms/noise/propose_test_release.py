@@ -88,10 +88,11 @@ class ProposeTestRelease(Mechanism[R]):
 
     @proposed.validator
     def _has_query_and_norm(self, _parameter: object, release: object) -> None:
-        norm = isinstance(release, Gaussian | Laplace) and not isinstance(
-            release.sensitivity, JointSensitivity
-        )
-        if not norm or release.query is None:
+        if (
+            not isinstance(release, Gaussian | Laplace)
+            or isinstance(release.sensitivity, JointSensitivity)
+            or release.query is None
+        ):
             allowed = "Gaussian or Laplace noise with a query and an L1 or L2 sensitivity"
             raise ParameterError("release", release, allowed)
 

@@ -88,9 +88,10 @@ class Staircase(NoiseMechanism[R]):
 
     @width.default
     def _best(self) -> int:
-        if not isinstance(self.sensitivity, L1):
+        sensitivity: object = self.sensitivity
+        if not isinstance(sensitivity, L1):
             return 1  # the sensitivity is refused next
-        units = parameters.whole_part(self.sensitivity.value)
+        units = parameters.whole_part(sensitivity.value)
         return max(1, round(units / (1 + math.exp(float(self.epsilon) / 2))))
 
     @width.validator

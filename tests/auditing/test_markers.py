@@ -38,7 +38,6 @@ AUDITED: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "check_query": lambda sampler: auditing.check_query(
         lambda data: sampler(data, 1, np.random.default_rng(1)),
         PAIR[0],
-        relation=AddRemove(),
         sensitivity=L1(1),
     ),
     "Recorder": lambda sampler: auditing.Recorder(sensitivity=L1(1)).inspect(
@@ -98,7 +97,7 @@ TAKING: dict[str, Callable[[Any], object]] = {
     "audit": lambda data: auditing.audit(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
     "watch": lambda data: auditing.watch(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
     "check_query": lambda data: auditing.check_query(
-        len, data, relation=AddRemove(), sensitivity=L1(1)
+        len, data, sensitivity=L1(1)
     ),
     "Recorder": lambda data: auditing.Recorder(sensitivity=L1(1)).inspect(
         SAMPLERS["counts"], [data, (data, [1.0])], seed=1

@@ -221,8 +221,10 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "published": lambda: ThresholdedCounts(scale=2, delta=1e-7, relation=AddRemove()).guarantee(),
     "counts": lambda: Histogram(scale=3, noise="laplace", relation=AddRemove()).guarantee(),
     "bits": lambda: UnaryEncoding(epsilon=1, categories=3, relation=AddRemove()).guarantee(),
-    "largest": lambda: compose(*(m(epsilon=1).guarantee() for m in NOISY)),
-    "largest together": lambda: compose(*(m(epsilon=1, monotone=True).guarantee() for m in NOISY)),
+    "largest": lambda: compose(*(m(epsilon=1, sensitivity=LInf(1)).guarantee() for m in NOISY)),
+    "largest together": lambda: compose(
+        *(m(epsilon=1, sensitivity=LInf(1), monotone=True).guarantee() for m in NOISY)
+    ),
     "threshold": lambda: _threshold(monotone=False),
     "threshold together": lambda: _threshold(monotone=True),
     "threshold rising": lambda: AboveThreshold(

@@ -60,7 +60,7 @@ def is_there(records: Any) -> int:  # noqa: ANN401
     return int(len(records) > 0)
 
 
-CASES: list[tuple[Mechanism[Any], Sensitivity]] = [
+CASES: list[tuple[Mechanism[Any], Sensitivity[Any]]] = [
     (LAPLACE, L1(1)),
     (GAUSSIAN, L2(1)),
     (DiscreteLaplace(scale=2, sensitivity=L1(1), query=Count()), L1(1)),
@@ -80,7 +80,7 @@ CASES: list[tuple[Mechanism[Any], Sensitivity]] = [
 ]
 
 
-def watched(monkeypatch: pytest.MonkeyPatch, declared: Sensitivity) -> Recorder:
+def watched(monkeypatch: pytest.MonkeyPatch, declared: Sensitivity[Any]) -> Recorder:
     """A recorder that watches every sampler of ours, with one sensitivity for them all."""
     recorder = Recorder()
     for place, value in SAMPLERS.items():
@@ -93,7 +93,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, declared: Sensitivity) -> Recorder:
 
 @pytest.mark.parametrize(("mechanism", "declared"), CASES, ids=lambda item: type(item).__name__)
 def test_neighbours_ask_the_same(
-    mechanism: Mechanism[AddRemove], declared: Sensitivity, monkeypatch: pytest.MonkeyPatch
+    mechanism: Mechanism[AddRemove], declared: Sensitivity[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Same calls, same parameters, the value moved by at most the sensitivity, nothing else."""
     pairs = list(neighbours([0.25, 0.75, 3.0], relation=AddRemove()))
@@ -163,7 +163,7 @@ def test_a_release_can_be_watched() -> None:
     """A sum that nobody clips, released by a mechanism: 10 where 1 is declared."""
     noise = Laplace(scale=2, sensitivity=L1(1))
     recorder = Recorder()
-    release = recorder.watch(noise.release, value="data", sensitivity=noise.sensitivity)
+    release = recorder.watch(noise.release, value="data", sensitivity=noise.sensitivity.as_l1())
     seen = recorder.inspect(lambda records, _, __: [release(sum(records))], [([0.5, 10.0], [0.5])])
 
     assert [(f.kind, f.measured) for f in seen.facts] == [(FactKind.SENSITIVITY, 10.0)]

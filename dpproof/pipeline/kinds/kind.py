@@ -105,7 +105,7 @@ def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
 
 def declared(
     words: str,
-    mechanism: type[Mechanism[Any]],
+    mechanism: Any,
     *,
     norms: tuple[str, ...] = (),
     whole: bool = False,

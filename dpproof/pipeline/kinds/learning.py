@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation, ReplaceOne
 from dpproof.accountant.sampling import WithoutReplacement

@@ -97,7 +97,7 @@ def test_sampling_under_replace_label_is_refused() -> None:
 
 def test_a_changed_label_moves_a_sum_by_two_contributions() -> None:
     """As under replace-one: opposite labels turn a contribution around."""
-    assert L2Contribution(1).under(LABEL).value == 2
+    assert L2Contribution(1, LABEL).as_l2().value == 2
     assert Gaussian(sigma=4, sensitivity=L2Contribution(1, LABEL)).guarantee().mu == (
         Fraction(1, 2)
     )

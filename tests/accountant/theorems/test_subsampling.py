@@ -57,9 +57,8 @@ def pair_profile(bound: float, rate: float) -> Reals:
     """Upper ends of the pair's divergences at every order."""
     found = subsample_gaussian_sum(
         sigma=1,
-        contribution=L2Contribution(bound),
+        contribution=L2Contribution(bound, ReplaceOne()),
         scheme=Poisson(sampling_rate=rate),
-        relation=ReplaceOne(),
     )
     return deltas(found.forward, np.log(ORDERS))[1]
 
@@ -107,9 +106,8 @@ def test_adaptive_runs_stay_below_the_product() -> None:
             laws.append(first[:, None] * np.stack(rows))
         found = subsample_gaussian_sum(
             sigma=1,
-            contribution=L2Contribution(bound),
+            contribution=L2Contribution(bound, ReplaceOne()),
             scheme=Poisson(sampling_rate=rate),
-            relation=ReplaceOne(),
         )
         twice = self_compose(found, 2)
         allowed = [twice.delta(epsilon=math.log(t)).upper + GRID_ERROR for t in ORDERS]
@@ -133,7 +131,7 @@ def test_a_sensitivity_is_not_enough() -> None:
 def test_the_mechanism_states_it() -> None:
     """A stated contribution gives 2C/sigma-GDP, the theorem on samples, and its conditions."""
     noise = Gaussian(sigma=0.871199, sensitivity=L2Contribution(1, ReplaceOne()))
-    assert noise.sensitivity == L2(2)
+    assert noise.moved == 2
     assert noise.guarantee().mu == 2 / noise.sigma
     step = noise.subsample(Poisson(sampling_rate=1 / 120)).repeat(120).guarantee()
     assert step.epsilon(delta=1e-5).upper == pytest.approx(1.1347196117, rel=1e-9)

@@ -28,7 +28,7 @@ def sequential_sum(records: NDArray[np.float32]) -> np.float32:
 
 def kinds(query: Callable[..., Any], data: Any, sensitivity: Any, **options: Any) -> set[str]:  # noqa: ANN401
     """The kinds of facts that a check finds under add-remove."""
-    seen = check_query(query, data, relation=AddRemove(), sensitivity=sensitivity, **options)
+    seen = check_query(query, data, sensitivity=sensitivity, **options)
     return {kind.name for kind in seen.kinds}
 
 
@@ -42,8 +42,7 @@ def test_the_order_of_a_float32_sum() -> None:
     seen = check_query(
         sequential_sum,
         first[:0],
-        relation=ReplaceOne(),
-        sensitivity=L1(4096),
+        sensitivity=L1(4096, ReplaceOne()),
         pairs=[Pair(first, first, "as it is")],
         records=(),
     )
@@ -105,21 +104,19 @@ def test_our_queries_are_exact(data: list[float], record: float, relation: Relat
     """No fact about ours on any pair that hypothesis finds, at the stated sensitivity."""
     total = ClippedSum(lower=-1, upper=1, granularity=2**-10)
     moved = 2 if isinstance(relation, ReplaceOne) else 1
-    seen = _pair_of(total, data, record, relation, L1(moved))
-    counted = _pair_of(Count(), data, record, relation, L1(1))
+    seen = _pair_of(total, data, record, L1(moved, relation))
+    counted = _pair_of(Count(), data, record, L1(1, relation))
 
     assert seen.facts == (), str(seen)
     assert counted.facts == (), str(counted)
 
 
 def _pair_of(
-    query: Callable[..., Any], data: list[float], record: float, relation: Relation, norm: L1
+    query: Callable[..., Any], data: list[float], record: float, norm: L1[Any]
 ) -> Inspection:
     """One pair: the record is replaced, or is the one that is there or not."""
-    pair = ([record, *data], [0.0, *data] if not isinstance(relation, AddRemove) else data)
-    return check_query(
-        query, [], relation=relation, sensitivity=norm, pairs=[pair], records=(), blank=0.0
-    )
+    pair = ([record, *data], [0.0, *data] if not isinstance(norm.relation, AddRemove) else data)
+    return check_query(query, [], sensitivity=norm, pairs=[pair], records=(), blank=0.0)
 
 
 def test_scores_of_candidates() -> None:
@@ -132,9 +129,7 @@ def test_scores_of_candidates() -> None:
 
 def test_the_movement_is_measured() -> None:
     """The report has the largest movement, its pair, and what was declared."""
-    seen = check_query(
-        lambda r: 2.5 * len(r), [0.0], relation=AddRemove(), sensitivity=L1(3), records=[1.0]
-    )
+    seen = check_query(lambda r: 2.5 * len(r), [0.0], sensitivity=L1(3), records=[1.0])
     (movement,) = seen.movements
 
     assert (movement.measured, movement.declared, movement.norm) == (2.5, 3.0, "L1")
@@ -145,4 +140,4 @@ def test_the_movement_is_measured() -> None:
 def test_refuses_what_is_no_sensitivity(sensitivity: Any) -> None:  # noqa: ANN401
     """A number does not say in which norm."""
     with pytest.raises(ParameterError, match="sensitivity"):
-        check_query(len, [1], relation=AddRemove(), sensitivity=sensitivity)
+        check_query(len, [1], sensitivity=sensitivity)

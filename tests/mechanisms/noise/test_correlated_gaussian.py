@@ -77,7 +77,7 @@ def test_mu_is_the_largest_mahalanobis_norm(size: int) -> None:
     covariance = (covariance + covariance.T) / 2
     inverse = np.linalg.inv(covariance)
     corners = np.array(list(itertools.product((1, -1), repeat=size)))
-    largest: dict[L1 | L2 | LInf, float] = {
+    largest: dict[L1[AddRemove] | L2[AddRemove] | LInf[AddRemove], float] = {
         L1(3): 3 * np.sqrt(np.diag(inverse).max()),
         LInf(3): 3 * np.sqrt(np.einsum("ij,jk,ik->i", corners, inverse, corners).max()),
         L2(3): 3 / np.sqrt(np.linalg.eigvalsh(covariance)[0]),

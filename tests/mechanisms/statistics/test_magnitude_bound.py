@@ -95,7 +95,7 @@ def test_noise_grows_with_the_bound(relation: Relation, bound: float) -> None:
 def test_refuses_what_it_cannot_follow() -> None:
     """Another statistic, and outputs that are no bounds."""
     with pytest.raises(ParameterError, match="one of sum, mean"):
-        WithinBound(statistic="median", noise_multiplier=1, relation=AddRemove())  # type: ignore[call-overload]
+        WithinBound(statistic="median", noise_multiplier=1, relation=AddRemove())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="MagnitudeBound"):
         WithinBound(statistic="sum", noise_multiplier=1, relation=AddRemove()).draw(
             [1.0],

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import (
     GDP,
     L1,
     L2,
     ZCDP,
+    AddRemove,
     ApproxDP,
     Guarantee,
     JointSensitivity,

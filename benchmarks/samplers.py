@@ -13,8 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from dpproof.accountant import AddRemove, LInf
-from dpproof.accountant import L1
+from dpproof.accountant import L1, AddRemove, LInf
 from dpproof.mechanisms import (
     AboveThreshold,
     CanonicalNoise,

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import GDP, LInf, calibrate
+from dpproof.accountant import GDP, AddRemove, LInf, calibrate
 from dpproof.mechanisms import (
     Cube,
     EnumerationOracle,
@@ -174,7 +173,9 @@ def convex(train: Records, delta: float) -> dict[str, Fit]:
         return list(mechanism.release_many(train, runs)["weights"])
 
     def pure(epsilon: float, runs: int) -> list[NDArray[np.float64]]:
-        mechanism = LogisticObjective.pure(epsilon=epsilon, regulariser=1 / epsilon, norm=None)
+        mechanism = LogisticObjective.pure(
+            epsilon=epsilon, regulariser=1 / epsilon, norm=None, relation=AddRemove()
+        )
         return list(mechanism.release_many(train, runs)["weights"])
 
     def at(make: Callable[[Any], Any], epsilon: float) -> Any:  # noqa: ANN401

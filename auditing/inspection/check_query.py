@@ -60,7 +60,7 @@ def check_query(
         >>> sorted(kind.name for kind in seen.kinds)  # a nan is not clipped
         ['NOT_FINITE', 'ORDER']
     """
-    if not isinstance(sensitivity, Sensitivity[Any]):
+    if not isinstance(sensitivity, Sensitivity):
         raise ParameterError("sensitivity", sensitivity, "L1(...), L2(...) or LInf(...)")
     relation = sensitivity.relation
     generated = itertools.chain(

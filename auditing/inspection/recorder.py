@@ -153,5 +153,5 @@ class Recorder:
 
 
 def _required(sensitivity: object) -> None:
-    if sensitivity is not None and not isinstance(sensitivity, Sensitivity[Any]):
+    if sensitivity is not None and not isinstance(sensitivity, Sensitivity):
         raise ParameterError("sensitivity", sensitivity, "L1(...), L2(...) or LInf(...)")

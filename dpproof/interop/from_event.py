@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final, TypeAlias, cast
 
-from dpproof.accountant import LInf
 from dpproof.accountant import (
     GDP,
     L1,
@@ -19,6 +18,7 @@ from dpproof.accountant import (
     FixedRuns,
     Guarantee,
     L2Contribution,
+    LInf,
     MetricDP,
     Poisson,
     PoissonRuns,

@@ -81,14 +81,10 @@ class CoverClassifier(MappedClassifier):
         own = self.cover.maps if isinstance(self.cover, CoverUnion) else None
         if not all(isinstance(one, LinearMap | None) for one in own or ()):
             raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
+        price: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
         given: Any = self.cover
-        relation = self.neighbours
         return ExponentialHalfspaces(
-            map=self.map,
-            cover=given,
-            epsilon=self.epsilon,
-            prior=self.prior,
-            relation=relation,
+            map=self.map, cover=given, prior=self.prior, relation=self.neighbours, **price
         )
 
     def adopt(self, released: Any, guarantee: Any) -> Any:  # noqa: ANN401  # as the base says

@@ -9,7 +9,6 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import ReplaceOne
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError

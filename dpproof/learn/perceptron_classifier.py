@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from dpproof.accountant import AddRemove
 from dpproof.accountant import WithoutReplacement
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation

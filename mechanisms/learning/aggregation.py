@@ -18,7 +18,6 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R, require_relation
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
-from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
@@ -60,7 +59,7 @@ class Aggregated(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is no sequence of
             records.
     Example:
-        >>> pick = aggregated(max, epsilon=1, blocks=200, candidates=3)
+        >>> pick = aggregated(max, epsilon=1, blocks=200, candidates=3, relation=AddRemove())
         >>> pick.release([0, 2, 1, 2] * 1000)
         2
     """
@@ -128,8 +127,8 @@ def aggregated(
     epsilon: Number,
     blocks: int,
     candidates: int,
-    relation: Any = parameters.DEFAULT_RELATION,  # noqa: ANN401  # of any type of relation
-) -> Aggregated[Any]:
+    relation: R,
+) -> Aggregated[R]:
     """Make a private choice of an oracle, or any other code, that nobody trusts.
 
     Args:
@@ -141,7 +140,9 @@ def aggregated(
     Raises:
         ParameterError: as for ``Aggregated``.
     Example:
-        >>> aggregated(len, epsilon=1, blocks=10, candidates=5).guarantee().describe()
+        >>> aggregated(
+        ...     len, epsilon=1, blocks=10, candidates=5, relation=AddRemove()
+        ... ).guarantee().describe()
         '1-bounded-range'
     """
     given: dict[str, Any] = {"epsilon": epsilon, "blocks": blocks, "candidates": candidates}

@@ -132,7 +132,9 @@ class BatchPerceptron(Perceptron[R]):
         NotImplied: on guarantee, a Laplace test on samples under replace-one.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = BatchPerceptron(margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove())
+        >>> learner = BatchPerceptron(
+        ...     margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove()
+        ... )
         >>> learner.guarantee().mu
         Fraction(1, 4)
         >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape

@@ -61,7 +61,9 @@ class Boosted(Mechanism[R]):
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
-        >>> base = NoisyHinge(margin=0.3, expected_size=2_000, steps=100, sigma=100, relation=AddRemove())
+        >>> base = NoisyHinge(
+        ...     margin=0.3, expected_size=2_000, steps=100, sigma=100, relation=AddRemove()
+        ... )
         >>> learner = Boosted(base=base, runs=4, epsilon=0.1)
         >>> round(learner.guarantee().epsilon(delta=1e-5).upper, 3)
         0.755

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
-from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 
 _MOST_DIRECTIONS: Final = 2**20
 
 
-class _Arguments(Arguments, total=False):
-    margin: Required[Number]
-    epsilon: Required[Number]
-    norm: Number | None
-    directions: int
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class CircleExponential(MistakeExponential[R]):
     """Pick a direction of the plane, those with few margin mistakes exponentially likely.
 
@@ -72,33 +62,13 @@ class CircleExponential(MistakeExponential[R]):
         True
     """
 
-    margin: Fraction
-    epsilon: Fraction
-    norm: Fraction | None
-    directions: int
-    relation: R
+    directions: int = field(default=4096, converter=parameters.count)
 
-    @overload
-    def __init__(self: CircleExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-        directions: int = 4096,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
-        self._set(**shared)
-        number = check.count(directions=directions)
-        if number % 2 or not 4 <= number <= _MOST_DIRECTIONS:
+    @directions.validator
+    def _even(self, _parameter: object, directions: int) -> None:
+        if directions % 2 or not 4 <= directions <= _MOST_DIRECTIONS:
             allowed = f"even, at least 4 and at most {_MOST_DIRECTIONS}"
             raise ParameterError("directions", directions, allowed)
-        object.__setattr__(self, "directions", number)
 
     @property
     def features(self) -> int:

@@ -4,48 +4,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
-from typing import Required, Unpack, final, overload
+from typing import Any, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.relation import R, Relation, ReplaceOne, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.margin_descent import checked_map
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.mistake_exponential import fewest_mistakes
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
 
 Priors = tuple[Fraction, ...]
 
 
-class _Arguments(Arguments, total=False):
-    cover: Required[Cover | CoverUnion]
-    map: FeatureMap | None
-    epsilon: Number | None
-    factor: Number | None
-    prior: Sequence[Number] | None
-    records: int | None
-    progress: Progress | None
+def _priors(weights: Sequence[Number] | None, name: str = "value") -> Priors | None:
+    """Keep prior weights exactly."""
+    given: Any = weights
+    if given is None:
+        return None
+    if not isinstance(given, Sequence | np.ndarray):
+        raise ParameterError(name, weights, "weights above 0")
+    return tuple(arguments.positive(**{name: weight}) for weight in given)
+
+
+def _positive_or_none(value: Number | None, name: str = "value") -> Fraction | None:
+    """Keep a number above 0 exactly, or None."""
+    return None if value is None else arguments.positive(**{name: value})
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ExponentialHalfspaces(Mechanism[R]):
     """Pick a direction of a public cover, those with few mistakes exponentially likely.
 
@@ -88,50 +93,34 @@ class ExponentialHalfspaces(Mechanism[R]):
         True
     """
 
-    map: FeatureMap | None
+    map: FeatureMap | None = field(default=None, validator=map_or_none)
     cover: Cover | CoverUnion
-    epsilon: Fraction
-    prior: Priors | None
-    relation: R
-    records: int | None
-    progress: Progress | None = field(compare=False, repr=False)
+    relation: R = field(validator=parameters.neighbours)
+    weight: Fraction | None = field(
+        default=None, alias="factor", converter=_positive_or_none, eq=False, repr=False
+    )
+    epsilon: Fraction = field(converter=parameters.positive)
+    prior: Priors | None = field(default=None, converter=_priors)
+    records: int | None = field(default=None, converter=parameters.optional_count)
+    progress: Progress | None = field(default=None, eq=False, repr=False)
 
-    @overload
-    def __init__(self: ExponentialHalfspaces[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
+    @epsilon.default
+    def _by_weight(self) -> Fraction:
+        if self.weight is None:
+            raise ParameterError("epsilon, factor", (None, None), "exactly one of them")
+        return self.weight * (2 if getattr(self.relation, "symmetric", False) else 1)
 
-    def __init__(
-        self,
-        *,
-        cover: Cover | CoverUnion,
-        map: FeatureMap | None = None,  # noqa: A002  # the issue's name
-        epsilon: Number | None = None,
-        factor: Number | None = None,
-        prior: Sequence[Number] | None = None,
-        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
-        records: int | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        neighbours = require_relation(relation)
-        plan = checked_map(map, None)
-        _check_widths(cover, plan)
-        if (epsilon is None) == (factor is None):
-            raise ParameterError("epsilon, factor", (epsilon, factor), "exactly one of them")
-        sides = 2 if neighbours.symmetric else 1
-        total = sides * check.positive(factor=factor) if epsilon is None else epsilon
+    @progress.validator
+    def _is_called(self, _parameter: object, progress: object) -> None:
         if progress is not None and not callable(progress):
             raise ParameterError("progress", progress, "a function of two numbers, or None")
-        given = {
-            "map": plan,
-            "cover": cover,
-            "epsilon": check.positive(epsilon=total),
-            "prior": _checked_prior(prior, cover),
-            "relation": neighbours,
-            "records": None if records is None else check.count(records=records),
-            "progress": progress,
-        }
-        self._set(**given)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse directions of another width, weights of other candidates, and two prices."""
+        _check_widths(self.cover, self.map)
+        _check_prior(self.prior, self.cover)
+        if self.weight is not None and self.weight != self.factor:
+            raise ParameterError("epsilon, factor", "both", "exactly one of them")
 
     @property
     def factor(self) -> Fraction:
@@ -175,7 +164,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         total = sum(size * weight for size, weight in weights)
         chosen = [weights[part]] if part is not None else weights
         share = float(min(weight for _, weight in chosen) / total)
-        lost = -math.log(share) - math.log(check.open_probability(failure=failure))
+        lost = -math.log(share) - math.log(arguments.open_probability(failure=failure))
         return lost / float(self.factor)
 
     def excess_rate(self, *, failure: Number) -> float:
@@ -302,17 +291,12 @@ def _check_widths(cover: object, plan: FeatureMap | None) -> None:
             raise ParameterError("dimension", one.dimension, allowed)
 
 
-def _checked_prior(prior: object, cover: Cover | CoverUnion) -> Priors | None:
-    """Return the prior weights as exact numbers.
-
-    Raises:
-        ParameterError: not as many as there are candidates or covers, or not above 0.
-    """
+def _check_prior(prior: Priors | None, cover: Cover | CoverUnion) -> None:
+    """Refuse weights that are not as many as there are candidates or covers."""
     if prior is None:
-        return None
+        return
     if not isinstance(cover, FiniteCover | CoverUnion):
         raise ParameterError("prior", prior, "None, or the cover a FiniteCover or a CoverUnion")
     needed = cover.size if isinstance(cover, FiniteCover) else len(cover.covers)
-    if not isinstance(prior, Sequence | np.ndarray) or len(prior) != needed:
+    if len(prior) != needed:
         raise ParameterError("prior", prior, f"{needed} weights above 0")
-    return tuple(check.positive(prior=weight) for weight in prior)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
+from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import R, Relation, ReplaceOne
+from dpproof.accountant.relation import R
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.covers import checked_size
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
@@ -24,9 +25,9 @@ from dpproof.mechanisms.learning.grid import (
 )
 from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.feature_map import checked_seed
-from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential, checked
+from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 _LAYERS: Final = 2
@@ -34,18 +35,26 @@ _LAYERS: Final = 2
 _FLAT: Final = 4.97
 
 
-class _Arguments(Arguments, total=False):
-    architecture: Required[tuple[int, ...]]
-    candidates: Required[int]
-    seed: Required[int]
-    epsilon: Required[Number]
-    eta: Number
-    gain: Number
-    norm: Number | None
+def _widths(widths: Sequence[int], name: str = "value") -> tuple[int, ...]:
+    """Keep the widths of the rows and of at least one hidden layer."""
+    given: Any = widths
+    if not isinstance(given, tuple | list) or len(given) < _LAYERS:
+        raise ParameterError(name, widths, "widths of the rows and of one hidden layer or more")
+    return tuple(arguments.count(**{name: width}) for width in given)
+
+
+def _number(candidates: int, _name: str = "value") -> int:
+    """Keep the number of networks."""
+    return checked_size(candidates)
+
+
+def _public_seed(seed: int, _name: str = "value") -> int:
+    """Keep a seed that was chosen before looking at the data."""
+    return checked_seed(seed)
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ExponentialNetworks(MistakeExponential[R]):
     """Pick one of some public random networks, those with few mistakes exponentially likely.
 
@@ -77,53 +86,20 @@ class ExponentialNetworks(MistakeExponential[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
         >>> learner = ExponentialNetworks(
-        ...     architecture=(2, 3), candidates=200, seed=1, epsilon=1, eta=8, gain=1, relation=ReplaceOne()
+        ...     architecture=(
+        ...     2, 3), candidates=200, seed=1, epsilon=1, eta=8, gain=1, relation=ReplaceOne(
+        ... )
         ... )
         >>> learner.lipschitz, learner.guarantee().stated_epsilon
         (2.0, Fraction(1, 1))
     """
 
-    architecture: tuple[int, ...]
-    candidates: int
-    seed: int
-    eta: Fraction
-    gain: Fraction
-    margin: Fraction
-    epsilon: Fraction
-    norm: Fraction | None
-    relation: R
-
-    @overload
-    def __init__(self: ExponentialNetworks[ReplaceOne], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        architecture: tuple[int, ...],
-        candidates: int,
-        seed: int,
-        epsilon: Number,
-        eta: Number = 1,
-        gain: Number = 1,
-        norm: Number | None = 1,
-        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
-    ) -> None:
-        widths: object = architecture
-        if not isinstance(widths, tuple | list) or len(widths) < _LAYERS:
-            allowed = "widths of the rows and of one hidden layer or more"
-            raise ParameterError("architecture", architecture, allowed)
-        shared = checked(margin=0, epsilon=epsilon, norm=norm, relation=relation)
-        given = {
-            "architecture": tuple(check.count(architecture=width) for width in widths),
-            "candidates": checked_size(candidates),
-            "seed": checked_seed(seed),
-            "eta": check.positive(eta=eta),
-            "gain": check.positive(gain=gain),
-            **shared,
-        }
-        self._set(**given)
+    architecture: tuple[int, ...] = field(converter=_widths)
+    candidates: int = field(converter=_number)
+    seed: int = field(converter=_public_seed)
+    eta: Fraction = field(default=Fraction(1), converter=parameters.positive)
+    gain: Fraction = field(default=Fraction(1), converter=parameters.positive)
+    margin: Fraction = field(init=False, default=Fraction(0))
 
     @property
     def features(self) -> int:

@@ -50,7 +50,9 @@ class KeslerPerceptron(Perceptron[R]):
             A record that is not finite, or of an unknown class, contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = KeslerPerceptron(classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove())
+        >>> learner = KeslerPerceptron(
+        ...     classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove()
+        ... )
         >>> round(float(learner.guarantee().mu), 6)
         0.25
         >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape

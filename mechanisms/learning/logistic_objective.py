@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -22,12 +21,9 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import (
-    AddRemove,
     R,
-    Relation,
     ReplaceLabel,
     ReplaceOne,
-    require_relation,
 )
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
@@ -35,7 +31,7 @@ from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.logistic_release import Release
 from dpproof.mechanisms.learning.pure_logistic import PureLogisticObjective
@@ -43,10 +39,9 @@ from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
     rule="mechanism/logistic-objective",
@@ -67,15 +62,8 @@ def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
     return min(2 * sigma**2, norm * sigma)
 
 
-class _Arguments(Arguments, total=False):
-    sigma: Required[Number]
-    regulariser: Required[Number]
-    norm: Number | None
-    features: int | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class LogisticObjective(Mechanism[R]):
     """Learn logistic regression: minimise the penalised losses with a random linear term.
 
@@ -114,34 +102,11 @@ class LogisticObjective(Mechanism[R]):
         (2,)
     """
 
-    sigma: Fraction
-    regulariser: Fraction
-    norm: Fraction | None
-    relation: R
-    features: int | None
-
-    @overload
-    def __init__(self: LogisticObjective[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        regulariser: Number,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-        features: int | None = None,
-    ) -> None:
-        width = None if features is None else check.count(features=features)
-        if width is not None and width > WIDEST:
-            raise ParameterError("features", features, f"at most {WIDEST}")
-        object.__setattr__(self, "sigma", scale(sigma=sigma))
-        object.__setattr__(self, "regulariser", scale(regulariser=regulariser))
-        object.__setattr__(self, "norm", None if norm is None else scale(norm=norm))
-        object.__setattr__(self, "relation", require_relation(relation))
-        object.__setattr__(self, "features", width)
+    sigma: Fraction = field(converter=parameters.scale)
+    regulariser: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    relation: R = field(validator=parameters.neighbours)
+    features: int | None = field(default=None, converter=row_width)
 
     @staticmethod
     def pure(
@@ -149,9 +114,9 @@ class LogisticObjective(Mechanism[R]):
         epsilon: Number,
         regulariser: Number,
         norm: Number | None = 1,
-        relation: Any = parameters.DEFAULT_RELATION,  # noqa: ANN401  # of any type of relation
+        relation: R,
         features: int | None = None,
-    ) -> PureLogisticObjective[Any]:
+    ) -> PureLogisticObjective[R]:
         """Return the learner of the same objective with spherical noise, which is epsilon-DP.
 
         Raises:

@@ -68,7 +68,9 @@ class MarginDescent(SumLearner[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = MarginDescent(margin=0.125, norm_bound=1, steps=100, mu=0.25, relation=ReplaceOne())
+        >>> learner = MarginDescent(
+        ...     margin=0.125, norm_bound=1, steps=100, mu=0.25, relation=ReplaceOne()
+        ... )
         >>> learner.guarantee().mu, learner.sigma
         (Fraction(1, 4), Fraction(80, 1))
     """
@@ -125,7 +127,9 @@ class MarginDescent(SumLearner[R]):
         Source: proofs/theory/margins.md, section 2.
         Example:
             >>> from dpproof.accountant import ReplaceOne
-            >>> learner = MarginDescent(margin=0.5, norm_bound=1, steps=10_000, mu=1, relation=ReplaceOne())
+            >>> learner = MarginDescent(
+            ...     margin=0.5, norm_bound=1, steps=10_000, mu=1, relation=ReplaceOne()
+            ... )
             >>> round(learner.excess(records=1_000, width=4))
             22
         """

@@ -4,35 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final, overload
+from typing import Any, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import arguments, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import R, Relation, ReplaceOne
+from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.post_processing import post_process
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.margin_descent import MarginDescent, checked_map
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
+from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes
 from dpproof.mechanisms.learning.risk_bounds import NoisyCount, cover_count
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 
 Maps = FeatureMap | Sequence[FeatureMap | None] | None
 
 
+def _maps(maps: Maps, _name: str = "value") -> Maps:
+    """Keep several maps as a tuple."""
+    return tuple(maps) if isinstance(maps, Sequence) else maps
+
+
+def _margins(margins: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
+    """Keep at least two numbers above 0 exactly."""
+    given: Any = margins
+    if not isinstance(given, Sequence | np.ndarray) or len(given) < 2:
+        raise ParameterError(name, margins, "at least two numbers above 0")
+    return tuple(arguments.positive(**{name: margin}) for margin in given)
+
+
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MarginGrid(Mechanism[R]):
     """Learn at every margin of a public grid, count all mistakes with noise, and keep the fewest.
 
@@ -69,97 +84,57 @@ class MarginGrid(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
         >>> grid = [2.0**-power for power in range(1, 9)]
-        >>> learner = MarginGrid(margins=grid, norm_bound=1, steps=60, mu=0.26805, relation=ReplaceOne())
+        >>> learner = MarginGrid(
+        ...     margins=grid, norm_bound=1, steps=60, mu=0.26805, relation=ReplaceOne()
+        ... )
         >>> learner.guarantee().epsilon(delta=1e-5).upper <= 1
         True
     """
 
-    margins: tuple[Fraction, ...]
-    norm_bound: Fraction
-    steps: int
-    mu: Fraction
-    maps: tuple[FeatureMap | None, ...]
-    score_share: Fraction
-    report_share: Fraction
-    penalised: bool
-    relation: R
-    records: int | None
-    radius: Fraction
+    margins: tuple[Fraction, ...] = field(converter=_margins)
+    norm_bound: Fraction = field(converter=parameters.scale)
+    steps: int = field(converter=parameters.count)
+    mu: Fraction = field(converter=parameters.positive)
+    map: Maps = field(default=None, converter=_maps)
+    score_share: Fraction = field(default=Fraction(1, 10), converter=parameters.open_probability)
+    report_share: Fraction = field(default=Fraction(1, 50), converter=parameters.open_probability)
+    penalised: bool = field(default=False)
+    relation: R = field(validator=parameters.neighbours)
+    records: int | None = field(default=None, converter=parameters.optional_count)
+    radius: Fraction = field(default=Fraction(1), converter=parameters.positive)
 
-    @overload
-    def __init__(
-        self: MarginGrid[ReplaceOne],
-        *,
-        margins: Sequence[Number],
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: Maps = None,
-        score_share: Number = Fraction(1, 10),
-        report_share: Number = Fraction(1, 50),
-        penalised: bool = False,
-        records: int | None = None,
-        radius: Number = 1,
-    ) -> None: ...
+    @map.validator  # noqa: A003  # the parameter
+    def _one_each(self, _parameter: object, given: Maps) -> None:
+        if not isinstance(given, Sequence):
+            map_or_none(self, _parameter, given)
+            return
+        number = len(self.margins)
+        if len(given) != number or not all(isinstance(one, LinearMap | None) for one in given):
+            allowed = f"one map, or {number} linear ones or None, one for each margin"
+            raise ParameterError("map", given, allowed)
 
-    @overload
-    def __init__(
-        self,
-        *,
-        margins: Sequence[Number],
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: Maps = None,
-        score_share: Number = Fraction(1, 10),
-        report_share: Number = Fraction(1, 50),
-        penalised: bool = False,
-        relation: R,
-        records: int | None = None,
-        radius: Number = 1,
-    ) -> None: ...
+    @report_share.validator
+    def _leaves_some(self, _parameter: object, report_share: Fraction) -> None:
+        if self.score_share + report_share >= 1:
+            allowed = f"below 1 - {float(self.score_share):g}"
+            raise ParameterError("report_share", float(report_share), allowed)
 
-    def __init__(
-        self,
-        *,
-        margins: Sequence[Number],
-        norm_bound: Number,
-        steps: int,
-        mu: Number,
-        map: Maps = None,  # noqa: A002  # what MarginDescent calls it
-        score_share: Number = Fraction(1, 10),
-        report_share: Number = Fraction(1, 50),
-        penalised: bool = False,
-        relation: Relation = ReplaceOne(),  # noqa: B008  # frozen
-        records: int | None = None,
-        radius: Number = 1,
-    ) -> None:
-        grid = _checked_margins(margins)
-        shares = [
-            check.open_probability(score_share=score_share),
-            check.open_probability(report_share=report_share),
-        ]
-        if sum(shares) >= 1:
-            raise ParameterError("report_share", report_share, f"below 1 - {float(shares[0]):g}")
-        plans, stated = _checked_maps(map, len(grid)), _checked_penalty(penalised, map, records)
-        given = {
-            "margins": grid,
-            "mu": check.positive(mu=mu),
-            "maps": plans,
-            "score_share": shares[0],
-            "report_share": shares[1],
-            "penalised": stated,
-            "records": records,
-            "norm_bound": norm_bound,
-            "steps": steps,
-            "relation": relation,
-            "radius": radius,
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-        (first, *_) = self.learners()  # refuses every other bad argument by its name
-        for name in ("norm_bound", "steps", "relation", "radius", "records"):
-            object.__setattr__(self, name, getattr(first, name))
+    @penalised.validator
+    def _penalty_is_known(self, _parameter: object, penalised: object) -> None:
+        known = self.records is not None and None not in self.maps
+        if not isinstance(penalised, bool) or (penalised and not known):
+            allowed = "False, or True with a map for each margin and a public number of records"
+            raise ParameterError("penalised", penalised, allowed)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what a learner of one margin refuses."""
+        self.learners()
+
+    @property
+    def maps(self) -> tuple[FeatureMap | None, ...]:
+        """Return the map of each margin."""
+        given = self.map
+        return tuple(given) if isinstance(given, Sequence) else (given,) * len(self.margins)
 
     @property
     def acts_on_records(self) -> bool:
@@ -222,7 +197,9 @@ class MarginGrid(Mechanism[R]):
         Raises:
             ParameterError: not in (0, 1).
         Example:
-            >>> learner = MarginGrid(margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1, relation=ReplaceOne())
+            >>> learner = MarginGrid(
+            ...     margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1, relation=ReplaceOne()
+            ... )
             >>> round(learner.excess(failure=0.05), 1)
             20.0
         """
@@ -320,42 +297,3 @@ def dyadic_margins(*, records: int, smallest: Number = 0) -> tuple[float, ...]:
     if len(found) < 2:
         raise ParameterError("smallest", smallest, "below a half, with at least 3 records")
     return found
-
-
-def _checked_margins(margins: object) -> tuple[Fraction, ...]:
-    """Return the margins as exact numbers.
-
-    Raises:
-        ParameterError: not a sequence of at least two positive numbers.
-    """
-    if not isinstance(margins, Sequence | np.ndarray) or len(margins) < 2:
-        raise ParameterError("margins", margins, "at least two numbers above 0")
-    return tuple(check.positive(margins=margin) for margin in margins)
-
-
-def _checked_maps(given: object, number: int) -> tuple[FeatureMap | None, ...]:
-    """Return one map for each margin.
-
-    Raises:
-        ParameterError: not a map, not one for each margin, or several that are not all linear.
-    """
-    if not isinstance(given, Sequence):
-        return (checked_map(given, None),) * number
-    if len(given) != number or not all(isinstance(one, LinearMap | None) for one in given):
-        allowed = f"one map, or {number} linear ones or None, one for each margin"
-        raise ParameterError("map", given, allowed)
-    return tuple(given)
-
-
-def _checked_penalty(penalised: object, given: object, records: object) -> bool:
-    """Return whether counts are penalised.
-
-    Raises:
-        ParameterError: not True or False, or True where the penalty is not known.
-    """
-    maps = given if isinstance(given, Sequence) else [given]
-    known = records is not None and all(isinstance(one, FeatureMap) for one in maps)
-    if not isinstance(penalised, bool) or (penalised and not known):
-        allowed = "False, or True with a map for each margin and a public number of records"
-        raise ParameterError("penalised", penalised, allowed)
-    return penalised

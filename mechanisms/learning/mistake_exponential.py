@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
@@ -25,12 +23,12 @@ from dpproof.mechanisms.learning.halfspace import mistakes_within, signs
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MistakeExponential(Mechanism[R], ABC):
     """A learner that picks one of finitely many public directions by their mistakes.
 
@@ -38,12 +36,10 @@ class MistakeExponential(Mechanism[R], ABC):
         add-remove and zero-out all in the same direction, so the pick is epsilon-bounded-range.
     """
 
-    __slots__ = ()
-
-    margin: Fraction
-    epsilon: Fraction
-    norm: Fraction | None
-    relation: R
+    margin: Fraction = field(converter=parameters.non_negative)
+    epsilon: Fraction = field(converter=parameters.positive)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    relation: R = field(validator=parameters.neighbours)
 
     @property
     @abstractmethod
@@ -106,31 +102,13 @@ def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
     )
 
 
-def checked(
-    *, margin: object, epsilon: object, norm: object, relation: object
-) -> dict[str, object]:
-    """Return the parameters that these learners share, by field name, each in its domain.
-
-    Raises:
-        ParameterError: one of them is not.
-    """
-    return {
-        "margin": check.non_negative(margin=margin),
-        "epsilon": check.positive(epsilon=epsilon),
-        "norm": None if norm is None else scale(norm=norm),
-        "relation": require_relation(relation),
-    }
-
-
-class _Arguments(Arguments, total=False):
-    candidates: Required[ArrayLike]
-    margin: Required[Number]
-    epsilon: Required[Number]
-    norm: Number | None
+def _directions(candidates: ArrayLike, _name: str = "value") -> tuple[tuple[float, ...], ...]:
+    """Keep directions as tuples."""
+    return tuple(tuple(row) for row in finite_directions(candidates).tolist())
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class CandidateExponential(MistakeExponential[R]):
     """Pick one of some public directions, those with few margin mistakes exponentially likely.
 
@@ -158,35 +136,14 @@ class CandidateExponential(MistakeExponential[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
-        >>> pick = CandidateExponential(candidates=[[1, 0], [0, 1]], margin=0, epsilon=50, relation=AddRemove())
+        >>> pick = CandidateExponential(
+        ...     candidates=[[1, 0], [0, 1]], margin=0, epsilon=50, relation=AddRemove()
+        ... )
         >>> pick.release([([0.1, 0.9], 1), ([-0.9, -0.1], 1), ([-0.3, 0.3], 1)]).weights
         array([0., 1.])
     """
 
-    candidates: tuple[tuple[float, ...], ...]
-    margin: Fraction
-    epsilon: Fraction
-    norm: Fraction | None
-    relation: R
-
-    @overload
-    def __init__(self: CandidateExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        candidates: ArrayLike,
-        margin: Number,
-        epsilon: Number,
-        norm: Number | None = 1,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        directions = tuple(tuple(row) for row in finite_directions(candidates).tolist())
-        object.__setattr__(self, "candidates", directions)
-        shared = checked(margin=margin, epsilon=epsilon, norm=norm, relation=relation)
-        self._set(**shared)
+    candidates: tuple[tuple[float, ...], ...] = field(converter=_directions)
 
     @property
     def features(self) -> int:

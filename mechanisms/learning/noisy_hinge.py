@@ -58,7 +58,9 @@ class NoisyHinge(SumLearner[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = NoisyHinge(margin=0.3, expected_size=2_000, steps=100, sigma=40, relation=AddRemove())
+        >>> learner = NoisyHinge(
+        ...     margin=0.3, expected_size=2_000, steps=100, sigma=40, relation=AddRemove()
+        ... )
         >>> learner.guarantee().mu
         Fraction(1, 4)
     """
@@ -126,7 +128,9 @@ class SubsampledHinge(SumLearner[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = SubsampledHinge(learning_rate=0.01, decay=1e-4, steps=100, sigma=40, relation=AddRemove())
+        >>> learner = SubsampledHinge(
+        ...     learning_rate=0.01, decay=1e-4, steps=100, sigma=40, relation=AddRemove()
+        ... )
         >>> learner.guarantee().mu
         Fraction(1, 4)
     """

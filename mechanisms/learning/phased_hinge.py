@@ -78,7 +78,12 @@ class PhasedHinge(Mechanism[R]):
         >>> float(learner.guarantee().mu)
         0.1
         >>> other = PhasedHinge(
-        ...     margin=0.1, norm_bound=1, mu=0.1, sampling="with-replacement", records=10_000, relation=ReplaceOne()
+        ...     margin=0.1,
+        ...     norm_bound=1,
+        ...     mu=0.1,
+        ...     sampling="with-replacement",
+        ...     records=10_000,
+        ...     relation=ReplaceOne(),
         ... )
         >>> other.guarantee().epsilon(delta=1e-6).upper > 3 * 0.397
         True

@@ -70,7 +70,7 @@ class PureLogisticObjective(Mechanism[R]):
             release, data that is not labelled rows.
     Example:
         >>> from dpproof.mechanisms import LogisticObjective
-        >>> learner = LogisticObjective.pure(epsilon=1, regulariser=1)
+        >>> learner = LogisticObjective.pure(epsilon=1, regulariser=1, relation=AddRemove())
         >>> round(learner.guarantee().epsilon(delta=0).upper, 9)
         1.0
     """

@@ -14,8 +14,9 @@ from dpproof.accountant.sensitivity import L1, L2, LInf
 @pytest.mark.parametrize("norm", [L1, L2, LInf])
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), "1", None, True])
 def test_refuses_anything_but_a_positive_number(
-    norm: type[L1[Any] | L2[Any] | LInf[Any]], bad: Any
-) -> None:  # noqa: ANN401
+    norm: type[L1[Any] | L2[Any] | LInf[Any]],
+    bad: Any,  # noqa: ANN401
+) -> None:
     """A sensitivity is finite and above 0."""
     with pytest.raises(ParameterError, match="sensitivity"):
         norm(bad)

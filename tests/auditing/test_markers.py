@@ -96,9 +96,7 @@ def test_every_audit_function_is_among_these() -> None:
 TAKING: dict[str, Callable[[Any], object]] = {
     "audit": lambda data: auditing.audit(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
     "watch": lambda data: auditing.watch(SAMPLERS["counts"], data, (0.1, 0), samples=400, seed=1),
-    "check_query": lambda data: auditing.check_query(
-        len, data, sensitivity=L1(1)
-    ),
+    "check_query": lambda data: auditing.check_query(len, data, sensitivity=L1(1)),
     "Recorder": lambda data: auditing.Recorder(sensitivity=L1(1)).inspect(
         SAMPLERS["counts"], [data, (data, [1.0])], seed=1
     ),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpproof import auditing
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
-from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.auditing import Recorder
 from dpproof.mechanisms import Records, ReplayRng
 from dpproof.mechanisms.learning.bounded_updates import Contributions
@@ -89,7 +89,9 @@ class LearnerContract(MechanismContract):
                 added = max(added, _squared(both[state] - single[i][state]))
                 replaced = max(replaced, _squared(single[i][state] - single[j][state]))
         for relation, worst in ((AddRemove(), added), (ZeroOut(), added), (ReplaceOne(), replaced)):
-            stated = self.learner().sums().contribution.under(relation).value
+            stated = (
+                L2Contribution(self.learner().sums().contribution.bound, relation).as_l2().value
+            )
 
             assert Fraction(worst, 4**RECORD_BITS) <= stated**2
             assert stated**2 - Fraction(worst, 4**RECORD_BITS) < Fraction(1, 2**70)
@@ -174,7 +176,7 @@ class LearnerContract(MechanismContract):
         """Run on neighbours, the learner draws the same noise on sums that differ by the norm."""
         recorder = Recorder()
         primitive = vars(__import__(ENGINE, fromlist=["gaussian_rounded"]))["gaussian_rounded"]
-        declared = L2(self.learner().sums().contribution.value)
+        declared = L2(self.learner().sums().contribution.bound)
         watched = recorder.watch(primitive, value="value", sensitivity=declared)
         monkeypatch.setattr(f"{ENGINE}.gaussian_rounded", watched)
         data = self.data()

@@ -241,7 +241,9 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "average": lambda: AveragedPerturbation(
         epsilon=1, delta=1e-6, space=Grid(1, 2), calls=100, rate=0.01, relation=AddRemove()
     ).guarantee(),
-    "pure logistic": lambda: LogisticObjective.pure(epsilon=1, regulariser=1).guarantee(),
+    "pure logistic": lambda: LogisticObjective.pure(
+        epsilon=1, regulariser=1, relation=AddRemove()
+    ).guarantee(),
     "gaussian separator": lambda: GaussianSeparator(
         sigma=2, space=Cube(2), relation=AddRemove()
     ).guarantee(),

@@ -105,7 +105,7 @@ def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
 
 def declared(
     words: str,
-    mechanism: Any,
+    mechanism: Callable[..., Mechanism[Relation]],
     *,
     norms: tuple[str, ...] = (),
     whole: bool = False,
@@ -124,7 +124,8 @@ def declared(
         >>> declared("Skellam noise", Skellam, norms=("l1", "l2")).usage
         'variance and sensitivity'
     """
-    fields = {one.name: one.default for one in attrs.fields(mechanism) if one.name not in free}
+    kind: Any = mechanism
+    fields = {one.name: one.default for one in attrs.fields(kind) if one.name not in free}
     scales = "sensitivity" in fields and not norms
     stated = {name: fields[name] for name in fields if name in PARAMETERS}
     if scales:

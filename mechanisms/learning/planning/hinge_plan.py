@@ -10,8 +10,7 @@ from typing import Any, Final, Literal, final
 
 import numpy as np
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import arguments as check
+from dpproof.accountant import AddRemove, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError

@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal, final
 
-from dpproof.accountant import AddRemove
-from dpproof.accountant import arguments as check
+from dpproof.accountant import AddRemove, arguments as check
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError

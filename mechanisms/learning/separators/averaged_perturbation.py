@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
@@ -19,21 +20,19 @@ from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import short_up, show
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    checked_choice,
+    OracleChoice,
     chosen,
-    require_exact,
+    exact,
     times_moved,
 )
-from dpproof.mechanisms.learning.separators.spaces import Space
-from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import discrete_laplace, geometric
 from dpproof.mechanisms.samplers.arrays import multiply_add
 from dpproof.mechanisms.samplers.rng import Rng
@@ -54,19 +53,17 @@ _SHIFTS: Final = np.geomspace(1.02, 200.0, 200)
 _ROOM: Final = 1e-12
 
 
-class _Arguments(Arguments, total=False):
-    epsilon: Required[Number]
-    delta: Required[Number]
-    space: Required[Space]
-    calls: Required[int]
-    rate: Required[Number]
-    loss: Loss | None
-    oracle: Oracle | None
+def _moderate(value: Number, name: str = "value") -> Fraction:
+    """Keep a number that floats hold with all digits."""
+    exact_value = arguments.positive(**{name: value})
+    if not _LEAST <= exact_value <= _MOST:
+        raise ParameterError(name, value, "in [2^-100, 2^100]")
+    return exact_value
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class AveragedPerturbation(Mechanism[R]):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class AveragedPerturbation(OracleChoice[R]):
     """Release the average of perturbed minima, with Laplace noise.
 
     Each of ``calls`` minima is one of losses minus the product of the candidate and its own
@@ -102,7 +99,9 @@ class AveragedPerturbation(Mechanism[R]):
     Example:
         >>> from dpproof.mechanisms import Grid, HingeLoss
         >>> fit = AveragedPerturbation(
-        ...     epsilon=1, delta=1e-6, space=Grid(1, 8), calls=500, rate=0.002, loss=HingeLoss(), relation=AddRemove()
+        ...     epsilon=1, delta=1e-6, space=Grid(
+        ...     1, 8), calls=500, rate=0.002, loss=HingeLoss(), relation=AddRemove(
+        ... )
         ... )
         >>> round(fit.share, 3)
         0.037
@@ -110,50 +109,17 @@ class AveragedPerturbation(Mechanism[R]):
         (1,)
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    space: Space
-    calls: int
-    rate: Fraction
-    loss: Loss
-    oracle: Oracle
-    relation: R
-
-    @overload
-    def __init__(self: AveragedPerturbation[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        space: Space,
-        calls: int,
-        rate: Number,
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        solver = EnumerationOracle() if oracle is None else oracle
-        charge = ZeroOne() if loss is None else loss
-        checked_choice(space, charge, solver)
-        require_exact(solver)
-        missed = check.open_probability(delta=delta)
-        if missed < _LEAST:
-            raise ParameterError("delta", delta, "in [2^-100, 1)")
-        times = check.count(calls=calls)
-        if times > _MOST_CALLS:
-            raise ParameterError("calls", calls, f"at most {_MOST_CALLS}")
-        object.__setattr__(self, "epsilon", _moderate(epsilon=epsilon))
-        object.__setattr__(self, "delta", missed)
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "calls", times)
-        object.__setattr__(self, "rate", _moderate(rate=rate))
-        object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", require_relation(relation))
+    epsilon: Fraction = field(converter=_moderate)
+    delta: Fraction = field(
+        converter=parameters.open_probability,
+        validator=parameters.within(_LEAST, 1, "in [2^-100, 1)"),
+    )
+    calls: int = field(
+        converter=parameters.count,
+        validator=parameters.within(1, _MOST_CALLS, f"at most {_MOST_CALLS}"),
+    )
+    rate: Fraction = field(converter=_moderate)
+    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
 
     @property
     def share(self) -> float:
@@ -285,12 +251,3 @@ class Stability:
         terms = [q * math.log(q / p), (1 - q) * (math.log1p(-q) - math.log1p(-p)) if q < 1 else 0.0]
         room = _ROOM * (abs(terms[0]) + abs(terms[1]) + q + p)
         return self.calls * (sum(terms) - room) >= -math.log(self.delta) * (1 + _ROOM)
-
-
-def _moderate(**argument: object) -> Fraction:
-    """Return a number from 2^-100 to 2^100."""
-    ((name, value),) = argument.items()
-    exact = check.positive(**argument)
-    if not _LEAST <= exact <= _MOST:
-        raise ParameterError(name, value, "in [2^-100, 2^100]")
-    return exact

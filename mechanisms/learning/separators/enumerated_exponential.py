@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Required, Unpack, final, overload
+from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import (
-    AddRemove,
     R,
-    Relation,
     ReplaceLabel,
     ReplaceOne,
-    require_relation,
 )
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Problem, levels_at
-from dpproof.mechanisms.learning.separators.separator_perturbation import checked_choice, chosen
-from dpproof.mechanisms.learning.separators.spaces import Space
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.oracles import Problem, levels_at
+from dpproof.mechanisms.learning.separators.separator_perturbation import (
+    SpaceChoice,
+    chosen,
+)
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 
-class _Arguments(Arguments, total=False):
-    epsilon: Required[Number]
-    space: Required[Space]
-    loss: Loss | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class EnumeratedExponential(Mechanism[R]):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class EnumeratedExponential(SpaceChoice[R]):
     """Pick a candidate of a space with probability proportional to e^(-epsilon loss).
 
     Losses are divided by the largest that a record can have; e^(-epsilon loss / 2) if a record or
@@ -70,30 +60,7 @@ class EnumeratedExponential(Mechanism[R]):
         array([ 1, -1])
     """
 
-    epsilon: Fraction
-    space: Space
-    loss: Loss
-    relation: R
-
-    @overload
-    def __init__(self: EnumeratedExponential[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        space: Space,
-        loss: Loss | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        charge = ZeroOne() if loss is None else loss
-        checked_choice(space, charge, EnumerationOracle())
-        object.__setattr__(self, "epsilon", check.positive(epsilon=epsilon))
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "relation", require_relation(relation))
+    epsilon: Fraction = field(converter=parameters.positive)
 
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range of the candidate that is looked up."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Required, Unpack, final, overload
+from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -18,24 +17,21 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.floored_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    checked_choice,
+    OracleChoice,
     chosen,
+    exact,
     loss_unit,
-    require_exact,
 )
-from dpproof.mechanisms.learning.separators.spaces import Space
-from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
     rule="mechanism/gaussian-separator",
@@ -46,16 +42,9 @@ MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
 _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
 
 
-class _Arguments(Arguments, total=False):
-    sigma: Required[Number]
-    space: Required[Space]
-    loss: Loss | None
-    oracle: Oracle | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class GaussianSeparator(Mechanism[R]):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class GaussianSeparator(OracleChoice[R]):
     """Release the candidate that minimises losses plus Gaussian noise on its pattern.
 
     As ``SeparatorPerturbation``, which needs less noise for (epsilon, 10^-6)-DP without any delta;
@@ -86,35 +75,8 @@ class GaussianSeparator(Mechanism[R]):
         array([ 1, -1])
     """
 
-    sigma: Fraction
-    space: Space
-    loss: Loss
-    oracle: Oracle
-    relation: R
-
-    @overload
-    def __init__(self: GaussianSeparator[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        sigma: Number,
-        space: Space,
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        solver = EnumerationOracle() if oracle is None else oracle
-        charge = ZeroOne() if loss is None else loss
-        checked_choice(space, charge, solver)
-        require_exact(solver)
-        object.__setattr__(self, "sigma", scale(sigma=sigma))
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", require_relation(relation))
+    sigma: Fraction = field(converter=parameters.scale)
+    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
 
     @property
     def _shift(self) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
@@ -21,12 +20,10 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from dpproof.accountant.relation import (
-    AddRemove,
     R,
     Relation,
     ReplaceLabel,
     ReplaceOne,
-    require_relation,
 )
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
@@ -36,7 +33,7 @@ from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Or
 from dpproof.mechanisms.learning.separators.spaces import Space
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_SEPARATOR: Final = Theorem(
@@ -52,17 +49,33 @@ _FINE_WITH_TOLERANCE: Final = 2**26
 _MOST_EPSILON: Final = 2**10
 
 
-class _Arguments(Arguments, total=False):
-    epsilon: Required[Number]
-    space: Required[Space]
-    noise: str
-    loss: Loss | None
-    oracle: Oracle | None
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class SpaceChoice(Mechanism[R], ABC):
+    """A choice among the candidates of a space by the losses of the records."""
+
+    space: Space
+    loss: Loss = field(factory=ZeroOne)
+    relation: R = field(validator=parameters.neighbours)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is no space or loss, or does not fit."""
+        require_choice(self.space, self.loss, EnumerationOracle())
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class OracleChoice(SpaceChoice[R], ABC):
+    """A choice that an oracle makes: the candidate that minimises losses and noise."""
+
+    oracle: Oracle = field(factory=EnumerationOracle)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what is no space, loss or oracle, or does not fit."""
+        require_choice(self.space, self.loss, self.oracle)
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class SeparatorPerturbation(Mechanism[R]):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class SeparatorPerturbation(OracleChoice[R]):
     """Release the candidate that minimises losses plus noise on the places of its pattern.
 
     Every candidate w of the space has a pattern e(w) of 0s and 1s, no two the same; the candidate
@@ -103,43 +116,11 @@ class SeparatorPerturbation(Mechanism[R]):
         array([ 1, -1])
     """
 
-    epsilon: Fraction
-    space: Space
-    noise: str
-    loss: Loss
-    oracle: Oracle
-    relation: R
-
-    @overload
-    def __init__(self: SeparatorPerturbation[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        space: Space,
-        noise: str = "linf",
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        price = check.positive(epsilon=epsilon)
-        if price > _MOST_EPSILON:
-            raise ParameterError("epsilon", epsilon, f"at most {_MOST_EPSILON}")
-        named: object = noise
-        if not isinstance(named, str) or named not in LAWS:
-            raise ParameterError("noise", noise, f"one of {', '.join(LAWS)}")
-        solver = EnumerationOracle() if oracle is None else oracle
-        charge = ZeroOne() if loss is None else loss
-        checked_choice(space, charge, solver)
-        object.__setattr__(self, "epsilon", price)
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", require_relation(relation))
+    epsilon: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(0, _MOST_EPSILON, f"at most {_MOST_EPSILON}"),
+    )
+    noise: str = field(default="linf", validator=parameters.one_of(*LAWS))
 
     @property
     def _law(self) -> Law:
@@ -220,7 +201,7 @@ def times_moved(relation: Relation) -> int:
     return 2 if isinstance(relation, ReplaceOne | ReplaceLabel) else 1
 
 
-def checked_choice(space: object, loss: object, oracle: object) -> None:
+def require_choice(space: object, loss: object, oracle: object) -> None:
     """Refuse what is no space, loss or oracle, or an oracle that does not fit.
 
     Raises:
@@ -236,13 +217,9 @@ def checked_choice(space: object, loss: object, oracle: object) -> None:
     oracle.accepts(space, loss)
 
 
-def require_exact(oracle: Oracle) -> None:
-    """Refuse an oracle with a tolerance.
-
-    Raises:
-        ParameterError: it has one.
-    """
-    if oracle.tolerance is not None:
+def exact(_mechanism: object, _parameter: object, oracle: Oracle) -> None:
+    """Refuse an oracle with a tolerance."""
+    if getattr(oracle, "tolerance", None) is not None:
         raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
 
 

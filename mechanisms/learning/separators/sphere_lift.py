@@ -6,34 +6,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Required, Unpack, final, overload
+from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    checked_choice,
+    OracleChoice,
     chosen,
-    require_exact,
+    exact,
     times_moved,
 )
 from dpproof.mechanisms.learning.separators.spaces import Integers, Space
-from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import Arguments
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import spherical_rounded
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -49,16 +46,9 @@ _SHIFT: Final = 2**10  # Multiples of a lift by which the noise moves. Heuristic
 _FINE: Final = 2**7  # Parts of the radius in a lift's unit, if heights are rounded. Heuristic.
 
 
-class _Arguments(Arguments, total=False):
-    epsilon: Required[Number]
-    space: Required[Space]
-    loss: Loss | None
-    oracle: Oracle | None
-
-
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class SphereLift(Mechanism[R]):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class SphereLift(OracleChoice[R]):
     """Release the candidate that minimises losses minus the product of noise and its lift.
 
     Candidates are lifted to a sphere: those of norm less than the radius get one more coordinate,
@@ -94,38 +84,11 @@ class SphereLift(Mechanism[R]):
         array([ 1, -1])
     """
 
-    epsilon: Fraction
-    space: Space
-    loss: Loss
-    oracle: Oracle
-    relation: R
-
-    @overload
-    def __init__(self: SphereLift[AddRemove], **given: Unpack[_Arguments]) -> None: ...
-    @overload
-    def __init__(self, *, relation: R, **given: Unpack[_Arguments]) -> None: ...
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        space: Space,
-        loss: Loss | None = None,
-        oracle: Oracle | None = None,
-        relation: Relation = parameters.DEFAULT_RELATION,
-    ) -> None:
-        price = check.positive(epsilon=epsilon)
-        if not _LEAST_EPSILON <= price <= _MOST_EPSILON:
-            raise ParameterError("epsilon", epsilon, "in [2^-200, 1024]")
-        solver = EnumerationOracle() if oracle is None else oracle
-        charge = ZeroOne() if loss is None else loss
-        checked_choice(space, charge, solver)
-        require_exact(solver)
-        object.__setattr__(self, "epsilon", price)
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "loss", charge)
-        object.__setattr__(self, "oracle", solver)
-        object.__setattr__(self, "relation", require_relation(relation))
+    epsilon: Fraction = field(
+        converter=parameters.positive,
+        validator=parameters.within(_LEAST_EPSILON, _MOST_EPSILON, "in [2^-200, 1024]"),
+    )
+    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
 
     @property
     def radius(self) -> float:

@@ -73,10 +73,11 @@ def test_parts_without_a_worst_one_are_a_mixture() -> None:
 def test_refusals() -> None:
     """Curves beside pairs and different relations, and outputs of different shapes on release."""
     curve = DiscreteGaussian(sigma=9, sensitivity=L2(3))
+    replaced = Gaussian(sigma=1, sensitivity=L2(1, ReplaceOne()))
     with pytest.raises(NotImplied):
         UniformChoice(parts=(noise(1), curve)).guarantee()
     with pytest.raises(RelationMismatch):
-        UniformChoice(parts=(noise(1), Gaussian(sigma=1, sensitivity=L2(1, ReplaceOne()))))
+        UniformChoice(parts=(noise(1), replaced))  # type: ignore[misc]
     shapes = UniformChoice(parts=(noise(1), noise(1).repeat(2)))
     with pytest.raises(ParameterError, match="one shape"):
         shapes.release_many(0.0, 200)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant import BoundedRange, ReplaceOne
+from dpproof.accountant import AddRemove, BoundedRange, ReplaceOne
 from dpproof.mechanisms import Aggregated, aggregated
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
@@ -28,7 +28,7 @@ class TestAggregated(MechanismContract):
 
     def mechanism(self) -> Aggregated[Any]:
         """Return the mechanism at epsilon 1."""
-        return aggregated(**GOOD)
+        return aggregated(**GOOD, relation=AddRemove())
 
     def data(self) -> list[int]:
         """A few of each."""
@@ -36,7 +36,7 @@ class TestAggregated(MechanismContract):
 
     def increasing_noise(self) -> Sequence[Aggregated[Any]]:
         """Epsilon from 4 to a tenth."""
-        return [aggregated(**{**GOOD, "epsilon": e}) for e in (4, 1, 0.1)]
+        return [aggregated(**{**GOOD, "epsilon": e}, relation=AddRemove()) for e in (4, 1, 0.1)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -47,7 +47,7 @@ class TestAggregated(MechanismContract):
             "candidates": (0, "3"),
             "relation": ("add-remove", None),
         }
-        return one_bad(aggregated, good=GOOD, bad=bad)
+        return one_bad(aggregated, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def hostile(records: Sequence[int]) -> object:
@@ -70,14 +70,14 @@ def test_votes_that_exit_or_cannot_be_read_do_not_vote(fails: Callable[[], objec
     def vote(records: Sequence[int]) -> object:
         return fails() if 2 in records else 0
 
-    pick = aggregated(**{**GOOD, "vote": vote})
+    pick = aggregated(**{**GOOD, "vote": vote}, relation=AddRemove())
     assert pick._counts([2, 1, 1], np.array([0, 1, 1])).tolist() == [1, 0, 0]
 
 
 def test_one_record_moves_two_counts_by_one() -> None:
     """Over all splits of three records into two blocks, whatever votes, for both relations."""
     for vote in (most_frequent, hostile):
-        pick = aggregated(**{**GOOD, "vote": vote, "blocks": 2})
+        pick = aggregated(**{**GOOD, "vote": vote, "blocks": 2}, relation=AddRemove())
         for records in itertools.product(range(3), repeat=3):
             for place in itertools.product(range(2), repeat=3):
                 whole = pick._counts(list(records), np.array(place))
@@ -90,8 +90,8 @@ def test_one_record_moves_two_counts_by_one() -> None:
 
 def test_price_and_pick() -> None:
     """Bounded range of epsilon under every relation, and the common vote wins."""
-    assert aggregated(**GOOD).guarantee() == BoundedRange(epsilon=1)
+    assert aggregated(**GOOD, relation=AddRemove()).guarantee() == BoundedRange(epsilon=1)
     replaced = aggregated(**GOOD, relation=ReplaceOne())
     assert replaced.guarantee() == BoundedRange(epsilon=1, relation=ReplaceOne())
-    wide = aggregated(**{**GOOD, "blocks": 120})
+    wide = aggregated(**{**GOOD, "blocks": 120}, relation=AddRemove())
     assert wide.release([0, 1, 1, 1] * 600) == 1

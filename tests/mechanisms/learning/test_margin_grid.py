@@ -43,9 +43,7 @@ class TestMarginGrid(MechanismContract):
     def increasing_noise(self) -> Sequence[MarginGrid[AddRemove]]:
         """From mu 4 to 1/50."""
         given = {**GOOD, "relation": AddRemove(), "records": 4}
-        return [
-            MarginGrid(**{**given, "mu": mu}, relation=ReplaceOne()) for mu in (4, 1, 0.5, 0.02)
-        ]
+        return [MarginGrid(**{**given, "mu": mu}) for mu in (4, 1, 0.5, 0.02)]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""

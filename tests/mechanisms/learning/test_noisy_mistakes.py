@@ -82,9 +82,9 @@ def test_refuses_bad_arguments() -> None:
         with pytest.raises(ParameterError):
             NoisyMistakes(sigma=bad, relation=AddRemove())  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="map"):
-        NoisyMistakes(sigma=1, map="fourier", relation=AddRemove())  # type: ignore[call-overload]
+        NoisyMistakes(sigma=1, map="fourier", relation=AddRemove())  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
-        NoisyMistakes(sigma=1, relation="replace-one")  # type: ignore[call-overload]
+        NoisyMistakes(sigma=1, relation="replace-one")  # type: ignore[type-var]
 
 
 def test_a_second_count_is_right_for_what_the_first_one_chose() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from dpproof import proofs
 from dpproof.accountant import ReplaceLabel, ReplaceOne
+from dpproof.accountant.relation import AddRemove
 from dpproof.mechanisms import LogisticObjective, PureLogisticObjective, Records
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
@@ -21,7 +22,7 @@ class TestPureLogisticObjective(MechanismContract):
 
     def mechanism(self) -> PureLogisticObjective[Any]:
         """Return the mechanism at epsilon 1."""
-        return LogisticObjective.pure(**GOOD)
+        return LogisticObjective.pure(**GOOD, relation=AddRemove())
 
     def data(self) -> Records:
         """Rows on every side."""
@@ -29,7 +30,10 @@ class TestPureLogisticObjective(MechanismContract):
 
     def increasing_noise(self) -> Sequence[PureLogisticObjective[Any]]:
         """Epsilon from 4 to a tenth."""
-        return [LogisticObjective.pure(epsilon=e, regulariser=10) for e in (4, 1, 0.1)]
+        return [
+            LogisticObjective.pure(epsilon=e, regulariser=10, relation=AddRemove())
+            for e in (4, 1, 0.1)
+        ]
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
@@ -45,9 +49,8 @@ class TestPureLogisticObjective(MechanismContract):
 
 def test_the_price_is_epsilon_and_the_condition_is_that_of_the_theorem() -> None:
     """The least regulariser is norm^2 / epsilon, twice that under replacement; all certified."""
-    for relation, least in ((None, 9 / 2), (ReplaceOne(), 9.0), (ReplaceLabel(), 9.0)):
-        more: dict[str, Any] = {} if relation is None else {"relation": relation}
-        learner = LogisticObjective.pure(epsilon=2, regulariser=least, norm=3, **more)
+    for relation, least in ((AddRemove(), 9 / 2), (ReplaceOne(), 9.0), (ReplaceLabel(), 9.0)):
+        learner = LogisticObjective.pure(epsilon=2, regulariser=least, norm=3, relation=relation)
         certificate = learner.guarantee().certify(delta=0)
 
         assert learner.guarantee().epsilon(delta=0).upper == pytest.approx(2)
@@ -79,7 +82,9 @@ def test_learns() -> None:
     rows = rng.normal(size=(3_000, 3))
     labels = np.where(rows[:, 0] > 0, 1, -1)
     weights = (
-        LogisticObjective.pure(epsilon=1, regulariser=1).release(Records(rows, labels)).weights
+        LogisticObjective.pure(epsilon=1, regulariser=1, relation=AddRemove())
+        .release(Records(rows, labels))
+        .weights
     )
 
     assert np.mean(np.sign(rows @ weights) == labels) > 0.95

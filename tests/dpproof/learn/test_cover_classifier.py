@@ -28,7 +28,7 @@ def cover(dimension: int, seed: int = 1) -> RandomDirections:
 def model(**changes: Any) -> CoverClassifier:  # noqa: ANN401  # whatever it takes
     """The classifier of tumours with an offset, purely private."""
     given = {"epsilon": 1, "classes": [0, 1], "cover": cover(7), "fit_intercept": True}
-    return CoverClassifier(**{**given, **changes}, relation=ReplaceOne())
+    return CoverClassifier(**{"relation": ReplaceOne(), **given, **changes})
 
 
 def test_tumours_end_to_end() -> None:

@@ -168,7 +168,7 @@ def test_every_tunable_name_learns_whatever_the_base_has(
         pytest.skip("no such parameter")
     rows, labels = datasets.load_digits(return_X_y=True)
     rows, labels = rows[:900], labels[:900]
-    budget = {**CLASSES, "epsilon": 30}
+    budget = {**CLASSES, "epsilon": 30, "relation": ReplaceOne()}
     grid = {name: values, "margin": [0.01, 0.1]} if name != "margin" else {name: values}
     tuned = tune(model(**budget, norm=base), grid, probability=0.5)
     with warnings.catch_warnings():

@@ -155,13 +155,13 @@ def test_a_stop_is_priced_as_that_of_the_learner(
 ) -> None:
     """For all three perceptrons, whatever the threshold; all steps see all records here."""
     shared: dict[str, Any] = {"margin": 0.1, "stop": stop, "relation": relation, **STEPS}
-    two = BatchPerceptron(**shared, relation=AddRemove())
+    two = BatchPerceptron(**{"relation": AddRemove(), **shared})
     for kind, more, learner in (
         ("perceptron", "", two),
         (
             "kesler-perceptron",
             "classes = 4\n",
-            KeslerPerceptron(classes=4, **shared, relation=AddRemove()),
+            KeslerPerceptron(classes=4, **{"relation": AddRemove(), **shared}),
         ),
         ("one-vs-rest", "classes = 4\n", OneVsRest(base=two, classes=4)),
     ):
@@ -181,9 +181,7 @@ def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
         "batch": WithoutReplacement(sample_size=10, population_size=200),
         "relation": ReplaceOne(),
     }
-    tested = BatchPerceptron(
-        margin=0, stop=GaussianStop(sigma=12, below=0), **fixed, relation=AddRemove()
-    )
+    tested = BatchPerceptron(margin=0, stop=GaussianStop(sigma=12, below=0), **fixed)
     sizes = "batch_size = 10\npopulation_size = 200\n"
 
     (stage,) = pipeline("perceptron", LINES + text).stages
@@ -191,10 +189,7 @@ def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
     (stage,) = pipeline("perceptron", f"{LINES}{sizes}stop_sigma = 12", "replace-one").stages
     assert stage.guarantee(ReplaceOne()) == tested.guarantee()
     (stage,) = pipeline("subsampled-hinge", LINES + sizes, "replace-one").stages
-    assert (
-        stage.guarantee(ReplaceOne())
-        == SubsampledHinge(learning_rate=0.1, **fixed, relation=AddRemove()).guarantee()
-    )
+    assert stage.guarantee(ReplaceOne()) == SubsampledHinge(learning_rate=0.1, **fixed).guarantee()
 
 
 def test_the_noise_of_a_test_can_be_solved_for() -> None:

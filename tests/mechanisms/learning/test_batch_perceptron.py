@@ -22,7 +22,7 @@ class TestBatchPerceptron(LearnerContract):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return BatchPerceptron(**{**GOOD, **changes}, relation=AddRemove())
+        return BatchPerceptron(**{"relation": AddRemove(), **GOOD, **changes})
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -38,7 +38,7 @@ class TestSampledPerceptron(TestBatchPerceptron):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Half of the records."""
-        return BatchPerceptron(**{**GOOD, "rate": 0.5, **changes}, relation=AddRemove())
+        return BatchPerceptron(**{"relation": AddRemove(), **GOOD, "rate": 0.5, **changes})
 
 
 def test_full_batches_are_gdp_exactly() -> None:
@@ -115,7 +115,7 @@ class TestCoordinatePerceptron(LearnerContract):
 
     def learner(self, **changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return BatchPerceptron(**{**PERCEPTRON_GOOD, **changes}, relation=AddRemove())
+        return BatchPerceptron(**{"relation": AddRemove(), **PERCEPTRON_GOOD, **changes})
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -137,7 +137,7 @@ class TestCoordinateKesler(LearnerContract):
     def learner(self, **changes: Any) -> KeslerPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
         return KeslerPerceptron(
-            **{**PERCEPTRON_GOOD, "classes": 3, **changes}, relation=AddRemove()
+            **{"relation": AddRemove(), **PERCEPTRON_GOOD, "classes": 3, **changes}
         )
 
     def labels(self) -> list[float]:
@@ -160,8 +160,10 @@ def test_mistakes_are_those_that_moved_coordinates_turn(kind: Any) -> None:  # n
     rows, two = rng.normal(size=(200, 5)), kind is BatchPerceptron
     labels = rng.choice([-1, 1], size=200) if two else rng.integers(0, 3, size=200)
     more = {} if two else {"classes": 3}
-    found = kind(margin=0.3, norm=20, steps=1, sigma=1, margin_norm="linf", **more)
-    plain = kind(margin=0.3, norm=20, steps=1, sigma=1, **more)
+    found = kind(
+        margin=0.3, norm=20, steps=1, sigma=1, margin_norm="linf", relation=AddRemove(), **more
+    )
+    plain = kind(margin=0.3, norm=20, steps=1, sigma=1, relation=AddRemove(), **more)
     state = rng.normal(size=(1, 5) if two else (1, 3, 5))
     if two:
         worst = labels * (rows @ state[0]) - 0.3 * np.abs(state[0]).sum()

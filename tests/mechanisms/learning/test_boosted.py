@@ -31,7 +31,7 @@ from tests.contracts.mechanism_contract import MechanismContract, one_bad
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
     return BatchPerceptron(
-        **{"margin": 0.1, "steps": 2, "sigma": 4, **changes}, relation=AddRemove()
+        **{"relation": AddRemove(), "margin": 0.1, "steps": 2, "sigma": 4, **changes}
     )
 
 

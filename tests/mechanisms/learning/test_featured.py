@@ -35,7 +35,7 @@ WAVES = FourierFeatures(features=2, frequencies=3, width=1, seed=3)
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
     return BatchPerceptron(
-        **{"margin": 0.1, "steps": 2, "sigma": 2, **changes}, relation=AddRemove()
+        **{"relation": AddRemove(), "margin": 0.1, "steps": 2, "sigma": 2, **changes}
     )
 
 

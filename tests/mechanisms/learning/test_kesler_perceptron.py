@@ -20,7 +20,7 @@ class TestKeslerPerceptron(LearnerContract):
 
     def learner(self, **changes: Any) -> KeslerPerceptron[Any]:  # noqa: ANN401
         """Two steps."""
-        return KeslerPerceptron(**{**GOOD, "classes": 3, **changes}, relation=AddRemove())
+        return KeslerPerceptron(**{"relation": AddRemove(), **GOOD, "classes": 3, **changes})
 
     def labels(self) -> list[float]:
         """Class numbers."""

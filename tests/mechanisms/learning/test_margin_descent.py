@@ -36,7 +36,7 @@ class TestMarginDescent(LearnerContract):
         given = {**GOOD, "relation": AddRemove(), "records": 4, "average": False, **changes}
         both = 2 if given["relation"].symmetric else 1
         given["mu"] = both * math.sqrt(given["steps"]) / given.pop("sigma", 2)
-        return MarginDescent(**given, relation=ReplaceOne())
+        return MarginDescent(**{"relation": ReplaceOne(), **given})
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -53,7 +53,7 @@ class TestMarginDescent(LearnerContract):
         return [
             *one_bad(MarginDescent, good={**GOOD, "relation": ReplaceOne()}, bad=bad),
             *(
-                lambda given=given: MarginDescent(**given, relation=ReplaceOne())
+                lambda given=given: MarginDescent(**{"relation": ReplaceOne(), **given})
                 for given in (unknown, blank, other)
             ),
         ]

@@ -21,7 +21,7 @@ class TestMeanHalfspace(LearnerContract):
         """There are no steps and no rate."""
         changes.pop("rate", None)
         changes.pop("steps", None)
-        return MeanHalfspace(**{"sigma": 2, **changes}, relation=AddRemove())
+        return MeanHalfspace(**{"relation": AddRemove(), "sigma": 2, **changes})
 
     def labels(self) -> list[float]:
         """Both signs."""

@@ -23,7 +23,7 @@ class TestNoisyHinge(LearnerContract):
     def learner(self, **changes: Any) -> NoisyHinge[Any]:  # noqa: ANN401
         """Two steps."""
         changes.pop("rate", None)
-        return NoisyHinge(**{**GOOD, **changes}, relation=AddRemove())
+        return NoisyHinge(**{"relation": AddRemove(), **GOOD, **changes})
 
     def labels(self) -> list[float]:
         """Both signs."""
@@ -72,10 +72,10 @@ def test_learns_two_cones_under_replace_one() -> None:
     shared: dict[str, Any] = {"margin": 0.3, "expected_size": 2_000, "steps": 200}
     shared["relation"] = ReplaceOne()
     sigma = calibrate(
-        lambda s: NoisyHinge(**shared, sigma=s, relation=AddRemove()), epsilon=1, delta=1e-6
+        lambda s: NoisyHinge(**{"relation": AddRemove(), **shared}, sigma=s), epsilon=1, delta=1e-6
     ).value
     weights = (
-        NoisyHinge(**shared, sigma=sigma, relation=AddRemove())
+        NoisyHinge(**{"relation": AddRemove(), **shared}, sigma=sigma)
         .release(Records(rows, labels), rng=rng)
         .weights
     )
@@ -97,7 +97,7 @@ class TestSubsampledHinge(LearnerContract):
 
     def learner(self, **changes: Any) -> SubsampledHinge[Any]:  # noqa: ANN401
         """Two steps."""
-        return SubsampledHinge(**{**SUBSAMPLED_HINGE_GOOD, **changes}, relation=AddRemove())
+        return SubsampledHinge(**{"relation": AddRemove(), **SUBSAMPLED_HINGE_GOOD, **changes})
 
     def labels(self) -> list[float]:
         """Both signs."""

@@ -25,7 +25,7 @@ from tests.contracts.weakened import assert_caught
 def base(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """A perceptron of two steps."""
     return BatchPerceptron(
-        **{"margin": 0.1, "steps": 2, "sigma": 2, **changes}, relation=AddRemove()
+        **{"relation": AddRemove(), "margin": 0.1, "steps": 2, "sigma": 2, **changes}
     )
 
 

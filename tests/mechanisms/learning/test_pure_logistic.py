@@ -44,7 +44,7 @@ class TestPureLogisticObjective(MechanismContract):
             "relation": ("add-remove", None),
             "features": (0, 2.5),
         }
-        return one_bad(LogisticObjective.pure, good=GOOD, bad=bad)
+        return one_bad(LogisticObjective.pure, good={**GOOD, "relation": AddRemove()}, bad=bad)
 
 
 def test_the_price_is_epsilon_and_the_condition_is_that_of_the_theorem() -> None:

@@ -37,7 +37,7 @@ DATA = Records([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [0.6, -0.8]], [1, 1, -1, 1]
 def perceptron(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """Four steps on all records."""
     return BatchPerceptron(
-        **{"margin": 0.1, "steps": 4, "sigma": 3, **changes}, relation=AddRemove()
+        **{"relation": AddRemove(), "margin": 0.1, "steps": 4, "sigma": 3, **changes}
     )
 
 
@@ -199,7 +199,7 @@ STOP = SparseVectorStop(threshold_scale=5, query_scale=10, below=2.5)
 def sparse_vector_stop_perceptron(**changes: Any) -> BatchPerceptron[Any]:  # noqa: ANN401
     """Four steps on all records."""
     return BatchPerceptron(
-        **{"margin": 0.1, "steps": 4, "sigma": 3, "stop": STOP, **changes}, relation=AddRemove()
+        **{"relation": AddRemove(), "margin": 0.1, "steps": 4, "sigma": 3, "stop": STOP, **changes}
     )
 
 

@@ -61,7 +61,7 @@ class TestGeneralisedExponential(MechanismContract):
         refused = {**GOOD, "monotone": True, "relation": ReplaceOne()}
         return [
             *one_bad(GeneralisedExponential, good={**GOOD, "relation": AddRemove()}, bad=bad),
-            lambda: GeneralisedExponential(**refused, relation=AddRemove()),
+            lambda: GeneralisedExponential(**refused),
         ]
 
 

@@ -59,6 +59,7 @@ class Aggregated(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is no sequence of
             records.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> pick = aggregated(max, epsilon=1, blocks=200, candidates=3, relation=AddRemove())
         >>> pick.release([0, 2, 1, 2] * 1000)
         2
@@ -140,6 +141,7 @@ def aggregated(
     Raises:
         ParameterError: as for ``Aggregated``.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> aggregated(
         ...     len, epsilon=1, blocks=10, candidates=5, relation=AddRemove()
         ... ).guarantee().describe()

@@ -56,6 +56,7 @@ class CircleExponential(MistakeExponential[R]):
             of two features. A record that is not finite, or whose label is neither 1 nor -1,
             contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> pick = CircleExponential(margin=0.2, epsilon=50, relation=AddRemove())
         >>> up = pick.release([([0.3, 0.9], 1), ([-0.2, -0.9], -1), ([-0.3, 0.8], 1)]).weights
         >>> bool(up[1] > 0.4)

@@ -84,6 +84,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import ReplaceOne
         >>> from dpproof.mechanisms.learning.covers import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20, relation=ReplaceOne())
@@ -152,6 +153,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         Raises:
             ParameterError: an argument outside its domain.
         Example:
+            >>> from dpproof.accountant import ReplaceOne
             >>> from dpproof.mechanisms.learning.covers import RandomDirections
             >>> cover = RandomDirections(size=10_000, dimension=3, seed=1)
             >>> learner = ExponentialHalfspaces(cover=cover, epsilon=1, relation=ReplaceOne())

@@ -85,6 +85,7 @@ class ExponentialNetworks(MistakeExponential[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
+        >>> from dpproof.accountant import ReplaceOne
         >>> learner = ExponentialNetworks(
         ...     architecture=(
         ...     2, 3), candidates=200, seed=1, epsilon=1, eta=8, gain=1, relation=ReplaceOne(

@@ -114,7 +114,8 @@ class ChosenDescent(FollowUp[R]):
     Raises:
         ParameterError: not such learners.
     Example:
-        >>> shared = {"norm_bound": 1, "steps": 9, "mu": 0.25}
+        >>> from dpproof.accountant import ReplaceOne
+        >>> shared = {"norm_bound": 1, "steps": 9, "mu": 0.25, "relation": ReplaceOne()}
         >>> several = [MarginDescent(margin=margin, **shared) for margin in (0.1, 0.5)]
         >>> ChosenDescent(several).guarantee().mu
         Fraction(1, 4)

@@ -94,6 +94,7 @@ class LogisticObjective(Mechanism[R]):
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
         NotImplied: on guarantee, a regulariser below both if a record or label is replaced.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Records
         >>> learner = LogisticObjective(sigma=4, regulariser=32, relation=AddRemove())
         >>> learner.guarantee().mu

@@ -83,6 +83,7 @@ class MarginGrid(Mechanism[R]):
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
     Example:
+        >>> from dpproof.accountant import ReplaceOne
         >>> grid = [2.0**-power for power in range(1, 9)]
         >>> learner = MarginGrid(
         ...     margins=grid, norm_bound=1, steps=60, mu=0.26805, relation=ReplaceOne()
@@ -197,6 +198,7 @@ class MarginGrid(Mechanism[R]):
         Raises:
             ParameterError: not in (0, 1).
         Example:
+            >>> from dpproof.accountant import ReplaceOne
             >>> learner = MarginGrid(
             ...     margins=[0.1, 0.2], norm_bound=1, steps=9, mu=1, relation=ReplaceOne()
             ... )

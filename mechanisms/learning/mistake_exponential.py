@@ -136,6 +136,7 @@ class CandidateExponential(MistakeExponential[R]):
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> pick = CandidateExponential(
         ...     candidates=[[1, 0], [0, 1]], margin=0, epsilon=50, relation=AddRemove()
         ... )

@@ -69,6 +69,7 @@ class PureLogisticObjective(Mechanism[R]):
         ParameterError: a parameter outside its domain, a regulariser that is too small included; on
             release, data that is not labelled rows.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import LogisticObjective
         >>> learner = LogisticObjective.pure(epsilon=1, regulariser=1, relation=AddRemove())
         >>> round(learner.guarantee().epsilon(delta=0).upper, 9)

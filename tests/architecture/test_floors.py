@@ -54,9 +54,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "mechanisms": (
         "outputs",
-        "parameters",
         "samplers",
         "queries",
+        "parameters",
         "mechanism",
         "noise",
         "selection",

@@ -24,10 +24,18 @@ ALONE: dict[str, tuple[str, ...]] = {
 """What one file alone may import: the door of certificates asks the checker about each."""
 OTHERS: dict[str, tuple[str, ...]] = {
     "proofs": ("flint",),
-    "accountant": ("numpy", "scipy"),
-    "mechanisms": ("mpmath", "numpy", "scipy"),
+    "accountant": ("attrs", "numpy", "scipy"),
+    "mechanisms": ("attrs", "mpmath", "numpy", "scipy"),
     "auditing": ("numpy", "scipy"),
-    "dpproof": ("click", "matplotlib", "numpy", "pytest", "rich", "sklearn"),  # pytest: the plugin
+    "dpproof": (
+        "attrs",
+        "click",
+        "matplotlib",
+        "numpy",
+        "pytest",
+        "rich",
+        "sklearn",
+    ),  # pytest: the plugin
 }
 
 

@@ -97,6 +97,7 @@ class AveragedPerturbation(OracleChoice[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid, HingeLoss
         >>> fit = AveragedPerturbation(
         ...     epsilon=1, delta=1e-6, space=Grid(

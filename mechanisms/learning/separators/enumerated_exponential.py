@@ -54,6 +54,7 @@ class EnumeratedExponential(SpaceChoice[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
         >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2), relation=AddRemove())
         >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights

@@ -67,6 +67,7 @@ class GaussianSeparator(OracleChoice[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
         >>> pick = GaussianSeparator(sigma=10, space=Cube(2), relation=AddRemove())
         >>> pick.guarantee().epsilon(delta=1e-6).upper < 1

@@ -108,6 +108,7 @@ class SeparatorPerturbation(OracleChoice[R]):
             over; on release, data that is not labelled rows. A record that is not finite and
             integer, or whose label is neither 1 nor -1, contributes nothing.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
         >>> pick = SeparatorPerturbation(epsilon=1, space=Cube(2), relation=AddRemove())
         >>> pick.guarantee().describe()

@@ -76,6 +76,7 @@ class SphereLift(OracleChoice[R]):
     Raises:
         ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
     Example:
+        >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid
         >>> pick = SphereLift(epsilon=1, space=Grid(2, 1), relation=AddRemove())
         >>> pick.guarantee().describe()

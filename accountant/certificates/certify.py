@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
-from dpproof.proofs.certificate import Certificate, Step
+from dpproof.proofs.core.certificate import Certificate, Step
 
 
 def checked(certificate: Certificate) -> Certificate:

@@ -49,7 +49,7 @@ from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
 

@@ -14,7 +14,7 @@ from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
 from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
-from dpproof.proofs.certificate import Json
+from dpproof.proofs.core.certificate import Json
 
 
 def answer(

@@ -9,12 +9,14 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import SYMMETRIC, Pairs
 from dpproof.proofs.limits import LEVEL, PER_COMPARISON, VALUE
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.finite_pair import alone
 from dpproof.proofs.rules.prices import corners_work
 
@@ -78,7 +80,7 @@ def compare(
     for product, tables in orders:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
-        for t, allowed in pair.corners():
+        for t, allowed in corners_of(pair):
             left = allowed - missed * min(t, Fraction(1))
             if left < max(1 - t, Fraction(0)):
                 raise RefusedError(f"the profile at ratio {show(t)} has no room for what is missed")

@@ -8,16 +8,17 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import GDP, ApproxDP, PureDP
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PER_COMPARISON
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
-from dpproof.proofs.pairs.gaussian import gaussian_profile
+from dpproof.proofs.logic.statement import RDP, ZCDP
 from dpproof.proofs.rules.compose import divergences, look_up
 from dpproof.proofs.rules.convert import delta_at
-from dpproof.proofs.verdict import openable
 
 _MOST_FILTERS: Final = 10
 _LOOKING: Final = (
@@ -170,7 +171,7 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
 
 
 def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
-    return gaussian_profile(squared, ball(epsilon))
+    return GaussianPair(squared).profile(ball(epsilon))
 
 
 def _tanh_sum(known: Fraction, epsilons: list[Fraction]) -> arb:

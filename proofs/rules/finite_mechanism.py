@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpproof.proofs.balls.arithmetic import exact_sum, show
-from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.errors import CertificateError, RefusedError
+from dpproof.proofs.core.arithmetic import exact_sum, show
+from dpproof.proofs.core.certificate import read_rational
+from dpproof.proofs.core.errors import CertificateError, RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import SYMMETRIC, Pairs
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import MAX_COMMON_BITS
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.finite_pair import alone
 from dpproof.proofs.rules.prices import common_bits, corners_work
-from dpproof.proofs.verdict import openable
 
 
 def finite(step: Application) -> tuple[str, ...]:
@@ -34,7 +35,7 @@ def finite(step: Application) -> tuple[str, ...]:
         bits = 2 * max(map(common_bits, table)) + common_bits(pair.p) + common_bits(pair.q)
         each = len(table[0]) * (8 + bits // 128)
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
-        corners = pair.corners()
+        corners = corners_of(pair)
         for x, y in ordered:
             compare(table[x], table[y], corners, pair.infinite)
     return (_words(table, neighbours),)

@@ -8,12 +8,13 @@ from typing import Final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, exact, lower_units, normal_tail
+from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.isoperimetric import Line
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import GDP, SYMMETRIC
 from dpproof.proofs.limits import VALUE
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, SYMMETRIC
 from dpproof.proofs.rules.above_threshold import compare
 
 _BITS: Final = 300  # of the tangents' heights, rounded up

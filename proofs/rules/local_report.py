@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Pairs
-from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.core.arithmetic import exact
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import FinitePair
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import Pairs
 
 
 def local_report(step: Application) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, PureDP
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 
 _LAWS: Final = {

@@ -8,19 +8,19 @@ from itertools import pairwise
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail, require_at_most
-from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.errors import CertificateError, RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most
+from dpproof.proofs.core.certificate import read_rational
+from dpproof.proofs.core.errors import CertificateError, RefusedError
+from dpproof.proofs.core.pairs import FinitePair, Pair
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import Pairs
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.pair import Pair
 from dpproof.proofs.rules.finite_mechanism import compare
 from dpproof.proofs.rules.finite_pair import copied
 from dpproof.proofs.rules.prices import corners_work
-from dpproof.proofs.verdict import openable
 
 
 def partition_selection(step: Application) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
-        corners = pair.corners()
+        corners = corners_of(pair)
         for low, high in pairwise((Fraction(0), *kept)):
             few, many = (low, 1 - low), (high, 1 - high)
             compare(many, few, corners, pair.infinite)

@@ -92,7 +92,7 @@ def test_the_test_sees_a_forbidden_import(
     ("package", "code"),
     [
         ("proofs", "from flint import arb"),
-        ("accountant", "from dpproof.proofs.certificate import Certificate"),
+        ("accountant", "from dpproof.proofs.core.certificate import Certificate"),
         ("accountant", "from dpproof.proofs import certificate"),
         ("mechanisms", "from dpproof.accountant.guarantees import gdp"),
         ("dpproof", "from dpproof import auditing, proofs\nimport rich.table"),

@@ -76,8 +76,8 @@ from dpproof.mechanisms import (
     ThresholdedCounts,
     UnaryEncoding,
 )
+from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.kernel import check
-from dpproof.proofs.logic.rule import Application, Rule
 from dpproof.proofs.rules import RULES
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 

@@ -11,8 +11,8 @@ import pytest
 from flint import arb
 
 from dpproof.proofs import Rejected, check_text
-from dpproof.proofs.logic.statement import GDP
-from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES, mechanisms
 from dpproof.proofs.sampled import sampled
 from dpproof.proofs.sums.residues import finite_profile

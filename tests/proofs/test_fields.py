@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.limits import MAX_WORDS
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from flint import ctx
 
 from dpproof.proofs import Certificate, Rejected, Step, Verified, VerifiedUnder, check, kernel
-from dpproof.proofs.errors import RefusedError, UndecidedError
-from dpproof.proofs.logic.rule import Application, Rule
+from dpproof.proofs.core.errors import RefusedError, UndecidedError
+from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.rules import RULES
 from tests.proofs.support import certificate, fact, said, stated
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.logic.read_pairs import KINDS, read_pair, read_product
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mu_squared": "1/9"}

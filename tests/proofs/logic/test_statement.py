@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.logic.statement import read_statement
 
 Points = list[tuple[Fraction, Fraction]]

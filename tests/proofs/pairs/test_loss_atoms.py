@@ -10,18 +10,22 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    Product,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
 from dpproof.proofs.limits import atoms
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.loss_atoms import Terms, power
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sums.residues import finite_profile
 from tests.proofs.builders import drawn_masses

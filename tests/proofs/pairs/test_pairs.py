@@ -10,16 +10,19 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball as arb_of
+from dpproof.proofs.core.arithmetic import ball as arb_of
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Pair
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 F = Fraction
 TENTH, HALF = F(1, 10), F(1, 2)

@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs
 
 RULE = "mechanism/above-threshold"

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application, Budget
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Application, Budget
 from dpproof.proofs.logic.statement import read_statement
 from dpproof.proofs.rules import gdp_zcdp
 from tests.proofs.rules.builders import finite, response

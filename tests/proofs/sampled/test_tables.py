@@ -18,11 +18,10 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from dpproof.proofs import Rejected
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.core.pairs import FinitePair, LaplacePair as CheckedLaplace
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.laplace import LaplacePair as CheckedLaplace
 from dpproof.proofs.sampled import table
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sampled.table import Table

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
-from dpproof.proofs.errors import CertificateError
-from dpproof.proofs.limits import (
+from .errors import CertificateError
+from .limits import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     MAX_DIGITS,
@@ -205,8 +205,9 @@ def _step(found: object, place: int) -> Step:
     if not isinstance(conclusion, dict) or not isinstance(witness, dict):
         raise CertificateError(f"step {place}: conclusion and witness must be objects")
     label = _label(step["label"], place) if named else ""
+    old, _, notion = rule.partition("/")
     return Step(
-        rule=rule,
+        rule=f"compose/{notion}" if old == "repeat" else rule,  # as earlier writers called it
         premises=tuple(premises),
         conclusion=conclusion,
         witness=witness,

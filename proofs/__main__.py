@@ -100,7 +100,8 @@ def lines(verdict: Verdict) -> list[str]:
         if verdict.labels:
             called = [f"  {text}" for text in verdict.labels]
             said += ["in the words of the certificate's author, which prove nothing", *called]
-    return [*said, f"by the core and extensions: {', '.join(verdict.extensions) or 'none'}"]
+    more = f"and the extensions {', '.join(verdict.extensions)}" if verdict.extensions else "alone"
+    return [*said, f"by the core {more}"]
 
 
 def _write(text: str) -> None:

@@ -31,7 +31,8 @@ def checked(certificate: Certificate) -> Certificate:
     Raises:
         NotCertified: the checker rejects it, with its reason.
     """
-    from dpproof.proofs import kernel, verdict  # noqa: PLC0415  # flint loads when a certificate is made
+    from dpproof.proofs import kernel  # noqa: PLC0415  # flint loads when a certificate is made
+    from dpproof.proofs.core import verdict  # noqa: PLC0415  # as above
 
     answer = kernel.check_text(certificate.to_json())
     if isinstance(answer, verdict.Rejected):

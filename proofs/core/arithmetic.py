@@ -30,12 +30,7 @@ def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
 
 
 def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:
-    """Accept if one number is certainly at most another, both given by enclosures.
-
-    Raises:
-        RefusedError: the value is certainly larger.
-        UndecidedError: the enclosures overlap at the current precision.
-    """
+    """Accept if one number is certainly at most another; undecided if their enclosures overlap."""
     left, right = value(), limit()
     if left > right:
         raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")

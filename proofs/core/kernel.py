@@ -39,13 +39,9 @@ RESTRICT: Final = "restrict/relation"
 @final
 @dataclass(frozen=True, slots=True)
 class System:
-    """A checker.
+    """A checker: its rules by name, its language, and the extensions that a step needs.
 
-    Attributes:
-        rules: by name.
-        language: the pairs and notions that it knows.
-        extensions: the extensions that a step needs; None for the core alone, which assumes the
-            conclusions of steps that it does not know.
+    Without extensions the conclusions of steps that it does not know are assumptions.
     """
 
     rules: Mapping[str, Rule]
@@ -59,13 +55,9 @@ CORE: Final = System(CORE_RULES, CORE_LANGUAGE)
 @final
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A step that was accepted.
+    """A step that was accepted: its statement, if that can be read, and the mechanism it is about.
 
-    Attributes:
-        statement: its conclusion; None if the core cannot read it.
-        mechanism: the name of what the statement is about, empty for a fact about pairs.
-        size: characters of the statement.
-        checked: whether it follows, and is not left to an extension.
+    Facts about pairs are about no mechanism. What is not checked is left to an extension.
     """
 
     statement: Statement | None
@@ -77,8 +69,9 @@ class Proved:
 @final
 @dataclass(slots=True)
 class _Account:
-    """What the steps of one certificate take for granted so far."""
+    """What the steps of one certificate take for granted so far, and may still compute."""
 
+    budget: Budget = field(default_factory=Budget)
     mechanisms: int = 0
     assumptions: list[str] = field(default_factory=list)
     shared: dict[str, list[str]] = field(default_factory=dict)
@@ -99,13 +92,10 @@ class _Account:
         return name
 
     def leave(
-        self,
-        position: int,
-        step: Step,
-        statement: Statement | None,
-        premises: tuple[Proved, ...],
+        self, at: tuple[int, Step], statement: Statement | None, premises: tuple[Proved, ...]
     ) -> str:
         """Assume what a step concludes; return the name of a mechanism of its own."""
+        position, step = at
         place = f"step {position} ({quoted(step.rule)})"
         said = statement.describe() if statement else "something that the core cannot read"
         if not (statement.steps if statement else "relation" in step.conclusion):
@@ -132,12 +122,12 @@ class _Account:
 
 def check(certificate: Certificate, system: System = CORE) -> Verdict:
     """Verify a certificate: the steps, each citing earlier ones."""
-    account, proved, budget = _Account(), list[Proved](), Budget()
+    account, proved = _Account(), list[Proved]()
     cited = {len(certificate.steps) - 1}
     for position, step in enumerate(certificate.steps):
         premises = tuple(proved[place] for place in step.premises)
         try:
-            proved.append(_step(position, step, premises, system, account, budget))
+            proved.append(_step((position, step), premises, system, account))
         except RefusedError as refusal:
             return Rejected(position, step.rule, with_digests(str(refusal))[0])
         except Exception as error:  # noqa: BLE001  # whatever stops a rule, nothing is proved
@@ -161,14 +151,10 @@ def check_text(text: str, system: System = CORE) -> Verdict:
 
 
 def _step(
-    position: int,
-    step: Step,
-    premises: tuple[Proved, ...],
-    system: System,
-    account: _Account,
-    budget: Budget,
+    at: tuple[int, Step], premises: tuple[Proved, ...], system: System, account: _Account
 ) -> Proved:
     """Return one step as it is accepted, and note what it assumes."""
+    (_, step), budget = at, account.budget
     size, statement = len(json.dumps(step.conclusion)), None
     budget.precision = PRECISIONS[0]
     budget.spend(PER_STEP + size + len(json.dumps(step.witness)) + len(step.label))
@@ -180,7 +166,7 @@ def _step(
     except BeyondError:
         if system.extensions is not None:
             raise
-        checked, name = False, account.leave(position, step, statement, premises)
+        checked, name = False, account.leave(at, statement, premises)
     if step.label:
         if not name:
             raise RefusedError("a label names a mechanism; here is none")

@@ -14,7 +14,8 @@ from .statements import Claim, Statement
 C = TypeVar("C")
 
 FRESH: Final = (
-    "every run uses fresh randomness, independent of the data and of all other randomness"
+    "every run uses fresh randomness: its draws are independent of each other, of the data and of "
+    "everything else"
 )
 FIXED: Final = "what runs is fixed before any output is seen, and is the same for all datasets"
 ALONE: Final = (
@@ -46,16 +47,7 @@ class Budget:
 @final
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One step as its rule sees it.
-
-    Attributes:
-        conclusion: the statement to be proved.
-        premises: statements that are proved already, all under the conclusion's relation, except
-            for the rule that restricts a relation.
-        witness: parameters and hints; the kernel refuses fields that the rule does not take.
-        mechanisms: the verdict's name of the mechanism of each premise.
-        budget: for rules whose work depends on the certificate.
-    """
+    """One step as its rule sees it; the mechanisms are the verdict's names of the premises'."""
 
     conclusion: Statement
     premises: tuple[Statement, ...]

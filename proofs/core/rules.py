@@ -247,12 +247,6 @@ def gaussian_sample(base: Product, q: Fraction, *, removal: bool) -> Pair:
     return SubsampledGaussianPair(sum(squares, Fraction(0)), q, removal)
 
 
-def pure_to_approx(step: Application) -> tuple[str, ...]:
-    """Check that epsilon-DP is (epsilon, 0)-DP, by definition."""
-    step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
-    return ()
-
-
 def pair_to_approx(step: Application) -> tuple[str, ...]:
     """Check (epsilon, delta)-DP: H_eps of the product of each direction is at most delta.
 
@@ -284,10 +278,10 @@ def directions(pairs: Pairs) -> list[Product]:
 
 
 def true_positive_rate(step: Application) -> tuple[str, ...]:
-    """Check the power e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1.
+    """Check the power e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1, a that under Q.
 
-    The false-positive rate is a. Source: Wasserman & Zhou (arXiv:0811.2501), Theorem 2.4; Kairouz,
-    Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof: proofs/theory/conversions.md, section 10.
+    Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof:
+    proofs/theory/conversions.md, section 10.
     """
     known, claim = step.only(ApproxDP), step.concludes(Power)
 
@@ -390,7 +384,6 @@ CORE_RULES: Final = MappingProxyType(
         "post-process": post_process,
         "map-records": map_records,
         "subsample/poisson": poisson_by(gaussian_sample),
-        "convert/pure-approx": pure_to_approx,
         "convert/pair-approx": pair_to_approx,
         "convert/approx-true-positive-rate": true_positive_rate,
         "convert/approx-advantage": advantage,

@@ -32,11 +32,7 @@ C = TypeVar("C")
 
 
 class Claim(ABC):
-    """What holds.
-
-    Attributes:
-        fact: whether it is about a product of pairs alone, and has neither relation nor steps.
-    """
+    """What holds: of a mechanism, or a fact about a product of pairs alone."""
 
     __slots__ = ()
     fact: ClassVar[bool] = False
@@ -114,10 +110,7 @@ class Advantage(Claim):
 @final
 @dataclass(frozen=True, slots=True)
 class Pairs(Claim):
-    """H_eps(P || Q) <= that of the product, for each direction and every real eps.
-
-    ``forward`` stands for neighbours where D holds the extra record, ``backward`` for the others.
-    """
+    """H_eps(P || Q) <= that of the product at every real eps; forward if D has the extra record."""
 
     forward: Product
     backward: Product
@@ -136,10 +129,7 @@ class Pairs(Claim):
 @final
 @dataclass(frozen=True, slots=True)
 class HockeyStick(Claim):
-    """H_epsilon(P || Q) <= delta for one product of pairs, at every listed (epsilon, delta).
-
-    A fact that takes nothing for granted. H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S).
-    """
+    """H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S) <= delta at every listed point."""
 
     product: Product
     points: Points
@@ -158,13 +148,7 @@ class HockeyStick(Claim):
 @final
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim, and the datasets it compares.
-
-    Attributes:
-        claim: the claim that holds.
-        relation: the neighbouring relation, empty for a fact about pairs.
-        steps: the most relation steps between the datasets; 0 for a fact.
-    """
+    """A claim about datasets at most so many steps of a relation apart; a fact has 0, and none."""
 
     claim: Claim
     relation: str
@@ -181,13 +165,7 @@ class Statement:
 @final
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words that a certificate may use.
-
-    Attributes:
-        pairs: how each kind of pair is read.
-        notions: how each notion is read.
-        others: whether pairs of other kinds are kept as they are written.
-    """
+    """How each kind of pair and each notion is read; others may be kept as they are written."""
 
     pairs: Mapping[str, Callable[[Fields, Language], Pair]]
     notions: Mapping[str, Callable[[Fields, Language], Claim]]
@@ -301,10 +279,6 @@ def _hockey_stick(fields: Fields, language: Language) -> HockeyStick:
     return HockeyStick(product, ((point.epsilon, point.delta),))
 
 
-def _hockey_sticks(fields: Fields, language: Language) -> HockeyStick:
-    return HockeyStick(language.product(fields.items("product")), heights(fields))
-
-
 def _response(fields: Fields, _: Language) -> RandomizedResponsePair:
     infinite = fields.rational("infinite", least=0, most=1)
     if infinite == 1:
@@ -334,7 +308,9 @@ CORE_LANGUAGE: Final = Language(
         "advantage": lambda fields, _: Advantage(fields.rational("advantage", least=0, most=1)),
         "dominating-pair": _pairs,
         "hockey-stick": _hockey_stick,
-        "hockey-sticks": _hockey_sticks,
+        "hockey-sticks": lambda fields, language: HockeyStick(
+            language.product(fields.items("product")), heights(fields)
+        ),
     },
     others=True,
 )

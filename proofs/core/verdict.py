@@ -13,14 +13,7 @@ from typing import Final, TypeAlias, final
 @final
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The claim follows, from nothing that is taken for granted.
-
-    Attributes:
-        claim: in words.
-        extensions: those of the checker that the certificate needs beside the core.
-        details: by digest, the contents that the claim names by their digests.
-        labels: none, as facts are about no mechanism.
-    """
+    """The claim follows, from nothing that is taken for granted; fields are as below."""
 
     claim: str
     extensions: tuple[str, ...] = field(default=(), compare=False)

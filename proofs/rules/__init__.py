@@ -153,6 +153,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "group/trade-off": group.trade_off,
         },
         "numbers": {
+            "convert/pure-approx": convert.pure_to_approx,
             "convert/approx-pure": convert.approx_to_pure,
             "convert/pair-pure": convert.pair_to_pure,
             "convert/pure-gdp": convert.pure_to_gdp,

@@ -17,8 +17,8 @@ from dpproof.proofs.limits import look_up_work, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile
 
 CHOSEN: Final = (
-    "looking at no data and independently of everything else, and runs it; its result is a function "
-    "of the draw and of its output alone"
+    "looking at no data and independently of everything else, and runs it; its result is a "
+    "function of the draw and of its output alone"
 )
 
 

@@ -40,6 +40,12 @@ def total_variation(divergence: arb) -> arb:
     return (divergence / 2).sqrt().min((-(-divergence).expm1()).sqrt())
 
 
+def pure_to_approx(step: Application) -> tuple[str, ...]:
+    """Check that epsilon-DP is (epsilon, 0)-DP, by definition."""
+    step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
+    return ()
+
+
 def approx_to_pure(step: Application) -> tuple[str, ...]:
     """Check that (epsilon, 0)-DP is epsilon-DP, by definition."""
     claim = step.only(ApproxDP)

@@ -12,7 +12,7 @@ from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, require_at_mo
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import GaussianPair
-from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rule import ALONE, Application
 from dpproof.proofs.core.statements import GDP, ApproxDP, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PER_COMPARISON
@@ -24,10 +24,6 @@ _MOST_FILTERS: Final = 10
 _LOOKING: Final = (
     "runs mechanisms one after another, each chosen after looking at what was released before and "
     "at nothing else of the data"
-)
-_ALONE: Final = (
-    "and releases a function of their outputs alone that is the same for all datasets, and "
-    "nothing else"
 )
 
 
@@ -139,9 +135,9 @@ def several(step: Application) -> tuple[str, ...]:
         f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it, "
         "what it costs there being fixed by what was released before and true of it given that, "
         f"between {step.conclusion.relation} neighbours: "
-        f"{filters}; {_ALONE}"
+        f"{filters}"
     )
-    return (told,)
+    return told, ALONE
 
 
 def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
@@ -203,8 +199,5 @@ def _assumed(step: Application, each: str, paths: str) -> tuple[str, ...]:
     names = openable(" and ".join(name for name in step.mechanisms if name))
     near = f"between {step.conclusion.relation} neighbours"
     ran = f", in this run {names}" if step.mechanisms else ""
-    told = (
-        f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}; "
-        f"{_ALONE}"
-    )
-    return (told,)
+    told = f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}"
+    return told, ALONE

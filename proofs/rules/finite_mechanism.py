@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpproof.proofs.core.arithmetic import exact_sum, show
 from dpproof.proofs.core.certificate import read_rational
 from dpproof.proofs.core.errors import CertificateError, RefusedError
-from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import SYMMETRIC, Pairs
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import MAX_COMMON_BITS
@@ -38,7 +38,7 @@ def finite(step: Application) -> tuple[str, ...]:
         corners = corners_of(pair)
         for x, y in ordered:
             compare(table[x], table[y], corners, pair.infinite)
-    return (_words(table, neighbours),)
+    return _words(table, neighbours), FRESH, ALONE
 
 
 def compare(
@@ -96,8 +96,7 @@ def _words(table: list[tuple[Fraction, ...]], neighbours: list[tuple[int, int]])
     listed = openable(", ".join(f"({x}, {y})" for x, y in neighbours))
     return (
         f"computes from the data one of {len(table)} categories, the same list for all datasets, "
-        "and releases one of the outputs, each with probability proportional to its number in the "
-        f"category's row of the table {rows}, by a draw that is independent of the data and of all "
-        "other randomness, and nothing else; where D has what D' lacks, their categories are equal "
-        f"or, counted from 0, among {listed}"
+        "and its result is one of the outputs, each with the probability in the category's row of "
+        f"the table {rows}; where D has what D' lacks, their categories are equal or, counted from "
+        f"0, among {listed}"
     )

@@ -8,7 +8,7 @@ from typing import Final
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import LaplacePair
-from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.rules import adds, both
 from dpproof.proofs.core.statements import SYMMETRIC, Pairs
 from dpproof.proofs.limits import MAX_COUNT
@@ -128,12 +128,11 @@ def exponential(step: Application) -> tuple[str, ...]:
     between = f"between {step.conclusion.relation} neighbours"
     draws = (
         f"draws one candidate, of score u with probability proportional to e^({exact(factor)} u), "
-        "independently of all other randomness, from a list of candidates that is the same for all "
-        f"datasets, each score moving by at most {exact(sensitivity)} {between}, and releases "
-        "which candidate it drew and nothing else"
+        "from a list of candidates that is the same for all datasets, each score moving by at most "
+        f"{exact(sensitivity)} {between}; its result is that candidate"
     )
     together = "has no two scores that move in opposite directions between two neighbours"
-    return (draws, together) if monotone else (draws,)
+    return draws, *[together] * monotone, FRESH, ALONE
 
 
 def report_noisy_max(step: Application) -> tuple[str, ...]:
@@ -145,12 +144,12 @@ def report_noisy_max(step: Application) -> tuple[str, ...]:
     if noise not in _DENSITIES:
         raise RefusedError("the rule knows Laplace and exponential noise")
     scale, scores, together = _noisy_scores(step)
-    law = "drawn anew for every coordinate and independent of the data and of all other noise"
     adds = (
-        f"adds {noise} noise of scale {exact(scale)}, {_DENSITIES[noise]}, {law}, to the score of "
-        f"every candidate, {scores}, and releases which sum is the largest and nothing else"
+        f"adds {noise} noise of scale {exact(scale)}, {_DENSITIES[noise]}, independent for every "
+        f"candidate, to the score of every candidate, {scores}; its result is the candidate of the "
+        "largest sum"
     )
-    return adds, *together
+    return adds, *together, FRESH, ALONE
 
 
 def permute_and_flip(step: Application) -> tuple[str, ...]:
@@ -163,10 +162,9 @@ def permute_and_flip(step: Application) -> tuple[str, ...]:
         f"goes through candidates {scores}, in an order of which all are equally likely, "
         "until a coin is heads that for a candidate of score u has probability "
         f"e^((u - the largest score)/{exact(scale)}), a coin of its own for every candidate, order "
-        "and coins independent of each other, of the data and of all other randomness, and "
-        "releases which candidate that was and nothing else"
+        "and coins independent of each other; its result is that candidate"
     )
-    return goes, *together
+    return goes, *together, FRESH, ALONE
 
 
 def _noisy_scores(step: Application) -> tuple[Fraction, str, tuple[str, ...]]:

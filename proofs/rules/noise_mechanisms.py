@@ -15,7 +15,7 @@ from dpproof.proofs.balls.skellam import reach, shifted
 from dpproof.proofs.core.arithmetic import ball, exact, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import FinitePair, GaussianPair, LaplacePair, Pair
-from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.rules import adds, told_with
 from dpproof.proofs.core.statements import GDP, Pairs, PureDP
 from dpproof.proofs.core.verdict import openable
@@ -84,12 +84,10 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
     adds = (
         "computes from the data a number, as one for every dataset, and a bound above 0, such that "
         f"between {relation} neighbours the number moves by at most the bound of either, and the "
-        f"bounds differ by a factor of at most e^{exact(beta)}, adds to the number Cauchy noise of "
-        f"scale {exact(scale)} times the bound, drawn anew for every coordinate and independent of "
-        "the data and of all other noise, and releases a function of the sum alone that is the "
-        "same for all datasets, and nothing else"
+        f"bounds differ by a factor of at most e^{exact(beta)}; its result is the number plus "
+        f"Cauchy noise of scale {exact(scale)} times the bound"
     )
-    return (adds,)
+    return adds, FRESH, ALONE
 
 
 def propose_test_release(step: Application) -> tuple[str, ...]:
@@ -124,17 +122,15 @@ def propose_test_release(step: Application) -> tuple[str, ...]:
     if noise == "laplace":
         law = f"Laplace noise of scale {exact(scale)}"
     runs = (
-        f"adds to the value of a query, a list of numbers, as long for every dataset, {law}, drawn "
-        "anew for every coordinate and independent of the data and of all other noise, and Laplace "
-        f"noise of scale 1/{exact(epsilon)}, drawn anew and independent of the data and of all "
-        "other noise, to a distance, a whole number at or above 0, at most 1 "
-        f"apart for {relation} neighbours and 0 where the value moves by more than "
-        f"{exact(sensitivity)} in {norm} norm to a neighbour, and releases a function of the sum "
-        "alone that is the same for all datasets if the noisy distance is above "
-        f"{exact(margin)}/{exact(epsilon)}, else that it is "
-        "not, and nothing else"
+        f"adds {law}, independent in every coordinate, to the value of a query, a list of numbers, "
+        f"as long for every dataset, and independent Laplace noise of scale "
+        f"1/{exact(epsilon)} to a distance, "
+        f"a whole number at or above 0, at most 1 apart for {relation} neighbours and 0 where the "
+        f"value moves by more than {exact(sensitivity)} in {norm} norm to a neighbour; its result "
+        f"is the noisy value if the noisy distance is above {exact(margin)}/{exact(epsilon)}, else "
+        "that it is not"
     )
-    return (runs,)
+    return runs, FRESH, ALONE
 
 
 Rows: TypeAlias = list[tuple[Fraction, ...]]
@@ -176,8 +172,8 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
     if differences:
         moved = f"1 in the norm whose unit ball is spanned by {_listed(differences)} and negatives"
     noise = (
-        f"Gaussian noise A E, A the matrix of rows {_listed(factor)}, E of independent entries of mean 0 and "
-        f"standard deviations {openable(', '.join(map(str, sigmas)))}"
+        f"Gaussian noise A E, A the matrix of rows {_listed(factor)}, E of independent entries of "
+        f"mean 0 and standard deviations {openable(', '.join(map(str, sigmas)))}"
     )
     return adds(step, noise, moved, independent=False)
 

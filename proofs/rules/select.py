@@ -17,7 +17,7 @@ from dpproof.proofs.balls.run_counts import Poisson, Runs, TruncatedNegativeBino
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import PureDP
 from dpproof.proofs.logic.statement import RDP, ZCDP
 from dpproof.proofs.rules.compose import divergence, look_up
@@ -89,8 +89,8 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
         "the best by a score that is the same for all datasets and looks at an output alone, ties "
         "broken at random whatever the data, or that there was none"
     )
-    runs_made = f"runs {name} on the same data {drawn}, each with randomness of its own"
-    return (f"{runs_made}, and releases of the outputs only {score}, and {HIDDEN}",)
+    made = f"runs {name} on the same data {drawn}"
+    return f"{made}; its result is of the outputs only {score}, and {HIDDEN}", FRESH, ALONE
 
 
 def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:

@@ -22,7 +22,7 @@ from dpproof.proofs.balls.run_counts import Runs, read_runs
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.rule import Application, Budget
+from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import rectangle_work
@@ -66,9 +66,9 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
         "until an output reaches a threshold by a score that looks at an output alone, score and "
         "threshold being fixed in advance and the same for all datasets"
     )
-    made = f"runs {name} on the same data at most {drawn}, each with randomness of its own"
-    released = "only that output, or that none did"
-    return (f"{made}, {until}, and releases {released}, and {HIDDEN}",)
+    made = f"runs {name} on the same data at most {drawn}, {until}"
+    released = "its result is only that output, or that none did"
+    return f"{made}; {released}, and {HIDDEN}", FRESH, ALONE
 
 
 @final

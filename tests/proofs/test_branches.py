@@ -12,8 +12,7 @@ from flint import arb
 
 from dpproof.proofs import Rejected, check_text
 from dpproof.proofs.core.pairs import GaussianPair
-from dpproof.proofs.core.statements import GDP
-from dpproof.proofs.rules import RULES, mechanisms
+from dpproof.proofs.rules import RULES
 from dpproof.proofs.sampled import sampled
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
@@ -39,7 +38,9 @@ FILES = [
     CHECKER / "balls" / "run_counts.py",
     CHECKER / "pairs" / "loss_atoms.py",
     *sorted(
-        path for folder in ("rules", "sampled", "sums") for path in (CHECKER / folder).glob("*.py")
+        path
+        for folder in ("core", "rules", "sampled", "sums")
+        for path in (CHECKER / folder).glob("*.py")
     ),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
@@ -89,7 +90,6 @@ def _everything() -> None:
     gaussian = GaussianPair(Fraction(1))
     sampled.SampledPair(((gaussian, 1),), Fraction(1, 2), sampled.Direction.REMOVAL).profile(arb(1))
     _profiles()
-    mechanisms.stated(GDP)
     test_ranges.test_largest_chords_that_jump()
     test_ranges.test_much_to_look_at_again_is_refused()
     test_lower_power.test_what_shows_no_power()

@@ -283,7 +283,9 @@ def test_mu_and_rho_of_composed_ranges(
 
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    node = Derivation(theorem=Theorem("magic/gdp", "nowhere", Attained.NO), statement="a trick")
+    node = Derivation(
+        theorem=Theorem("magic/gdp", "nowhere", Attained.NO, written=""), statement="a trick"
+    )
 
     with pytest.raises(NotCertified, match="magic/gdp"):
         GDP(mu=1, derivation=node).certify(delta=DELTA)

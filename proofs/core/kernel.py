@@ -115,7 +115,7 @@ class _Account:
             names = self.shared.get(text, [])
             everywhere = 1 < len(names) == self.mechanisms
             if names:
-                who = "all of them" if everywhere else " and ".join(names)
+                who = "all of them" if everywhere else openable(" and ".join(names))
                 found.append(f"for {who}, {text}")
         return found
 

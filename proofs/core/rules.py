@@ -40,10 +40,9 @@ from .verdict import openable, quoted
 
 
 class Sample(Protocol):
-    """The pair of a sample of a product."""
+    """The pair of a sample of a product, at a rate and in one direction."""
 
-    def __call__(self, base: Product, q: Fraction, *, removal: bool) -> Pair:
-        """Return that of one direction, at a rate."""
+    def __call__(self, base: Product, q: Fraction, *, removal: bool) -> Pair: ...  # noqa: D102
 
 
 def gaussian(step: Application) -> tuple[str, ...]:

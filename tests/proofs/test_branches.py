@@ -11,13 +11,16 @@ import pytest
 from flint import arb
 
 from dpproof.proofs import Rejected, check_text
+from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES
 from dpproof.proofs.sampled import sampled
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken
+from tests.proofs.core import test_core
 from tests.proofs.corpus import FOLDER
 from tests.proofs.pairs import test_loss_atoms
 from tests.proofs.rules import (
@@ -35,12 +38,12 @@ from tests.proofs.support import Case, said
 CHECKER = ROOT / "dpproof" / "proofs"
 FILES = [
     CHECKER / "kernel.py",
+    CHECKER / "core" / "kernel.py",
+    CHECKER / "core" / "rules.py",
     CHECKER / "balls" / "run_counts.py",
     CHECKER / "pairs" / "loss_atoms.py",
     *sorted(
-        path
-        for folder in ("core", "rules", "sampled", "sums")
-        for path in (CHECKER / folder).glob("*.py")
+        path for folder in ("rules", "sampled", "sums") for path in (CHECKER / folder).glob("*.py")
     ),
 ]
 ASSUMED = {name for name in RULES if name.startswith("state/")}
@@ -76,6 +79,9 @@ def _everything() -> None:
     for name in dir(test_kernel):
         if name.startswith("test_"):
             getattr(test_kernel, name)()
+    test_core.open_steps()
+    rules.stated(GDP)
+    rules.poisson_by(rules.gaussian_sample)
     for rows in test_convert.POINTS:
         test_convert.check_points(*rows)
     for step in test_convert.EXTRA:

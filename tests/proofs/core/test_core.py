@@ -214,3 +214,18 @@ def test_a_label_of_an_open_step_is_quoted() -> None:
 
     assert isinstance(verdict, VerifiedUnder)
     assert verdict.labels == ('M2 is called "counts"',)
+
+
+def open_steps() -> None:
+    """Let the core meet everything that it leaves to extensions."""
+    test_several_pairs_have_a_closed_profile_by_an_extension()
+    test_conclusions_of_extensions_are_named()
+    test_what_the_core_checks_is_refused_as_ever()
+    test_the_claim_itself_is_never_left_open()
+    test_what_rests_on_unknown_words_is_left_open_too()
+    test_a_fact_in_unknown_words_is_left_open()
+    test_a_label_of_an_open_step_is_quoted()
+    for path in FOLDER.glob("*.json"):
+        check_text(path.read_text(encoding="utf-8"), core=True)
+    none = _step("hockey-stick/closed", fact([], "1", "0"), (), {})
+    check(certificate(none), core=True)

@@ -143,7 +143,7 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
 
 @commands.command()
 @click.argument("certificate")
-@click.option("--rules", type=click.Choice(["core"]), help="Accept the plain rules only.")
+@click.option("--core", is_flag=True, help="Let the core alone check, without extensions.")
 @click.option(
     "--show", metavar="DIGEST", help="Print the text that the verdict names by this digest."
 )

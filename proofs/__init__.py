@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-from dpproof.proofs.certificate import Certificate, Step
-from dpproof.proofs.errors import CertificateError, CheckError
-from dpproof.proofs.verdict import Rejected, Verdict, Verified, VerifiedUnder
+from dpproof.proofs.core.certificate import Certificate, Step
+from dpproof.proofs.core.errors import CertificateError, CheckError
+from dpproof.proofs.core.verdict import Rejected, Verdict, Verified, VerifiedUnder
 
 __all__ = [
     "Certificate",
@@ -25,36 +25,37 @@ __all__ = [
 ]
 
 
-def check(certificate: Certificate, *, rules: str = "") -> Verdict:
+def check(certificate: Certificate, *, core: bool = False) -> Verdict:
     """Verify every step of a certificate, in ball arithmetic where it has to be computed.
 
     Args:
         certificate: what is to be verified.
-        rules: "core" to accept the plain rules only (docs/CERTIFICATE.md); all by default.
+        core: let the core alone check (docs/CERTIFICATE.md): the conclusions of extensions are
+            assumptions, which the verdict names.
     Raises:
         TypeError: what is given is no ``Certificate``.
-        ValueError: there are no such rules.
     """
     _require_certificate(certificate)
     try:
         text = certificate.to_json()
     except CertificateError as error:
         return Rejected(None, "format", str(error))
-    return check_text(text, rules=rules)
+    return check_text(text, core=core)
 
 
-def check_text(text: str, *, rules: str = "") -> Verdict:
+def check_text(text: str, *, core: bool = False) -> Verdict:
     """Read a certificate and verify it; whatever text is not a certificate is ``Rejected``.
 
     Raises:
         TypeError: what is given is no text.
-        ValueError: there are no such rules.
     """
-    if rules not in ("", "core"):
-        raise ValueError(f'rules must be "core", or "" for all of them, got {rules!r:.80}')
-    from dpproof.proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
+    if core:  # writing a certificate does not need flint
+        from dpproof.proofs.core import kernel as alone  # noqa: PLC0415  # as above
 
-    return kernel.check_text(text, (rules,)) if rules else kernel.check_text(text)
+        return alone.check_text(text)
+    from dpproof.proofs import kernel  # noqa: PLC0415  # as above
+
+    return kernel.check_text(text)
 
 
 def _require_certificate(given: object) -> None:

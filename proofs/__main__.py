@@ -3,7 +3,7 @@
 Without ``-P`` Python runs a ``dpproof/`` of the working directory; ``dpproof check`` never does.
 
 ``--show DIGEST`` prints a long content that the verdict names by its digest, and nothing else;
-``--rules core`` accepts the plain rules only (docs/CERTIFICATE.md).
+``--core`` asks the core alone: it names what extensions conclude, as it does not check that.
 
 ``-`` is standard input. Exit status: 0 verified, 1 rejected, 2 the file cannot be read or the
 verdict cannot be written.
@@ -20,15 +20,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dpproof.proofs.kernel import check_text
+from dpproof.proofs import check_text
+from dpproof.proofs.core.verdict import Rejected, Verdict, VerifiedUnder
 from dpproof.proofs.limits import MAX_CHARACTERS
-from dpproof.proofs.verdict import Rejected, Verdict, VerifiedUnder
 
 _NAME: Final = re.compile("[a-z/-]+")
-USAGE: Final = (
-    "usage: python -P -m dpproof.proofs CERTIFICATE.json [--rules core] [--show DIGEST]\n"
-)
-OPTIONS: Final = {"--rules", "--show"}
+USAGE: Final = "usage: python -P -m dpproof.proofs CERTIFICATE.json [--core] [--show DIGEST]\n"
 VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 
 
@@ -38,21 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if {"-h", "--help"} & set(given):
         sys.stdout.write(f"{USAGE}\n{__doc__}")
         return VERIFIED
-    options = dict(zip(given[1::2], given[2::2], strict=False))
-    show, core = options.get("--show", ""), options.get("--rules", "")
-    odd = len(given) % 2 and len(options) == len(given) // 2 and options.keys() <= OPTIONS
-    if not odd or core not in {"", "core"}:
+    core = "--core" in given
+    given = [one for one in given if one != "--core"]
+    if len(given) not in {1, 3} or given[1:2] not in ([], ["--show"]):
         sys.stderr.write(USAGE)
         return UNREADABLE
+    show = given[2] if given[1:] else ""
     try:
-        return _answer(given[0], core, show)
+        return _answer(given[0], show, core=core)
     except OSError as error:  # of standard output: let what is still buffered go nowhere
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _unanswered(error.strerror or str(error))
 
 
-def _answer(path: str, core: str, show: str) -> int:
+def _answer(path: str, show: str, *, core: bool) -> int:
     """Check the file at a path, or standard input for ``-``, and print the verdict."""
     if sys.stdout is None:
         return _unanswered("standard output is closed: nobody would see a verdict")
@@ -61,7 +58,7 @@ def _answer(path: str, core: str, show: str) -> int:
     except (OSError, ValueError) as error:
         return _unanswered(f"{path}: {getattr(error, 'strerror', None) or error}")
     text = content.decode("utf-8", errors="replace")
-    verdict = check_text(text, (core,)) if core else check_text(text)
+    verdict = check_text(text, core=core)
     if isinstance(verdict, Rejected):
         _write("\n".join(lines(verdict)) + "\n")
         return REJECTED
@@ -103,7 +100,8 @@ def lines(verdict: Verdict) -> list[str]:
         if verdict.labels:
             called = [f"  {text}" for text in verdict.labels]
             said += ["in the words of the certificate's author, which prove nothing", *called]
-    return [*said, f"by the rule sets: {', '.join(verdict.rule_sets)}"]
+    more = f"and the extensions {', '.join(verdict.extensions)}" if verdict.extensions else "alone"
+    return [*said, f"by the core {more}"]
 
 
 def _write(text: str) -> None:

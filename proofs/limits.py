@@ -2,7 +2,8 @@
 
 The producer of certificates prices its proofs by the same functions. A unit of work is about a
 microsecond at 64 bits; every cost here was measured, and rounded up. Soundness rests on none of it:
-limits keep the checker from running for hours, or out of memory.
+limits keep the checker from running for hours, or out of memory. The core has its own limits, which
+are here under the same names.
 """
 
 from __future__ import annotations
@@ -11,24 +12,28 @@ from collections.abc import Iterable, Sequence
 from math import comb, isqrt, prod
 from typing import Final
 
-# The text of a certificate.
-MAX_CHARACTERS: Final = 4_000_000
-MAX_STEPS: Final = 20_000  # each takes a verdict's line at least; soundness rests on none of these
-MAX_DIGITS: Final = 1_100  # of a rational: any binary64 number, and products of three
-MAX_DEPTH: Final = 32  # of nested brackets: a sample of a sample of ... needs a few each
-MAX_LABEL: Final = 200  # characters of an author's name for a mechanism, which verdicts quote
-MAX_NAME: Final = 60  # characters of a mechanism's name, which verdicts repeat
-MAX_WORDS: Final = 300  # characters of a description, which verdicts quote
-MAX_COUNT: Final = 10**12  # of equal parts: the most that the library composes
-MAX_POINTS: Final = 2_000  # of one statement
+from dpproof.proofs.core.limits import (
+    MAX_CHARACTERS as MAX_CHARACTERS,
+    MAX_COMMON_BITS as MAX_COMMON_BITS,
+    MAX_COUNT as MAX_COUNT,
+    MAX_DEPTH as MAX_DEPTH,
+    MAX_DIGITS as MAX_DIGITS,
+    MAX_LABEL as MAX_LABEL,
+    MAX_NAME as MAX_NAME,
+    MAX_OUTCOMES as MAX_OUTCOMES,
+    MAX_POINTS as MAX_POINTS,
+    MAX_STEPS as MAX_STEPS,
+    MAX_SUM_BITS as MAX_SUM_BITS,
+    MAX_WORDS as MAX_WORDS,
+    MAX_WORK as MAX_WORK,
+    PER_STEP as PER_STEP,
+    PRECISIONS as PRECISIONS,
+    VALUE as VALUE,
+    at_precision as at_precision,
+    finite_work as finite_work,
+)
 
-# Work of one certificate, in units: at most some 20 seconds.
-MAX_WORK: Final = 3 << 23
-PRECISIONS: Final = (64, 128, 256, 512)
-_QUARTERS: Final = {64: 4, 128: 5, 256: 8, 512: 16}
-PER_STEP: Final = 64  # units, beside one for every character
 PER_COMPARISON: Final = 32  # of a few elementary functions
-
 # Sizes, which bound memory too.
 MAX_NODES: Final = 1 << 18  # of a sum, and of all lines of a table
 MAX_MATRIX: Final = 1 << 18  # terms times the root of the nodes
@@ -36,9 +41,6 @@ MAX_QUADRATURE: Final = 1 << 14  # nodes of a trapezoid rule on either side
 MAX_TABLE_RUNS: Final = 64  # of one stride: strides double, and no table has so many octaves
 MAX_TABLE_CELLS: Final = 1 << 15  # of one side, and the longest stride
 DIRECT: Final = 64  # masses of a table that are added up one by one
-MAX_OUTCOMES: Final = 2_000  # of a finite pair
-MAX_COMMON_BITS: Final = 1 << 14  # of the masses' common denominator
-MAX_SUM_BITS: Final = 1 << 16  # of the common denominator of other sums
 MAX_ATOMS: Final = 2_000  # losses that are listed, of a product
 MAX_PARTS: Final = 100  # pairs whose losses are listed together
 MAX_CELLS: Final = 4_000  # losses on one lattice
@@ -62,15 +64,9 @@ FORMULAS: Final = {
     "folded-gaussian": 60,
     "discrete-gaussian": 20,
 }
-VALUE: Final = 24  # of a profile by formula
 LOOK_UP: Final = 160  # in the sums of a lattice
 LEVEL: Final = 4  # of one bound of a list
 RUN_LAW: Final = 4  # of phi by formula
-
-
-def at_precision(units: int, precision: int) -> int:
-    """Return what work that is priced at 64 bits costs at another precision."""
-    return units * _QUARTERS[precision] // 4
 
 
 def formula_work(kind: str, count: int, nodes: int, shift: int = 1) -> int:
@@ -147,11 +143,6 @@ def residues_value(terms: int, degree: int) -> int:
 def lattice_work(cells: int, factors: int) -> int:
     """Price adding up the law of losses on one lattice."""
     return cells * (56 + factors // 4)
-
-
-def finite_work(outcomes: int) -> int:
-    """Price sorting and adding up the outcomes of a finite pair, for all values of its profile."""
-    return 32 * outcomes
 
 
 def corners_work(outcomes: int, bits: int) -> int:

@@ -36,7 +36,10 @@ APPLIED = {
     "select/pair": ("select/pair", "select/profile"),
     "select/above": ("select/above-pair",),
     "compose/pair": ("compose/pair", "compose/ranges"),
-    "repeat/pair": ("repeat/pair", "compose/ranges"),
+    "repeat/gdp": ("compose/gdp",),
+    "repeat/zcdp": ("compose/zcdp",),
+    "repeat/rdp": ("compose/rdp",),
+    "repeat/pair": ("compose/pair", "compose/ranges"),
 }
 NO_CONDITION = ("nothing", "what the theorem that applies assumes")
 CONDITIONS = {
@@ -174,7 +177,8 @@ def _recorded(tree: ast.Module, node: ast.FunctionDef | ast.ClassDef) -> tuple[s
             elif isinstance(inner.value, ast.JoinedStr):
                 first = inner.value.values[0]
                 prefix = first.value if isinstance(first, ast.Constant) else ""
-                found.update(dict.fromkeys(name for name in RULES if name.startswith(str(prefix))))
+                names = (*APPLIED, *RULES)
+                found.update(dict.fromkeys(name for name in names if name.startswith(str(prefix))))
     return tuple(name for rule in found for name in APPLIED.get(rule, (rule,)))
 
 

@@ -41,6 +41,7 @@ APPROX_DP_FILTER: Final = Theorem(
     source="proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole(premises, Budget(**given), premises[0].relation),
+    written="filtered",
 )
 
 

@@ -169,6 +169,7 @@ GDP_FILTER: Final = Theorem(
     source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
+    written="filtered",
 )
 
 
@@ -240,6 +241,7 @@ ZCDP_FILTER: Final = Theorem(
     source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
     again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
+    written="filtered",
 )
 
 
@@ -314,6 +316,7 @@ RENYI_FILTER: Final = Theorem(
     again=lambda premises, given: _whole_renyi(
         premises, (given["order"], given["epsilon"]), premises[0].relation
     ),
+    written="filtered",
 )
 
 

@@ -29,6 +29,7 @@ SEVERAL_FILTERS: Final = Theorem(
     rule="filter/several",
     source="proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
+    written="filtered",
 )
 RENYI: Final = "renyi-"  # and an order: a way to spend
 # Of delta, in proportion. Heuristic: docs/LEDGER.md says what they admit.

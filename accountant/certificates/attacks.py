@@ -20,7 +20,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 
 # Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.
 _ROOM: Final = Fraction(1, 2**40)

@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
-from dpproof.proofs.certificate import Certificate, Step
+from dpproof.proofs.core.certificate import Certificate, Step
 
 
 def checked(certificate: Certificate) -> Certificate:
@@ -31,7 +31,8 @@ def checked(certificate: Certificate) -> Certificate:
     Raises:
         NotCertified: the checker rejects it, with its reason.
     """
-    from dpproof.proofs import kernel, verdict  # noqa: PLC0415  # flint loads when a certificate is made
+    from dpproof.proofs import kernel  # noqa: PLC0415  # flint loads when a certificate is made
+    from dpproof.proofs.core import verdict  # noqa: PLC0415  # as above
 
     answer = kernel.check_text(certificate.to_json())
     if isinstance(answer, verdict.Rejected):

@@ -53,7 +53,7 @@ from dpproof.accountant.guarantees.trade_off import TradeOff
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
-from dpproof.proofs.certificate import Step, show_rational
+from dpproof.proofs.core.certificate import Step, show_rational
 
 # Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
 _BITS: Final = (140, 100, 60, 40)

@@ -22,7 +22,7 @@ from dpproof.accountant.engine.trade_off import best_threshold
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
-from dpproof.proofs.certificate import Step, show_rational
+from dpproof.proofs.core.certificate import Step, show_rational
 
 _GAPS: Final = tuple(1e-6 * 4.0**k for k in range(10))
 """Distances in nats between the three points. A kink of the profile needs them close, and else the

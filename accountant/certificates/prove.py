@@ -48,7 +48,7 @@ from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.theorems.conversion import pair_to_pure
 from dpproof.accountant.theorems.mixture import MIXTURE
 from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
 # bracket, as a closer proof takes a hundred times as long to check. Heuristic.

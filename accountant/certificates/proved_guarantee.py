@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 
 @final

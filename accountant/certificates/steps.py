@@ -14,7 +14,6 @@ from dpproof.accountant.certificates.format.serialize import (
     run_law,
     unsaid,
 )
-from dpproof.accountant.certificates.plain import PLAIN
 from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.certificates.ranges import RangeParts
 from dpproof.accountant.certificates.selection.base_profile import (
@@ -49,7 +48,7 @@ from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
 
@@ -122,7 +121,7 @@ class Steps:
             return self._raised(proof)
         if not isinstance(node.conclusion, Guarantee):
             raise NotCertified(unsaid(node.rule))
-        produce = PRODUCERS.get(node.rule)
+        produce = PRODUCERS.get(node.theorem.written)
         if produce is None:
             raise NotCertified(
                 f"certificates cannot prove yet that it is {node.statement} (by {node.rule}); "
@@ -154,7 +153,8 @@ class Steps:
         """Add a step of the theorem's own name, whose witness is its parameters."""
         parameters = {name: _json(value) for name, value in node.parameters}
         said = conclusion(self.substitutes.substituted(found), steps)
-        return self.add(node.rule, said, places, parameters), steps
+        name = node.rule.replace("repeat/", "compose/")  # of one part, so many times
+        return self.add(name, said, places, parameters), steps
 
     def composed(
         self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
@@ -363,23 +363,15 @@ Producer: TypeAlias = Callable[[Steps, Derivation, Guarantee[Any], list[int], in
 their datasets are apart, to the place of its own step and the distance of its datasets."""
 
 PRODUCERS: Final[Mapping[str, Producer]] = {
-    **dict.fromkeys(PLAIN, Steps.plain),
-    "compose/gdp": Steps.composed,
-    "compose/zcdp": Steps.composed,
-    "compose/rdp": Steps.composed,
-    "compose/pair": Steps.composed,
-    "convert/pair-pure": Steps.to_pure,
-    "convert/pair-gdp": Steps.restated,
-    "convert/pair-zcdp": Steps.restated,
-    "convert/notion-rdp": Steps.to_rdp,
-    "select/rdp": Steps.to_selected_rdp,
-    "select/pair": Steps.best_of_runs,
-    "select/above": Steps.first_above,
-    "mixture": Steps.mixed,
-    "filter/zcdp": Steps.filtered,
-    "filter/gdp": Steps.filtered,
-    "filter/renyi": Steps.filtered,
-    "filter/approx-dp": Steps.filtered,
-    "filter/several": Steps.filtered,
+    "plain": Steps.plain,
+    "composed": Steps.composed,
+    "to_pure": Steps.to_pure,
+    "restated": Steps.restated,
+    "to_rdp": Steps.to_rdp,
+    "to_selected_rdp": Steps.to_selected_rdp,
+    "best_of_runs": Steps.best_of_runs,
+    "first_above": Steps.first_above,
+    "mixed": Steps.mixed,
+    "filtered": Steps.filtered,
 }
-"""Every theorem that a certificate may cite, and what writes its step."""
+"""What writes the step of a theorem, by the name that it says (``Theorem.written``)."""

@@ -32,6 +32,8 @@ class Theorem:
         lossless: whether the conclusion says as much as the premises.
         pointwise: whether premises that are attained at points are attained at points still;
             else the conclusion of such premises is not attained.
+        written: what writes its step of a certificate, among the producers of
+            accountant/certificates/steps.py; empty if no step is known.
     """
 
     rule: str
@@ -42,12 +44,13 @@ class Theorem:
     )
     lossless: bool = True
     pointwise: bool = False
+    written: str = "plain"
 
     def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, ...] | tuple[object, ...]]:
         """Pickle a theorem by its rule, if how it is applied again cannot be pickled itself."""
         if self.again is None or self.again.__name__ != "<lambda>":
             fields = (self.rule, self.source, self.attained, self.again)
-            return Theorem, (*fields, self.lossless, self.pointwise)
+            return Theorem, (*fields, self.lossless, self.pointwise, self.written)
         return _declared_in, (self.again.__module__, self.rule)
 
 

@@ -31,7 +31,7 @@ from dpproof.accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
-    from dpproof.proofs.certificate import Certificate
+    from dpproof.proofs.core.certificate import Certificate
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")

@@ -32,6 +32,7 @@ COMPOSE_GDP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
     attained=Attained.WHOLE,  # every query moves between the same neighbours
     again=lambda premises, _: compose_gdp(premises),
+    written="composed",
 )
 
 
@@ -75,6 +76,7 @@ COMPOSE_ZCDP: Final = Theorem(
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
     attained=Attained.WHOLE,  # Gaussians on the same neighbours
     again=lambda premises, _: compose_zcdp(premises),
+    written="composed",
 )
 
 
@@ -118,6 +120,7 @@ COMPOSE_RDP: Final = Theorem(
     source="Mironov, arXiv:1702.07476, Proposition 1",
     attained=Attained.NO,  # no Gaussian part has its share of the lower ends
     again=lambda premises, given: compose_rdp(premises, orders=given["orders"]),
+    written="composed",
 )
 
 
@@ -206,6 +209,7 @@ COMPOSE_PAIR: Final = Theorem(
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
     attained=Attained.WHOLE,  # every mechanism on the same neighbours, drawn on its own
     again=lambda premises, _: compose_pair(premises),
+    written="composed",
 )
 
 

@@ -48,6 +48,7 @@ CONVERT_NOTION_RDP: Final = Theorem(
     attained=Attained.NO,  # loses information
     again=lambda premises, given: notion_to_rdp(premises[0], orders=given["orders"]),
     lossless=False,
+    written="to_rdp",
 )
 
 
@@ -160,6 +161,7 @@ CONVERT_NOTION_APPROX: Final = Theorem(
     source="Zhu, Dong & Wang, Definition 7; Canonne, Kamath & Steinke, Proposition 12",
     attained=Attained.NO,  # loses information
     lossless=False,
+    written="",
 )
 
 
@@ -214,6 +216,7 @@ CONVERT_NOTION_PROFILE: Final = Theorem(
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
     attained=Attained.NO,  # loses information
     lossless=False,
+    written="",
 )
 
 
@@ -338,6 +341,7 @@ CONVERT_PAIR_GDP: Final = Theorem(
     attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_gdp(premises[0]),
     lossless=False,
+    written="restated",
 )
 
 
@@ -383,6 +387,7 @@ CONVERT_PAIR_PURE: Final = Theorem(
     attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_pure(premises[0]),
     lossless=False,
+    written="to_pure",
 )
 
 
@@ -429,6 +434,7 @@ CONVERT_PAIR_ZCDP: Final = Theorem(
     attained=Attained.NO,  # loses information
     again=lambda premises, _: pair_to_zcdp(premises[0]),
     lossless=False,
+    written="restated",
 )
 
 

@@ -433,6 +433,7 @@ GROUP_TRADE_OFF: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
     attained=Attained.NO,  # nothing is known about chains that attain every step
     again=lambda premises, given: group_trade_off(premises[0], size=given["size"]),
+    written="",
 )
 
 

@@ -76,6 +76,7 @@ MIXTURE: Final = Theorem(
     source="proofs/theory/choice.md, Theorem 2",
     attained=Attained.WHOLE,  # every mechanism on the same neighbours
     again=lambda premises, given: mixture(premises, weights=given["weights"]),
+    written="mixed",
 )
 _LEAST = Fraction(1, 10**100)  # Smaller weights would lose their digits as floats.
 

@@ -159,6 +159,7 @@ SELECT_PAIR: Final = Theorem(
     source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
     attained=Attained.POINTS,  # for every epsilon some order of the outputs
     again=lambda premises, given: select_pair(premises[0], given["runs"]),
+    written="best_of_runs",
 )
 
 
@@ -232,6 +233,7 @@ SELECT_RDP: Final = Theorem(
     attained=Attained.NO,  # loses information
     again=lambda premises, given: select_rdp(premises[0], given["runs"]),
     lossless=False,
+    written="to_selected_rdp",
 )
 
 
@@ -361,6 +363,7 @@ SELECT_ABOVE: Final = Theorem(
     attained=Attained.NO,  # the bound treats the events of runs apart
     again=lambda premises, given: select_above(premises[0], given["runs"]),
     lossless=False,
+    written="first_above",
 )
 
 

@@ -14,7 +14,7 @@ from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
 from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
-from dpproof.proofs.certificate import Json
+from dpproof.proofs.core.certificate import Json
 
 
 def answer(
@@ -22,7 +22,7 @@ def answer(
     *,
     against: str | None,
     as_json: bool,
-    rules: str | None = None,
+    core: bool = False,
     show: str | None = None,
 ) -> int:
     """Check a certificate, compare it with what certify writes of a file, and print both.
@@ -31,7 +31,7 @@ def answer(
         certificate: path of the certificate.
         against: path of a pipeline file, or None to compare with nothing.
         as_json: print JSON, and not lines.
-        rules: as of the checker.
+        core: as of the checker.
         show: as of the checker, which then prints one content alone.
     Returns:
         The exit status: 0 if it is verified, and of this file.
@@ -39,16 +39,13 @@ def answer(
         InputError: a file cannot be read, or the pipeline has no such certificate.
     """
     if against is None and not as_json:
-        options = {"--rules": rules, "--show": show}
-        return main(
-            [certificate, *(x for name, one in options.items() if one for x in (name, one))]
-        )
+        return main([certificate, *["--core"] * core, *(["--show", show] if show else [])])
     if show is not None:
         raise InputError("--show prints one content alone; leave out --against and --json")
     if certificate == against == files.STANDARD_INPUT:
         raise InputError("standard input is one file; give the path of the other")
     text = files.content(certificate, "a certificate")
-    verdict = check_text(text, rules=rules or "")
+    verdict = check_text(text, core=core)
     said, told, same = lines(verdict), _as_json(verdict), verdict.ok
     if against is not None and not isinstance(verdict, Rejected):
         pipeline = parse.load(against)
@@ -79,7 +76,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim,
         "assumptions": list(getattr(verdict, "assumptions", ())),
         "labels": list(verdict.labels),
-        "rule_sets": list(verdict.rule_sets),
+        "extensions": list(verdict.extensions),
         "details": dict(verdict.details),
     }
 

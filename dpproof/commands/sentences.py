@@ -15,7 +15,7 @@ from dpproof.proofs import VerifiedUnder
 _NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\bM[1-9][0-9]*\b')  # or words of an author, kept
 _LONG: Final = re.compile(r"\[[0-9]+ characters, sha256 ([0-9a-f]{64})\]")
 _LABEL: Final = re.compile(r'(M[0-9]+) is called ("(?!file sha256 ).*")')
-_TOGETHER: Final = re.compile(r"M[0-9]+(?: and M[0-9]+)+(?= on the same data,)")
+_TOGETHER: Final = re.compile(r"M[0-9]+(?: and M[0-9]+)+(?= on the same data)")
 _ALIKE: Final = 0.8  # Share of equal words of two sentences told as one difference. Heuristic.
 _AROUND: Final = 5  # Words told before and after a difference.
 
@@ -83,12 +83,13 @@ def _sentences(verdict: VerifiedUnder) -> list[_Sentence]:
     found: dict[str, _Sentence] = {}
     about = defaultdict(list)
     for text in verdict.assumptions:
-        about[text.split(" ", 1)[0]].append(text)
+        if not text.startswith("for "):  # shared conditions follow from what each mechanism does
+            about[text.split(" ", 1)[0]].append(text)
     for subject in sorted(about, key=lambda name: int(name[1:])):
         for text in about[subject]:
             found[text] = _sentence(text, subject, verdict.details, known)
         known[subject] = sorted(found[text].meaning for text in about[subject])
-    return [found[text] for text in verdict.assumptions]
+    return [found[text] for text in verdict.assumptions if text in found]
 
 
 def _sentence(

@@ -20,7 +20,7 @@ from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
 from dpproof.mechanisms import Mechanism
-from dpproof.proofs.certificate import Certificate
+from dpproof.proofs.core.certificate import Certificate
 
 # Parts of scikit-learn that fit clones of an estimator, on the same records or on parts of them.
 _REFITTING: Final = frozenset(

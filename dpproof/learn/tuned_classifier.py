@@ -40,7 +40,7 @@ from dpproof.mechanisms import (
     Selected,
     UniformChoice,
 )
-from dpproof.proofs.certificate import Certificate
+from dpproof.proofs.core.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier
 

@@ -16,8 +16,8 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.theorems.conversion import notion_to_rdp
 from dpproof.ledger import budget
 from dpproof.ledger.budget import BITS, Costs, State, rounded_up
-from dpproof.proofs.certificate import read_rational, show_rational
-from dpproof.proofs.errors import CertificateError
+from dpproof.proofs.core.certificate import read_rational, show_rational
+from dpproof.proofs.core.errors import CertificateError
 
 _LARGE: Final = 1024  # an order at which the divergence over the order is near rho
 

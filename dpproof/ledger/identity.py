@@ -12,7 +12,7 @@ from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.readable import declared
 from dpproof.ledger.chain import canonical
 from dpproof.ledger.errors import LedgerError
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 
 VERSION = 2  # 1 was made of texts for people, which are free to change
 

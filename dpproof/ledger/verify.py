@@ -14,8 +14,8 @@ from dpproof.ledger.charge import proved_costs
 from dpproof.ledger.database import Execute, Rows
 from dpproof.ledger.errors import LedgerDamaged
 from dpproof.proofs import Rejected, check_text
-from dpproof.proofs.certificate import Certificate
-from dpproof.proofs.errors import CertificateError
+from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.core.errors import CertificateError
 
 
 @final

@@ -1,35 +1,13 @@
-"""Ball arithmetic: exact rationals in, decided comparisons out."""
+"""Numbers of extensions: made once for each precision, and rounded down to units."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from fractions import Fraction
+from collections.abc import Callable
 from typing import TypeVar
 
-from flint import arb, ctx, fmpq
-
-from dpproof.proofs.errors import RefusedError, UndecidedError
-from dpproof.proofs.limits import MAX_SUM_BITS, PRECISIONS
-from dpproof.proofs.verdict import openable
-
-_FAR = 1000  # from where the ends of a ball are taken for erfc; either way encloses it
+from flint import arb, ctx
 
 T = TypeVar("T")
-
-
-def ball(value: Fraction | int) -> arb:
-    """Return a ball that holds a rational, at the current precision."""
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
-    """Return the sum of rationals; refuse a denominator of more than ``most`` bits."""
-    total = Fraction(0)
-    for value in values:
-        total += value
-        if total.denominator.bit_length() > most:
-            raise RefusedError("the common denominator of a sum is too long")
-    return total
 
 
 def each_precision(make: Callable[[], T]) -> Callable[[], T]:
@@ -44,60 +22,8 @@ def each_precision(make: Callable[[], T]) -> Callable[[], T]:
     return at_present
 
 
-def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:
-    """Accept if one number is certainly at most another, both given by enclosures.
-
-    Raises:
-        RefusedError: the value is certainly larger.
-        UndecidedError: the enclosures overlap at the current precision.
-    """
-    left, right = value(), limit()
-    if left > right:
-        raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")
-    if not left <= right:
-        raise UndecidedError(f"{what}: {ctx.prec} bits of precision do not decide")
-
-
-def exact(value: Fraction) -> str:
-    """Return a rational for readers: 17 digits and, if those are not its exact value, that."""
-    shown = _short(value)
-    return shown or f"{show(value)} (exactly {openable(str(value))})"
-
-
-def show(value: Fraction) -> str:
-    """Return a rational for readers: exact if it is a binary64 number or short, else 17 digits."""
-    shown = _short(value)
-    if shown:
-        return shown
-    with ctx.workprec(PRECISIONS[0]):
-        return _show(ball(value))
-
-
-def _short(value: Fraction) -> str:
-    """Return a short text that names this rational alone; the empty text if there is none."""
-    if value.denominator > 1 and abs(value) < 1 << 53 and Fraction(float(value)) == value:
-        return repr(float(value))
-    short = max(abs(value.numerator), value.denominator) < 10**12
-    return str(value) if short and len(str(value)) <= 12 else ""
-
-
-def _show(value: arb) -> str:
-    return str(value.mid().str(17, radius=False))
-
-
 def lower_units(value: arb, bits: int) -> int:
     """Return the largest number of units 2^-bits at or below the least of a finite ball."""
     mantissa, exponent = map(int, value.lower().man_exp())
     shift = exponent + bits
     return mantissa << shift if shift >= 0 else mantissa >> -shift
-
-
-def normal_tail(x: arb) -> arb:
-    """Return the probability that a standard normal variable exceeds x.
-
-    It falls in x. Far out flint's erfc of a ball loses all digits, that of its ends none.
-    """
-    scaled = x / arb(2).sqrt()
-    if scaled > _FAR:
-        return scaled.lower().erfc().union(scaled.upper().erfc()) / 2
-    return scaled.erfc() / 2

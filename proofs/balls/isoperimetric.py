@@ -14,8 +14,8 @@ from typing import TypeAlias, final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
 
 Line: TypeAlias = "tuple[Fraction, Fraction]"
 """A line over [0, 1], by its heights at both ends."""

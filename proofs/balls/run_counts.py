@@ -11,11 +11,12 @@ from typing import Final, final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, exact_sum, normal_tail
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.balls.arithmetic import each_precision
+from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
-from dpproof.proofs.verdict import openable
 
 
 class Runs(ABC):

@@ -10,7 +10,7 @@ from typing import final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.core.arithmetic import ball
 
 
 @final

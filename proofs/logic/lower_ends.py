@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
-from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.logic.wording import product_words
-from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.core.arithmetic import exact
+from dpproof.proofs.core.pairs import Product, product_words
+from dpproof.proofs.core.statements import Claim
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class PowerAtLeast:
+class PowerAtLeast(Claim):
     """Some test T has Q(T) <= false_positive_rate and P(T) >= true_positive_rate: a fact."""
 
     product: Product
     false_positive_rate: Fraction
     true_positive_rate: Fraction
+    fact: ClassVar[bool] = True
 
     def describe(self) -> str:
         """Return the claim in words and numbers."""
@@ -31,12 +32,13 @@ class PowerAtLeast:
 
 @final
 @dataclass(frozen=True, slots=True)
-class RenyiAtLeast:
+class RenyiAtLeast(Claim):
     """The Renyi divergence of P from Q at one order > 1 is at least the value: a fact."""
 
     product: Product
     order: Fraction
     value: Fraction
+    fact: ClassVar[bool] = True
 
     def describe(self) -> str:
         """Return the claim in words and numbers."""

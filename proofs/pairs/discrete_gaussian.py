@@ -10,10 +10,9 @@ from typing import final
 
 from flint import acb, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, exact
+from dpproof.proofs.core.arithmetic import ball, exact
 from dpproof.proofs.limits import MAX_REACH
 from dpproof.proofs.pairs.pair import (
-    CommonSupport,
     Formula,
     Moments,
     Reflected,
@@ -24,7 +23,7 @@ from dpproof.proofs.pairs.pair import (
 
 @final
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussianPair(Reflected, CommonSupport):
+class DiscreteGaussianPair(Reflected):
     """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
 
     The loss at x = m + j is (2 m j + m^2)/(2 v), so

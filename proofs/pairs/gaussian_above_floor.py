@@ -9,11 +9,12 @@ from typing import final
 
 from flint import acb, arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
-from dpproof.proofs.pairs.pair import Formula, Moments, Pair, no_witness, unbounded
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.pairs import Pair
+from dpproof.proofs.pairs.pair import Formula, LossPair, Moments, no_witness, unbounded
 
 
-class GaussianAboveFloor(Pair, ABC):
+class GaussianAboveFloor(LossPair, ABC):
     """Under P the loss is G ~ N(mu^2/2, mu^2) above f, of w times its density, and else f.
 
     Q has the density e^{-loss} there and its other mass off P, so no loss is infinite under P.
@@ -111,7 +112,7 @@ class GaussianAboveFloor(Pair, ABC):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SwappedAboveFloor(Pair):
+class SwappedAboveFloor(LossPair):
     """(Q, P) of a pair above a floor f >= 0, whose finite losses are all at or below -f.
 
     So H_eps is Q's mass off P at every eps >= 0. With P's loss L, M(s) = E_Q[(Q/P)^s; P > 0] is

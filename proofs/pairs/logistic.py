@@ -8,13 +8,13 @@ from typing import final
 
 from flint import acb, arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact
-from dpproof.proofs.pairs.pair import CommonSupport, Formula, Moments, Reflected, no_witness
+from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.pairs.pair import Formula, Moments, Reflected, no_witness
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class LogisticPair(Reflected, CommonSupport):
+class LogisticPair(Reflected):
     """M(s) = sinh(z eps) / (2 z sinh(eps/2)), z = s + 1/2; |sinh(x + iy)| <= cosh x.
 
     Proof in proofs/theory/bounded_range.md.

@@ -10,7 +10,7 @@ from typing import TypeVar, final
 
 from flint import acb, acb_mat, arb, arb_poly
 
-from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.core.arithmetic import ball
 
 T = TypeVar("T", arb, arb_poly)
 

@@ -9,15 +9,15 @@ from typing import final
 
 from flint import acb, arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.pairs.pair import CommonSupport, Moments, Reflected
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.pairs.pair import Moments, Reflected
 from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class OppositeGaussiansPair(Reflected, CommonSupport):
+class OppositeGaussiansPair(Reflected):
     """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
     With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and Z standard normal,

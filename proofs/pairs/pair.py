@@ -1,4 +1,4 @@
-"""The interface of a dominating pair (P, Q); L = log dP/dQ is its loss.
+"""What extensions know of pairs (P, Q): M along lines, and losses that are listed.
 
 M(s) = E_P[e^{sL}; L < inf]. Everything is an enclosure at the current precision.
 """
@@ -9,17 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol, TypeAlias, final
+from typing import Final, Protocol, final
 
 from flint import acb, arb
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.limits import atoms
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.pairs.loss_atoms import Terms
-
-Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
-"""Different pairs, each with how often it occurs."""
 
 _NONE: Final = arb(0)
 
@@ -42,15 +39,10 @@ class Moments(Protocol):
         """Return where the ceiling stops to fall; None if it never does."""
 
 
-class Pair(ABC):
-    """A pair of distributions, by its exact parameters."""
+class LossPair(Pair, ABC):
+    """A pair of an extension, and what is known of its losses."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def infinite(self) -> Fraction:
-        """Return at least P(L = inf)."""
 
     def exact_infinite_mass(self) -> arb:
         """Return an enclosure of P(L = inf)."""
@@ -77,47 +69,16 @@ class Pair(ABC):
         """
         raise unlisted(self.describe())
 
-    def largest(self) -> arb:
-        """Return a number at or above every finite loss.
-
-        Raises:
-            RefusedError: losses have no bound, or none is known.
-        """
-        raise unbounded(self.describe())
-
     @abstractmethod
     def moments(self, witness: object) -> Moments:
         """Return M, computed with the help of a witness, which is None for a closed formula."""
 
     @abstractmethod
-    def profile(self, epsilon: arb) -> arb:
-        """Return the hockey-stick divergence at epsilon >= 0, in closed form."""
-
-    def profile_at(self) -> Callable[[arb], arb]:
-        """Return the profile as a function, for many epsilons."""
-        return self.profile
-
-    @abstractmethod
     def swapped(self) -> Pair:
         """Return the pair (Q, P), or one with the same profile."""
 
-    @abstractmethod
-    def describe(self) -> str:
-        """Name the pair in words and numbers."""
 
-
-class CommonSupport(Pair, ABC):
-    """A pair whose P and Q have the same support, so that no loss is infinite."""
-
-    __slots__ = ()
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return 0: P and Q have the same support."""
-        return Fraction(0)
-
-
-class Reflected(Pair, ABC):
+class Reflected(LossPair, ABC):
     """A pair whose P and Q are exchanged by a reflection of the outcomes."""
 
     __slots__ = ()
@@ -164,19 +125,6 @@ def some_infinite(finite: Iterable[tuple[arb, int]]) -> arb:
     for one, count in finite:
         rest *= one**count
     return 1 - rest
-
-
-def outcomes(product: Product) -> int:
-    """Return the approximate number of finite losses; 0 if they are not listed or too many."""
-    return atoms([(pair.outcomes, count) for pair, count in product])
-
-
-def terms(product: Product) -> Terms:
-    """Return all losses of a product whose pairs list them."""
-    found = Terms([(arb(0), arb(1))], arb(0))
-    for pair, count in product:
-        found = found.times(pair.terms(), count)
-    return found
 
 
 def no_witness(witness: object) -> None:

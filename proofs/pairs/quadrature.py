@@ -11,9 +11,9 @@ from typing import final
 
 from flint import acb, acb_mat, arb
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.limits import MAX_QUADRATURE
 
 

@@ -1,4 +1,4 @@
-"""The Poisson-subsampled Gaussian pair; proofs in proofs/theory/subsampled_gaussian.md."""
+"""M of the Poisson-subsampled Gaussian pair; proofs in proofs/theory/subsampled_gaussian.md."""
 
 from __future__ import annotations
 
@@ -9,60 +9,10 @@ from typing import final
 
 from flint import acb, arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.pairs.gaussian import gaussian_profile
-from dpproof.proofs.pairs.pair import CommonSupport, Moments, Pair, unbounded
-from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class SubsampledGaussianPair(CommonSupport):
-    """W = (1-q) N(0,1) + q N(mu,1) against N(0,1): (W, N) for removal, else (N, W).
-
-    With u(z) = q (e^{mu z - mu^2/2} - 1) and Z standard normal, M(s) = E[(1 + u(Z))^alpha],
-    alpha = s + 1 for removal and -s for addition.
-    """
-
-    mu_squared: Fraction
-    sampling_rate: Fraction
-    removal: bool
-
-    def largest(self) -> arb:
-        """Return -log(1 - q) for addition; refuse a removal, whose losses have no bound."""
-        if self.removal:
-            raise unbounded(self.describe())
-        return -ball(1 - self.sampling_rate).log()
-
-    def moments(self, witness: object) -> Moments:
-        """Return M by trapezoid rules on two lines, one for M and one for its decay."""
-        return read_quadrature(witness, Powers(self), self.mu_squared)
-
-    def profile(self, epsilon: arb) -> arb:
-        """Return the profile from the Gaussian's (arXiv:2106.08567, Theorem 11), t = e^eps.
-
-        Removal: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0,
-        else 0.
-        """
-        q, t = ball(self.sampling_rate), epsilon.exp()
-        if self.removal:
-            argument = (epsilon.expm1() / q).log1p()
-            return q * gaussian_profile(self.mu_squared, argument)
-        r = 1 - t * (1 - q)
-        if r <= 0:
-            return arb(0)
-        return r * gaussian_profile(self.mu_squared, (q * t / r).log())
-
-    def swapped(self) -> Pair:
-        """Return the pair of the other direction."""
-        return SubsampledGaussianPair(self.mu_squared, self.sampling_rate, not self.removal)
-
-    def describe(self) -> str:
-        """Name mu squared, the rate and the direction."""
-        way = "removal" if self.removal else "addition"
-        shown = f"Gaussians with mu^2 = {exact(self.mu_squared)}"
-        return f"{shown} sampled at rate {exact(self.sampling_rate)} ({way})"
+from dpproof.proofs.core.arithmetic import ball, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import SubsampledGaussianPair
+from dpproof.proofs.pairs.quadrature import Integrand, Line
 
 
 @final

@@ -1,4 +1,4 @@
-"""The table of all rules, by the name that certificates use, in sets."""
+"""The table of all rules: those of the core, and extensions by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from dpproof.proofs.certificate import Json
-from dpproof.proofs.logic.rule import Rule
-from dpproof.proofs.logic.statement import NOTION_TYPES
+from dpproof.proofs.core.certificate import Json, Step
+from dpproof.proofs.core.kernel import RESTRICT, System
+from dpproof.proofs.core.rule import Rule
+from dpproof.proofs.core.rules import CORE_RULES, stated
+from dpproof.proofs.logic.statement import (
+    LANGUAGE,
+    RDP,
+    ZCDP,
+    BoundedRange,
+    MetricDP,
+    Profile,
+    TradeOff,
+)
 from dpproof.proofs.rules import (
     above_threshold,
     attacks,
@@ -37,54 +47,26 @@ from dpproof.proofs.rules import (
     select_threshold,
     subsample,
 )
-from dpproof.proofs.rules.mechanisms import stated
 
-RESTRICT: Final = "restrict/relation"
-"""The one rule whose premise is under another relation than its conclusion."""
-
-PLAIN: Final = ("pure-dp", "approx-dp", "gdp", "zcdp", "rdp", "dominating-pair")
-
-RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
+EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
     {
-        "core": {
-            **{
-                f"state/{name}": stated(kind)
-                for name, kind in NOTION_TYPES.items()
-                if name in PLAIN
-            },
-            "mechanism/gaussian": mechanisms.gaussian,
-            "mechanism/laplace": mechanisms.laplace,
-            "mechanism/randomized-response": mechanisms.randomized_response,
-            "dominate/gdp": dominate.gdp,
-            "dominate/pure-dp": dominate.pure_dp,
-            "dominate/approx-dp": dominate.approx_dp,
-            "compose/gdp": compose.gdp,
+        "contour": {
+            "hockey-stick/contour": hockey_stick.contour,
+            "hockey-stick/chernoff": hockey_stick.chernoff,
+        },
+        "renyi": {
+            "state/zcdp": stated(ZCDP),
+            "state/rdp": stated(RDP),
             "compose/zcdp": compose.zcdp,
             "compose/rdp": compose.rdp,
-            "compose/pair": compose.pair,
-            "repeat/gdp": compose.gdp,
-            "repeat/zcdp": compose.zcdp,
-            "repeat/rdp": compose.rdp,
-            "repeat/pair": compose.pair,
-            "choice": compose.choice,
-            "post-process": compose.post_process,
-            "map-records": compose.map_records,
-            "subsample/poisson": subsample.poisson,
-            "convert/pure-approx": convert.pure_to_approx,
-            "convert/approx-pure": convert.approx_to_pure,
             "convert/pure-zcdp": convert.pure_to_zcdp,
             "convert/gdp-zcdp": convert.gdp_to_zcdp,
-            "convert/point": convert.point,
-            "convert/pair-approx": convert.pair_to_approx,
-            "convert/pair-pure": convert.pair_to_pure,
             "convert/pair-rdp": convert.pair_to_rdp,
             "convert/zcdp-rdp": convert.zcdp_to_rdp,
             "convert/rdp-rdp": convert.rdp_to_rdp,
             "convert/renyi-approx": convert.renyi_to_approx,
-            "hockey-stick/bounded": hockey_stick.bounded,
-            "hockey-stick/closed": hockey_stick.closed,
-            "hockey-stick/contour": hockey_stick.contour,
-            "hockey-stick/chernoff": hockey_stick.chernoff,
+            "convert/renyi-profile": convert.renyi_to_profile,
+            "convert/renyi-true-positive-rate": attacks.renyi_true_positive_rate,
         },
         "discrete": {
             "mechanism/discrete-laplace": mechanisms.discrete_laplace,
@@ -99,11 +81,11 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "hockey-stick/lattice": hockey_stick.lattice,
         },
         "curves": {
-            **{
-                f"state/{name}": stated(kind)
-                for name, kind in NOTION_TYPES.items()
-                if name not in PLAIN
-            },
+            "state/bounded-range": stated(BoundedRange),
+            "state/metric-dp": stated(MetricDP),
+            "state/privacy-profile": stated(Profile),
+            "state/trade-off": stated(TradeOff),
+            "convert/point": convert.point,
             "mechanism/correlated-gaussian": noise_mechanisms.correlated_gaussian,
             "mechanism/laplace-joint": mechanisms.laplace_joint,
             "mechanism/smooth-sensitivity": noise_mechanisms.smooth_sensitivity,
@@ -133,7 +115,6 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "convert/bounded-range-rdp": convert.bounded_range_to_rdp,
             "convert/pair-profile": convert.pair_to_profile,
             "convert/profile-trade-off": convert.profile_to_trade_off,
-            "convert/renyi-profile": convert.renyi_to_profile,
         },
         "samples": {
             "subsample/without-replacement": subsample.without_replacement,
@@ -157,6 +138,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "filter/several": filters.several,
         },
         "groups": {
+            "choice": compose.choice,
             "parallel": compose.parallel,
             "parallel/position": compose.parallel_positions,
             RESTRICT: convert.relation,
@@ -171,15 +153,13 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "group/trade-off": group.trade_off,
         },
         "numbers": {
+            "convert/pure-approx": convert.pure_to_approx,
+            "convert/approx-pure": convert.approx_to_pure,
+            "convert/pair-pure": convert.pair_to_pure,
             "convert/pure-gdp": convert.pure_to_gdp,
             "convert/pair-gdp": gdp_zcdp.pair_to_gdp,
             "convert/profile-gdp": gdp_zcdp.profile_to_gdp,
             "convert/pair-zcdp": gdp_zcdp.pair_to_zcdp,
-        },
-        "attacks": {
-            "convert/approx-true-positive-rate": attacks.true_positive_rate,
-            "convert/approx-advantage": attacks.advantage,
-            "convert/renyi-true-positive-rate": attacks.renyi_true_positive_rate,
         },
         "lower": {
             "at-least/closed": lower_bound.closed,
@@ -191,20 +171,21 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         },
     }
 )
-"""Every rule under the set that it belongs to; the rules of the first need no other."""
+"""Every rule beside the core's, under the extension that it belongs to."""
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
-    {name: rule for rules in RULE_SETS.values() for name, rule in rules.items()}
+    {
+        **CORE_RULES,
+        **{name: rule for rules in EXTENSIONS.values() for name, rule in rules.items()},
+        "subsample/poisson": subsample.poisson,
+        "hockey-stick/closed": hockey_stick.closed,
+    }
 )
+"""Every rule; two of the core's have more cases here."""
 
 PAIRS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "gaussian": "core",
-        "laplace": "core",
-        "randomized-response": "core",
-        "subsampled-gaussian": "core",
         "logistic": "curves",
-        "finite": "discrete",
         "discrete-laplace": "discrete",
         "discrete-gaussian": "discrete",
         "sampled": "samples",
@@ -213,25 +194,27 @@ PAIRS: Final[Mapping[str, str]] = MappingProxyType(
         "folded-gaussian": "curves",
     }
 )
-"""The set of every kind of pair."""
+"""The extension of every kind of pair that the core does not know."""
 
-SUMS: Final = "sums"
-ALL_SETS: Final = (*RULE_SETS, SUMS)
-"""All sets; the last adds up the losses of several pairs that have a closed profile together."""
-
-_CLOSED: Final = ("hockey-stick/closed", "at-least/closed")
-_SET_OF: Final = {name: kind for kind, rules in RULE_SETS.items() for name in rules}
+_EXTENSION_OF: Final = {name: one for one, rules in EXTENSIONS.items() for name in rules}
 
 
-def sets_of(rule: str, conclusion: Json) -> set[str]:
-    """Return the rule sets that a step needs: its rule's, and those of the pairs it names."""
-    factors = list(_factors(conclusion))
-    found = {_SET_OF[rule]} if rule in _SET_OF else set()
+def extensions(step: Step) -> set[str]:
+    """Return the extensions that a step needs: its rule's, and those of the pairs it names.
+
+    The closed profile of several pairs that are not all Gaussian needs ``sums``.
+    """
+    factors = list(_factors(step.conclusion))
+    found = {_EXTENSION_OF[step.rule]} if step.rule in _EXTENSION_OF else set()
     found |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
     several = sum(count for _, count in factors) > 1
-    if rule in _CLOSED and several and {kind for kind, _ in factors} != {"gaussian"}:
-        found.add(SUMS)
+    if step.rule == "hockey-stick/closed" and several and {k for k, _ in factors} != {"gaussian"}:
+        found.add("sums")
     return found
+
+
+SYSTEM: Final = System(RULES, LANGUAGE, extensions)
+"""The whole checker."""
 
 
 def _factors(value: Json) -> Iterator[tuple[str, int]]:

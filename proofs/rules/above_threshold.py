@@ -9,12 +9,14 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.balls.isoperimetric import Cell, Line, cells, corners, pieces, profile
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import SYMMETRIC, Pairs
 from dpproof.proofs.limits import LEVEL, PER_COMPARISON, VALUE
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.finite_pair import alone
 from dpproof.proofs.rules.prices import corners_work
 
@@ -78,7 +80,7 @@ def compare(
     for product, tables in orders:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + price * (len(pair.p) + 1))
-        for t, allowed in pair.corners():
+        for t, allowed in corners_of(pair):
             left = allowed - missed * min(t, Fraction(1))
             if left < max(1 - t, Fraction(0)):
                 raise RefusedError(f"the profile at ratio {show(t)} has no room for what is missed")
@@ -128,17 +130,16 @@ def _words(
     """Return what is taken for granted of the mechanism."""
     threshold, query, sensitivity = map(exact, scales)
     between = f"between {step.conclusion.relation} neighbours"
-    law = "drawn anew for every coordinate and independent of the data and of all other noise"
     runs = (
-        f"adds Laplace noise of scale {threshold}, independent of the data and of all other noise, "
-        "to one threshold that is the same for all datasets, once, and Laplace noise of "
-        f"scale {query}, {law}, to the values of queries, a list of numbers, as long for every "
-        f"dataset, each moving by at most {sensitivity} {between}, compares one sum after the "
-        f"other with the noisy threshold until {cutoff} were above, and releases which sums were "
-        f"above{', by how much each of these exceeded the noisy threshold,' * gap} "
-        "and nothing else"
+        f"adds Laplace noise of scale {threshold} to one threshold that is the same for all "
+        f"datasets, once, and Laplace noise of scale {query}, independent of that and in every "
+        "coordinate, to "
+        "the values of queries, a list of numbers, as long for every dataset, each moving by at "
+        f"most {sensitivity} {between}; it compares one sum after the other with the noisy "
+        f"threshold until {cutoff} were above, and its result is which sums were above"
+        f"{', and by how much each of these exceeded the noisy threshold' * gap}"
     )
     together = "has no two queries that move in opposite directions between two neighbours"
     if rising:
         together = "has no query that is smaller on the dataset that has what the other lacks"
-    return (runs, together) if monotone else (runs,)
+    return runs, *[together] * monotone, FRESH, ALONE

@@ -1,4 +1,4 @@
-"""From (epsilon, delta)-DP to what an attacker can reach.
+"""From Renyi divergences to what an attacker can reach.
 
 Proofs: proofs/theory/conversions.md.
 """
@@ -7,47 +7,11 @@ from __future__ import annotations
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Advantage, ApproxDP, Power
+from dpproof.proofs.core.arithmetic import ball, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import Power
 from dpproof.proofs.rules.convert import known_divergence
-
-
-def true_positive_rate(step: Application) -> tuple[str, ...]:
-    """Check the power e^epsilon a + delta, 1 - (1 - a - delta) e^-epsilon, or 1.
-
-    The false-positive rate is a.
-
-    Source: Wasserman & Zhou (arXiv:0811.2501), Theorem 2.4; Kairouz, Oh & Viswanath
-    (arXiv:1311.0776), Theorem 2.1. Proof: proofs/theory/conversions.md, section 10.
-    """
-    known, claim = step.only(ApproxDP), step.concludes(Power)
-
-    def bound() -> arb:
-        rate, ratio, delta = ball(claim.false_positive_rate), ball(known.epsilon), ball(known.delta)
-        by_event, by_rest = ratio.exp() * rate + delta, 1 - (1 - rate - delta) * (-ratio).exp()
-        return by_event.min(by_rest).min(arb(1))
-
-    require_at_most(bound, lambda: ball(claim.true_positive_rate), "the true-positive rate")
-    return ()
-
-
-def advantage(step: Application) -> tuple[str, ...]:
-    """Check an advantage of at least delta + (1 - delta) tanh(epsilon/2).
-
-    There both lines of the rule above meet.
-
-    Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof:
-    proofs/theory/conversions.md, section 10.
-    """
-    known, claim = step.only(ApproxDP), step.concludes(Advantage)
-
-    def bound() -> arb:
-        return ball(known.delta) + ball(1 - known.delta) * ball(known.epsilon / 2).tanh()
-
-    require_at_most(bound, lambda: ball(claim.advantage), "the advantage")
-    return ()
 
 
 def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import HockeyStick, Pairs, Points
-from dpproof.proofs.rules.convert import split
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rules import split
+from dpproof.proofs.core.statements import HockeyStick, Pairs, Points
 
 RatioBounds: TypeAlias = list[tuple[arb, arb]]
 """Ratios t, increasing, each with a bound of H_t(P || Q)."""

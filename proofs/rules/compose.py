@@ -1,59 +1,32 @@
-"""Composition with parameters fixed in advance, repetition, parallel parts, post-processing."""
+"""Composition of Renyi divergences, parallel parts and choices."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final
 
-from dpproof.proofs.balls.arithmetic import exact_sum, show
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import exact_sum, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.rules import composed, same_data
+from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, Claim, Pairs, Points, PureDP
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import look_up_work, sum_of_rationals_work
-from dpproof.proofs.logic.read_pairs import merged
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import (
-    GDP,
-    RDP,
-    SYMMETRIC,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Claim,
-    MetricDP,
-    Pairs,
-    Points,
-    Profile,
-    PureDP,
-)
-from dpproof.proofs.verdict import openable, quoted
+from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile
 
-C = TypeVar("C")
-FIXED: Final = (
-    "where (a) what runs is fixed before any output is seen and is the same for all datasets, "
-    "(b) every run goes with randomness of its own, and (c) what is released is a function of "
-    "the outputs alone that is the same for all datasets, and nothing else"
-)
-AHEAD: Final = "which are fixed before any output is seen"
 CHOSEN: Final = (
-    "looking at no data and independently of everything else, runs it with randomness of its own, "
-    "and releases a function of the draw and of its output alone that is the same for all "
-    "datasets, and nothing else"
+    "looking at no data and independently of everything else, and runs it; its result is a "
+    "function of the draw and of its output alone"
 )
-
-
-def gdp(step: Application) -> tuple[str, ...]:
-    """Check that mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
-    parts, count = _parts(step, GDP)
-    step.expect(GDP(count * exact_sum(part.mu_squared for part in parts)))
-    return _assumed(step, count)
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
     """Check that rho adds up. Source: Bun & Steinke (arXiv:1605.02065), Lemma 2.3."""
-    parts, count = _parts(step, ZCDP)
+    parts, count = composed(step, ZCDP)
     step.expect(ZCDP(count * exact_sum(part.rho for part in parts)))
-    return _assumed(step, count)
+    return same_data(step, count)
 
 
 def rdp(step: Application) -> tuple[str, ...]:
@@ -61,7 +34,7 @@ def rdp(step: Application) -> tuple[str, ...]:
 
     Source: Mironov (arXiv:1702.07476), Proposition 1.
     """
-    parts, count = _parts(step, RDP)
+    parts, count = composed(step, RDP)
     orders = [order for order, _ in step.concludes(RDP).points]
     step.budget.spend(len(orders) * sum(look_up(part.points) for part in parts))
     bits = sum(longest(part.points) for part in parts)
@@ -69,20 +42,7 @@ def rdp(step: Application) -> tuple[str, ...]:
     curves = [divergences(part.points) for part in parts]
     sums = [(a, count * exact_sum(curve(a) for curve in curves)) for a in orders]
     _at_least(step, tuple(sums))
-    return _assumed(step, count)
-
-
-def pair(step: Application) -> tuple[str, ...]:
-    """Check that the product of the premises' pairs dominates.
-
-    Source: Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
-    """
-    parts, count = _parts(step, Pairs)
-    step.budget.spend(sum(len(part.forward) + len(part.backward) for part in parts))
-    both = merged(*(one.forward for one in parts)), merged(*(one.backward for one in parts))
-    forward, backward = (tuple((one, times * count) for one, times in way) for way in both)
-    step.expect(Pairs(forward, backward))
-    return _assumed(step, count)
+    return same_data(step, count)
 
 
 def parallel(step: Application) -> tuple[str, ...]:
@@ -114,7 +74,7 @@ def parallel(step: Application) -> tuple[str, ...]:
         split += " or its position, and on nothing of it that blanking it changes"
     if isinstance(step.conclusion.claim, BoundedRange):
         split += ", none of which looks at what another releases"
-    return (f"runs {names} on disjoint parts of the records, {split}, {FIXED}",)
+    return (f"runs {names} on disjoint parts of the records, {split}", FIXED, FRESH, ALONE)
 
 
 def choice(step: Application) -> tuple[str, ...]:
@@ -133,7 +93,8 @@ def choice(step: Application) -> tuple[str, ...]:
         raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
-    return (f"draws one of {names}, {AHEAD}, by a law that is the same for all datasets, {CHOSEN}",)
+    drawn = f"draws one of {names} by a law that is the same for all datasets, {CHOSEN}"
+    return drawn, FIXED, FRESH, ALONE
 
 
 def parallel_positions(step: Application) -> tuple[str, ...]:
@@ -157,41 +118,12 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
     split = "split by a law that looks at no record and is independent of everything else"
-    return (f"runs {names} on the records at disjoint sets of positions, {split}, {FIXED}",)
-
-
-def post_process(step: Application) -> tuple[str, ...]:
-    """Check that a function of the outputs satisfies the same.
-
-    Source: arXiv:1905.02383, Proposition 2.8.
-    """
-    name, said = _described(step)
-    alone = "that is the same for all datasets and depends on nothing else"
-    return (f"releases a function of what {name} releases {alone}, and nothing else, {said}",)
-
-
-def map_records(step: Application) -> tuple[str, ...]:
-    """Check that the same holds on records that are mapped one by one.
-
-    Proof: proofs/theory/map_records.md.
-    """
-    name, said = _described(step)
-    alone = "to one that depends on that record alone, a blank one to a blank one"
-    mapped = f"{alone}, and features without looking at labels, and nothing else, {said}"
-    return (f"releases what {name} releases on records of which each is mapped {mapped}",)
-
-
-def _described(step: Application) -> tuple[str, str]:
-    """Return the mechanism of the one premise, and its author's description.
-
-    The premise is the conclusion.
-    """
-    description = step.witness.words("description")
-    (claim,) = step.every(object, most=1)
-    if step.conclusion.claim != claim:
-        raise RefusedError("the conclusion is not the premise")
-    (name,) = step.mechanisms
-    return name, f"which the certificate's author describes as {quoted(description)}"
+    return (
+        f"runs {names} on the records at disjoint sets of positions, {split}",
+        FIXED,
+        FRESH,
+        ALONE,
+    )
 
 
 def look_up(points: Points) -> int:
@@ -279,18 +211,3 @@ def _worst(step: Application) -> Claim:
     if any(premise.claim != first for premise in step.premises):
         raise RefusedError("the parts are not equal")
     return first
-
-
-def _parts(step: Application, kind: type[C]) -> tuple[Sequence[C], int]:
-    """Return what runs, and how often: several parts once, or one as often as the witness says."""
-    if not step.witness.has("count"):
-        return step.every(kind, least=2), 1
-    return [step.only(kind)], step.witness.whole("count", least=2)
-
-
-def _assumed(step: Application, count: int) -> tuple[str, ...]:
-    """Return, in words, what composition of several parts, or of equal ones, assumes."""
-    if count > 1:
-        return (f"runs {step.mechanisms[0]} {count} times on the same data, {FIXED}",)
-    names = openable(" and ".join(step.mechanisms))
-    return (f"runs {names} on the same data, {FIXED}",)

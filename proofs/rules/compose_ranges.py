@@ -9,18 +9,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import FinitePair, Pair, Product
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.statements import Pairs, merged
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import MAX_RANGE_BITS, MAX_RANGE_CELLS, ranges_work
-from dpproof.proofs.logic.read_pairs import merged
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import BoundedRange, Pairs
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.rules.compose import FIXED
+from dpproof.proofs.logic.statement import BoundedRange
 from dpproof.proofs.rules.finite_pair import require_above
 from dpproof.proofs.sums.ranges import Recursion
-from dpproof.proofs.verdict import openable
 
 LONGEST: Final = 64  # nats of a range
 SHORTEST: Final = Fraction(1, 1 << 20)
@@ -32,7 +31,7 @@ def compose_ranges(step: Application) -> tuple[str, ...]:
     n mechanisms of one range, wherever they stand, cost at most the value of the recursion for n
     (Theorem 3), and k pairs above its value for n/k, rounded up, dominate that.
     """
-    parts, counts = step.every(object), step.witness.wholes("counts")
+    parts, counts = step.every(object), wholes(step.witness, "counts")
     if len(counts) != len(parts) or min(counts) < 1:
         raise RefusedError("the rule takes one count, at least 1, for each premise")
     claim = step.concludes(Pairs)
@@ -54,7 +53,7 @@ def compose_ranges(step: Application) -> tuple[str, ...]:
     step.expect(Pairs((*heads, *forward), (*heads, *backward)))
     named = zip(step.mechanisms, counts, strict=True)
     said = openable(" and ".join(f"{name} {count} times" for name, count in named))
-    return (f"runs {said} on the same data, {FIXED}",)
+    return (f"runs {said} on the same data", FIXED, FRESH, ALONE)
 
 
 def _times(product: Product, count: int) -> Product:

@@ -8,29 +8,18 @@ from itertools import pairwise
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, normal_tail, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball, normal_tail, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import Product
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rules import directions, largest_loss, split
+from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, PureDP
 from dpproof.proofs.limits import PER_COMPARISON
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import (
-    GDP,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    HockeyStick,
-    MetricDP,
-    Pairs,
-    Points,
-    Profile,
-    PureDP,
-    TradeOff,
-)
-from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
 from dpproof.proofs.rules.compose import divergence, divergences, look_up
 from dpproof.proofs.rules.dominate import certainly_below, lowest
-from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
+from dpproof.proofs.rules.hockey_stick import finite_moment
 from dpproof.proofs.rules.prices import spend
 
 
@@ -192,17 +181,6 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     return ()
 
 
-def pair_to_approx(step: Application) -> tuple[str, ...]:
-    """Check (epsilon, delta)-DP: H_eps of the product of each direction is at most delta.
-
-    Premises: the pairs, and a bound of H_eps for every different direction.
-    Source: Zhu, Dong & Wang (arXiv:2106.08567), Definition 7.
-    """
-    claim = step.concludes(ApproxDP)
-    _bounded_at(step, claim.epsilon, claim.delta, *split(step))
-    return ()
-
-
 def pair_to_profile(step: Application) -> tuple[str, ...]:
     """Check points of a profile, each at or above a bound of every different direction."""
     points = step.concludes(Profile).points
@@ -285,31 +263,6 @@ def renyi_to_profile(step: Application) -> tuple[str, ...]:
     for (epsilon, delta), order in zip(points, orders, strict=True):
         _renyi_delta(step, epsilon, delta, order)
     return ()
-
-
-def split(step: Application) -> tuple[Pairs, list[HockeyStick]]:
-    """Return the pairs among the premises, and the facts about them, in order."""
-    apart = step.conclusion.steps
-    pairs = [p.claim for p in step.premises if isinstance(p.claim, Pairs) and p.steps == apart]
-    facts = [p.claim for p in step.premises if isinstance(p.claim, HockeyStick)]
-    if len(pairs) != 1 or len(facts) + 1 != len(step.premises):
-        raise RefusedError("the rule takes pairs and hockey-stick bounds")
-    return pairs[0], facts
-
-
-def directions(pairs: Pairs) -> list[Product]:
-    """Return the different directions, forward first."""
-    return list(dict.fromkeys((pairs.forward, pairs.backward)))
-
-
-def _bounded_at(
-    step: Application, epsilon: Fraction, delta: Fraction, pairs: Pairs, facts: list[HockeyStick]
-) -> None:
-    """Accept if the facts are exactly bounds at this point, one for each different direction."""
-    if facts != [HockeyStick(product, ((epsilon, delta),)) for product in directions(pairs)]:
-        raise RefusedError(
-            f"no bound of each direction at {step.conclusion.describe()} among the premises"
-        )
 
 
 def _renyi_at_most(

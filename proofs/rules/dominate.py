@@ -8,70 +8,26 @@ from itertools import accumulate, pairwise
 
 from flint import ctx
 
-from dpproof.proofs.balls.arithmetic import ball, show
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.limits import PRECISIONS
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import (
-    GDP,
-    ApproxDP,
-    BoundedRange,
-    MetricDP,
-    Pairs,
-    Points,
-    Profile,
-    PureDP,
-    TradeOff,
+from dpproof.proofs.core.arithmetic import ball, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    LaplacePair,
 )
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rules import both
+from dpproof.proofs.core.statements import Pairs, Points
+from dpproof.proofs.limits import PRECISIONS
+from dpproof.proofs.logic.statement import BoundedRange, MetricDP, Profile, TradeOff
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.pair import Pair
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs.rules.prices import corners_work
-
-
-def gdp(step: Application) -> tuple[str, ...]:
-    """Check the pair N(mu, 1) over N(0, 1).
-
-    Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
-    """
-    squared = step.only(GDP).mu_squared
-    step.expect(_both(GaussianPair(squared) if squared else None))
-    return ()
-
-
-def pure_dp(step: Application) -> tuple[str, ...]:
-    """Check binary randomised response.
-
-    Source: arXiv:1905.02383, Proposition 2.5.
-    """
-    epsilon = step.only(PureDP).epsilon
-    step.expect(_both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
-    return ()
-
-
-def approx_dp(step: Application) -> tuple[str, ...]:
-    """Check randomised response beside a telling outcome.
-
-    Source: arXiv:1905.02383, Proposition 2.5.
-    """
-    claim, zero = step.only(ApproxDP), Fraction(0)
-    pair: Pair | None = None
-    if claim.epsilon > 0 and claim.delta < 1:
-        pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
-    elif claim.epsilon > 0 or claim.delta > 0:
-        rest = 1 - claim.delta
-        pair = FinitePair((claim.delta, rest, zero), (zero, rest, claim.delta))
-    step.expect(_both(pair))
-    return ()
 
 
 def bounded_range(step: Application) -> tuple[str, ...]:
     """Check two logistic distributions. Proof: proofs/theory/bounded_range.md."""
     epsilon = step.only(BoundedRange).epsilon
-    step.expect(_both(LogisticPair(epsilon) if epsilon else None))
+    step.expect(both(LogisticPair(epsilon) if epsilon else None))
     return ()
 
 
@@ -81,7 +37,7 @@ def metric_dp(step: Application) -> tuple[str, ...]:
     Proof: proofs/theory/path.md, Theorem 1.
     """
     epsilon = step.only(MetricDP).epsilon
-    step.expect(_both(LaplacePair(epsilon) if epsilon else None))
+    step.expect(both(LaplacePair(epsilon) if epsilon else None))
     return ()
 
 
@@ -100,7 +56,7 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
     if not isinstance(pair, FinitePair) or count != 1:
         raise RefusedError("the rule concludes one finite pair, once")
     step.budget.spend(corners_work(pair) + 4 * len(points))
-    for corner, above in pair.corners():
+    for corner, above in corners_of(pair):
         if not certainly_below(points, corner, above):
             what = f"the pair's profile is not above the points at ratio {show(corner)}"
             raise RefusedError(what)
@@ -119,7 +75,7 @@ def trade_off(step: Application) -> tuple[str, ...]:
     masses += [(high - low, right - left) for (left, high), (right, low) in pairwise(points)]
     if points[-1][0] < 1:
         masses.append((Fraction(0), one - points[-1][0]))
-    step.expect(_both(FinitePair(tuple(p for p, _ in masses), tuple(q for _, q in masses))))
+    step.expect(both(FinitePair(tuple(p for p, _ in masses), tuple(q for _, q in masses))))
     return ()
 
 
@@ -136,8 +92,3 @@ def certainly_below(points: Points, t: Fraction, height: Fraction) -> bool:
         place = bisect_left(points, True, key=lambda one: one[0] > 0 and not ball(one[0]) <= reach)
     delta = points[place - 1][1] if place else Fraction(1)
     return (delta if t >= 1 else 1 - t + t * delta) <= height
-
-
-def _both(pair: Pair | None) -> Pairs:
-    product = () if pair is None else ((pair, 1),)
-    return Pairs(product, product)

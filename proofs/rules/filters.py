@@ -8,25 +8,22 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, exact_sum, require_at_most, show
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.rule import ALONE, Application
+from dpproof.proofs.core.statements import GDP, ApproxDP, PureDP
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PER_COMPARISON
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, RDP, ZCDP, ApproxDP, PureDP
-from dpproof.proofs.pairs.gaussian import gaussian_profile
+from dpproof.proofs.logic.statement import RDP, ZCDP
 from dpproof.proofs.rules.compose import divergences, look_up
 from dpproof.proofs.rules.convert import delta_at
-from dpproof.proofs.verdict import openable
 
 _MOST_FILTERS: Final = 10
 _LOOKING: Final = (
     "runs mechanisms one after another, each chosen after looking at what was released before and "
     "at nothing else of the data"
-)
-_ALONE: Final = (
-    "and releases a function of their outputs alone that is the same for all datasets, and "
-    "nothing else"
 )
 
 
@@ -138,9 +135,9 @@ def several(step: Application) -> tuple[str, ...]:
         f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it, "
         "what it costs there being fixed by what was released before and true of it given that, "
         f"between {step.conclusion.relation} neighbours: "
-        f"{filters}; {_ALONE}"
+        f"{filters}"
     )
-    return (told,)
+    return told, ALONE
 
 
 def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
@@ -170,7 +167,7 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
 
 
 def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
-    return gaussian_profile(squared, ball(epsilon))
+    return GaussianPair(squared).profile(ball(epsilon))
 
 
 def _tanh_sum(known: Fraction, epsilons: list[Fraction]) -> arb:
@@ -202,8 +199,5 @@ def _assumed(step: Application, each: str, paths: str) -> tuple[str, ...]:
     names = openable(" and ".join(name for name in step.mechanisms if name))
     near = f"between {step.conclusion.relation} neighbours"
     ran = f", in this run {names}" if step.mechanisms else ""
-    told = (
-        f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}; "
-        f"{_ALONE}"
-    )
-    return (told,)
+    told = f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}"
+    return told, ALONE

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpproof.proofs.balls.arithmetic import exact_sum, show
-from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.errors import CertificateError, RefusedError
+from dpproof.proofs.core.arithmetic import exact_sum, show
+from dpproof.proofs.core.certificate import read_rational
+from dpproof.proofs.core.errors import CertificateError, RefusedError
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import SYMMETRIC, Pairs
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import MAX_COMMON_BITS
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import SYMMETRIC, Pairs
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.finite_pair import alone
 from dpproof.proofs.rules.prices import common_bits, corners_work
-from dpproof.proofs.verdict import openable
 
 
 def finite(step: Application) -> tuple[str, ...]:
@@ -34,10 +35,10 @@ def finite(step: Application) -> tuple[str, ...]:
         bits = 2 * max(map(common_bits, table)) + common_bits(pair.p) + common_bits(pair.q)
         each = len(table[0]) * (8 + bits // 128)
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
-        corners = pair.corners()
+        corners = corners_of(pair)
         for x, y in ordered:
             compare(table[x], table[y], corners, pair.infinite)
-    return (_words(table, neighbours),)
+    return _words(table, neighbours), FRESH, ALONE
 
 
 def compare(
@@ -95,8 +96,7 @@ def _words(table: list[tuple[Fraction, ...]], neighbours: list[tuple[int, int]])
     listed = openable(", ".join(f"({x}, {y})" for x, y in neighbours))
     return (
         f"computes from the data one of {len(table)} categories, the same list for all datasets, "
-        "and releases one of the outputs, each with probability proportional to its number in the "
-        f"category's row of the table {rows}, by a draw that is independent of the data and of all "
-        "other randomness, and nothing else; where D has what D' lacks, their categories are equal "
-        f"or, counted from 0, among {listed}"
+        "and its result is one of the outputs, each with the probability in the category's row of "
+        f"the table {rows}; where D has what D' lacks, their categories are equal or, counted from "
+        f"0, among {listed}"
     )

@@ -14,13 +14,14 @@ from typing import TypeAlias
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, require_at_most, show
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import FinitePair, Product
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.statements import HockeyStick, Pairs, Points
+from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import LEVEL, PER_COMPARISON
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import HockeyStick, Pairs, Points
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.base_profile import (
     bounds_at_ratios,
     bounds_of,
@@ -28,9 +29,8 @@ from dpproof.proofs.rules.base_profile import (
     profile_bounds,
     required_facts,
 )
-from dpproof.proofs.rules.compose import AHEAD, CHOSEN
+from dpproof.proofs.rules.compose import CHOSEN
 from dpproof.proofs.rules.prices import corners_work
-from dpproof.proofs.verdict import openable
 
 Heights: TypeAlias = Callable[[list[Fraction]], dict[Fraction, Fraction]]
 """Bounds of a profile at growing ratios t >= 1."""
@@ -48,7 +48,7 @@ def above(step: Application) -> tuple[str, ...]:
         pair = alone(product, "concludes")
         step.budget.spend(corners_work(pair) + PER_COMPARISON * len(pair.p) + LEVEL * len(points))
         bound = _chords(points)
-        for t, allowed in pair.corners():
+        for t, allowed in corners_of(pair):
             what = f"the profile at ratio {show(t)}"
             require_at_most(partial(bound, t), partial(ball, allowed), what)
     return ()
@@ -78,13 +78,13 @@ def mixture(step: Application) -> tuple[str, ...]:
         corners = len(parts) * PER_COMPARISON * len(pair.p)
         step.budget.spend(corners_work(pair) + corners + LEVEL * sum(map(len, listed)))
         bounds = [(ball(w), _chords(points)) for w, points in zip(weights, listed, strict=True)]
-        for t, allowed in pair.corners():
+        for t, allowed in corners_of(pair):
             what = f"the mean of the profiles at ratio {show(t)}"
             require_at_most(partial(_mean, bounds, t), partial(ball, allowed), what)
     names = openable(" and ".join(name for name in step.mechanisms if name))
     shares = openable(", ".join(map(show, weights)))
     law = f"with probabilities {shares}, in this order, the same for all datasets"
-    return (f"draws one of {names}, {AHEAD}, {law}, {CHOSEN}",)
+    return (f"draws one of {names} {law}, {CHOSEN}", FIXED, FRESH, ALONE)
 
 
 def _mean(bounds: list[tuple[arb, Callable[[Fraction], arb]]], t: Fraction) -> arb:
@@ -110,7 +110,7 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
         behind: bounds of H_t(Q || P).
     """
     step.budget.spend(corners_work(pair))
-    corners, one = pair.corners(), Fraction(1)
+    corners, one = corners_of(pair), Fraction(1)
     ratios = sorted({max(t, 1 / t) for t, _ in corners})
     above = ahead(ratios)
     below = above if behind == ahead else behind(ratios)

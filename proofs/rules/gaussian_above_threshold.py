@@ -8,12 +8,13 @@ from typing import Final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, exact, lower_units, normal_tail
+from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.isoperimetric import Line
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import GDP, SYMMETRIC
 from dpproof.proofs.limits import VALUE
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, SYMMETRIC
 from dpproof.proofs.rules.above_threshold import compare
 
 _BITS: Final = 300  # of the tangents' heights, rounded up
@@ -143,17 +144,16 @@ def _words(
 ) -> tuple[str, ...]:
     """Return what is taken for granted of the mechanism."""
     first, second = map(exact, sigmas)
-    law = "drawn anew for every coordinate and independent of the data and of all other noise"
     runs = (
-        f"adds Gaussian noise of mean 0 and standard deviation {first}, independent of the data "
-        "and of all other noise, to one threshold that is the same for all datasets, once, and "
-        f"Gaussian noise of mean 0 and standard deviation {second}, {law}, to the values of at "
-        f"most {sizes[0]} queries, a list of numbers, as long for every dataset, each moving by at "
-        f"most {moves}, compares one sum after the other with the noisy threshold until {sizes[1]} "
-        "were above, and releases which sums were above and "
-        "nothing else"
+        f"adds Gaussian noise of mean 0 and standard deviation {first} to one threshold that is "
+        "the same for all datasets, once, and Gaussian noise of mean 0 and standard deviation "
+        f"{second}, independent of that and in every coordinate, to the values of at most "
+        f"{sizes[0]} queries, "
+        "a list of numbers, as long for every dataset, each moving by at "
+        f"most {moves}; it compares one sum after the other with the noisy threshold until "
+        f"{sizes[1]} were above, and its result is which sums were above"
     )
     together = "has no two queries that move in opposite directions between two neighbours"
     if rising:
         together = "has no query that is smaller on the dataset that has what the other lacks"
-    return (runs, together) if monotone else (runs,)
+    return runs, *[together] * monotone, FRESH, ALONE

@@ -9,19 +9,18 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact_sum, normal_tail, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.read_pairs import merged
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, ZCDP, Pairs, Profile
+from dpproof.proofs.core.arithmetic import ball, exact_sum, normal_tail, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import GaussianPair, Pair, Product, SubsampledGaussianPair
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rules import directions, largest_loss
+from dpproof.proofs.core.statements import GDP, Pairs, merged
+from dpproof.proofs.logic.statement import ZCDP, Profile
+from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.proofs.rules.convert import directions
-from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
+from dpproof.proofs.rules.hockey_stick import finite_moment
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sums.contour import closed_profile
@@ -152,7 +151,7 @@ def _least_error(pair: Pair) -> arb:
 
 def _largest_both_ways(pair: Pair) -> arb:
     """Return at least every loss of a pair and of its swap; refuse infinite losses."""
-    other = pair.swapped()
+    other = swapped(pair)
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
     return pair.largest().max(other.largest())
@@ -183,7 +182,7 @@ def _tangent(squared: Fraction, middle: Fraction, end: Fraction) -> arb:
     """Return the tangent in t = e^eps of the Gaussian profile at one epsilon, at another."""
     mu, at = ball(squared).sqrt(), ball(middle)
     slope = normal_tail(mu / 2 + at / mu)
-    return gaussian_profile(squared, at) - slope * at.exp() * ball(end - middle).expm1()
+    return GaussianPair(squared).profile(at) - slope * at.exp() * ball(end - middle).expm1()
 
 
 def _over(

@@ -10,27 +10,16 @@ from typing import TypeVar
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact_sum, require_at_most, show
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact_sum, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, PureDP
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import (
-    GDP,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    MetricDP,
-    Pairs,
-    Points,
-    PureDP,
-    TradeOff,
-)
+from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, TradeOff
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.pair import Pair, Product
 from dpproof.proofs.rules.compose import divergences, longest, look_up
 
 C = TypeVar("C")

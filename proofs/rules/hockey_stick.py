@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from math import floor
 from typing import Final, TypeAlias, final
 
 from flint import acb, arb
 
 from dpproof.proofs import limits
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import HockeyStick
-from dpproof.proofs.pairs.pair import Moments, Product, some_infinite
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import Product
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.rules import at_ball, at_most, fact
+from dpproof.proofs.pairs.core_pairs import lattice_of, moments as pair_moments
+from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import read_table
@@ -65,12 +66,12 @@ def contour(step: Application) -> tuple[str, ...]:
 
     The sum is made in proofs/sums/contour.py.
     """
-    claim, line = _fact(step), read_line(step.witness)
+    claim, line = fact(step), read_line(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, line.nodes, claim.product, witnesses)
     step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
     step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
-    return _at_most(lambda: _at_ball(line.bound(claim.product, witnesses)), claim)
+    return at_most(lambda: at_ball(line.bound(claim.product, witnesses)), claim)
 
 
 def lattice(step: Application) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
     """
-    claim, period = _fact(step), read_period(step.witness)
+    claim, period = fact(step), read_period(step.witness)
     product, witnesses = claim.product, step.witness.items("factors")
     spend(step, period.half, product, witnesses)
     step.budget.spend(2 * limits.line_work(period.half, len(claim.points)))
@@ -89,7 +90,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     def bounds() -> Bound:
         return folded(moments(product, witnesses), product, witnesses, period)
 
-    return _at_most(bounds, claim)
+    return at_most(bounds, claim)
 
 
 def closed(step: Application) -> tuple[str, ...]:
@@ -97,18 +98,18 @@ def closed(step: Application) -> tuple[str, ...]:
 
     Several Gaussians are one.
     """
-    claim = _fact(step)
+    claim = fact(step)
     profile = closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(len(claim.points) * profile_work(claim.product))
     step.budget.spend(profile_making(claim.product))
-    return _at_most(lambda: _at_ball(profile), claim)
+    return at_most(lambda: at_ball(profile), claim)
 
 
 def sampled(step: Application) -> tuple[str, ...]:
     """Check one sampled pair, once: its formula, from a line's bound of the base's profile."""
-    claim, line = _fact(step), read_line(step.witness)
+    claim, line = fact(step), read_line(step.witness)
     pairs = [pair for pair, count in claim.product if isinstance(pair, SampledPair) and count == 1]
     if len(pairs) != len(claim.product) or len(pairs) != 1:
         raise RefusedError("the rule takes one sampled pair, once")
@@ -120,7 +121,7 @@ def sampled(step: Application) -> tuple[str, ...]:
         profile = pair.sampled(pair.bases([line]))
         return lambda epsilon: profile(ball(epsilon), 0)
 
-    return _at_most(bounds, claim)
+    return at_most(bounds, claim)
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ def chernoff(step: Application) -> tuple[str, ...]:
 
     It holds as (1 - e^{-x})_+ is at most that factor times e^{cx}.
     """
-    claim, c = _fact(step), step.witness.positive("c")
+    claim, c = fact(step), step.witness.positive("c")
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)
     step.budget.spend(limits.PER_COMPARISON * len(claim.points))
@@ -139,17 +140,7 @@ def chernoff(step: Application) -> tuple[str, ...]:
         size = moment.real * (real * real.log() - (1 + real) * (1 + real).log()).exp()
         return lambda epsilon: outside(found, claim.product) + size * ball(-c * epsilon).exp()
 
-    return _at_most(bounds, claim)
-
-
-def bounded(step: Application) -> tuple[str, ...]:
-    """Check H_eps = p_inf: past the largest loss only the infinite one counts."""
-    claim = _fact(step)
-    first = claim.points[0][0]
-    require_at_most(lambda: largest_loss(claim.product), lambda: ball(first), "the largest loss")
-    finite = ((ball(1 - pair.infinite), count) for pair, count in claim.product)
-    infinite = some_infinite(finite)
-    return _at_most(lambda: lambda _: infinite, claim)
+    return at_most(bounds, claim)
 
 
 def folded(
@@ -174,11 +165,6 @@ def folded(
     return body
 
 
-def largest_loss(product: Product) -> arb:
-    """Return a number at or above every finite loss of a product."""
-    return sum((pair.largest() * count for pair, count in product), arb(0))
-
-
 def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) -> arb:
     """Return at least M(c), at real c > 0, of a non-empty product without infinite losses."""
     value = arb(1)
@@ -186,28 +172,9 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
         if isinstance(pair, SampledPair):
             value *= pair.moment(hint, c) ** times
         else:
-            (moment,) = pair.moments(hint).along(c, arb(0), 1)
+            (moment,) = pair_moments(pair, hint).along(c, arb(0), 1)
             value *= moment.real**times
     return value
-
-
-def _fact(step: Application) -> HockeyStick:
-    if step.premises:
-        raise RefusedError("the rule takes no premise")
-    return step.concludes(HockeyStick)
-
-
-def _at_most(bounds: Callable[[], Bound], claim: HockeyStick) -> tuple[str, ...]:
-    """Accept if the bound, made once, shows every point; a delta of 1 is true without it."""
-    bound = bounds()
-    for epsilon, delta in claim.points:
-        if delta < 1:
-            require_at_most(partial(bound, epsilon), partial(ball, delta), WHAT)
-    return ()
-
-
-def _at_ball(bound: Callable[[arb], arb]) -> Bound:
-    return lambda epsilon: bound(ball(epsilon))
 
 
 def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fraction:
@@ -215,7 +182,7 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
     start = Fraction(0)
     for (pair, count), hint in zip(product, witnesses, strict=True):
         table = isinstance(pair, SampledPair)
-        found = (Fraction(0), read_table(hint).span) if table else pair.lattice
+        found = (Fraction(0), read_table(hint).span) if table else lattice_of(pair)
         if found is None:
             raise RefusedError(f"{pair.describe()} is on no lattice")
         offset, own = found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Pairs
-from dpproof.proofs.pairs.finite import FinitePair
+from dpproof.proofs.core.arithmetic import exact
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import FinitePair
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import Pairs
 
 
 def local_report(step: Application) -> tuple[str, ...]:
@@ -28,15 +28,14 @@ def local_report(step: Application) -> tuple[str, ...]:
     product = ((FinitePair((up, down, rest), (down, up, rest)), 1),)
     step.expect(Pairs(product, product))
     computed = f"one of {categories} categories, the same list for all datasets"
-    drawn = "all draws independent of the data and of all other randomness, and nothing else"
-    return (f"computes from the data {computed}, and releases {how}, {drawn}",)
+    return f"computes from the data {computed}; its result is {how}", FRESH, ALONE
 
 
 def _bits(step: Application, keep: Fraction, categories: int) -> tuple[Fraction, Fraction, str]:
     flip = step.witness.rational("flip", least=0, most=1)
     how = (
-        f"{categories} bits, that of the category 1 with probability {exact(keep)}, each other 1 "
-        f"with probability {exact(flip)}, every bit drawn on its own"
+        f"{categories} independent bits: that of the category is 1 with probability "
+        f"{exact(keep)}, each other one is 1 with probability {exact(flip)}"
     )
     return keep * (1 - flip), flip * (1 - keep), how
 

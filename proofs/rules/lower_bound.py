@@ -18,23 +18,29 @@ from typing import Final, TypeAlias
 from flint import arb
 
 from dpproof.proofs import limits
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
 from dpproof.proofs.balls.run_counts import Tent
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    Product,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
+from dpproof.proofs.core.rule import Application
 from dpproof.proofs.logic.lower_ends import RenyiAtLeast
-from dpproof.proofs.logic.rule import Application
 from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs.core_pairs import moments as pair_moments
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Moments, Pair, Product
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
@@ -189,7 +195,7 @@ def _has_moments(pair: Pair) -> bool:
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
     """Return M of every pair, of a sample that of a table below."""
     return [
-        pair.moments_below(hint) if isinstance(pair, SampledPair) else pair.moments(hint)
+        pair.moments_below(hint) if isinstance(pair, SampledPair) else pair_moments(pair, hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
     ]
 

@@ -9,13 +9,14 @@ from typing import final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import Product
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import HockeyStick, merged
 from dpproof.proofs.logic.lower_ends import PowerAtLeast
-from dpproof.proofs.logic.read_pairs import merged
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import AtLeast, HockeyStick
-from dpproof.proofs.pairs.pair import Product
+from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs.core_pairs import swapped as swapped_pair
 
 _POINTS = 3
 _Bounds = dict[Fraction, Fraction]
@@ -95,7 +96,7 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
     """Return the premises' bounds at some places; those from below are 0 by default."""
     swapped: Product = ()
     if places[0] < 0:
-        swapped = merged(tuple((pair.swapped(), count) for pair, count in product))
+        swapped = merged(tuple((swapped_pair(pair), count) for pair, count in product))
     low: dict[bool, _Bounds] = {True: {}, False: {}}
     high: dict[bool, _Bounds] = {True: {}, False: {}}
     for premise in step.premises:

@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import exact
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import LaplacePair
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.rules import adds, both
+from dpproof.proofs.core.statements import SYMMETRIC, Pairs
 from dpproof.proofs.limits import MAX_COUNT
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import (
-    GDP,
-    SYMMETRIC,
-    ZCDP,
-    BoundedRange,
-    Claim,
-    MetricDP,
-    Pairs,
-)
+from dpproof.proofs.logic.statement import ZCDP, BoundedRange, MetricDP
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.proofs.pairs.pair import Pair
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 
 _DENSITIES: Final = {
     "laplace": "of density proportional to e^(-|x|/scale)",
     "exponential": "of density proportional to e^(-x/scale) on x > 0",
 }
 _LAPLACE: Final = "of mass proportional to e^(-|x|/scale) at every whole number x"
-
-
-def gaussian(step: Application) -> tuple[str, ...]:
-    """Check that N(0, sigma^2) on a query of L2 sensitivity Delta is mu-GDP, mu = Delta/sigma.
-
-    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.7.
-    """
-    step.axiom()
-    sensitivity, sigma = step.witness.positive("sensitivity"), step.witness.positive("sigma")
-    step.expect(GDP((sensitivity / sigma) ** 2))
-    noise = f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}"
-    return adds(step, noise, f"{exact(sensitivity)} in L2 norm")
-
-
-def laplace(step: Application) -> tuple[str, ...]:
-    """Check Laplace noise on a query of L1 sensitivity Delta.
-
-    It is dominated by a shift of Delta/scale.
-
-    Source: docs/shift-lemma.md, Corollary 1.
-    """
-    step.axiom()
-    sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
-    step.expect(_both(LaplacePair(sensitivity / scale)))
-    noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
-    return adds(step, noise, f"{exact(sensitivity)} in L1 norm")
 
 
 def laplace_joint(step: Application) -> tuple[str, ...]:
@@ -87,7 +53,7 @@ def discrete_laplace(step: Application) -> tuple[str, ...]:
     """
     step.axiom()
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
-    step.expect(_both(DiscreteLaplacePair(scale, shift)))
+    step.expect(both(DiscreteLaplacePair(scale, shift)))
     noise = f"discrete Laplace noise of scale {exact(scale)}, {_LAPLACE}"
     return adds(step, noise, f"{shift} in L1 norm", "whole ")
 
@@ -102,9 +68,9 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
     variance = step.witness.positive("sigma") ** 2
     units, norm = step.witness.whole("units"), step.witness.words("norm")
     if norm == "L1":
-        step.expect(_both(DiscreteGaussianPair(variance, units)))
+        step.expect(both(DiscreteGaussianPair(variance, units)))
     elif norm == "L2" and units <= 3:
-        step.expect(_both(DiscreteGaussianPair(variance, 1), units))
+        step.expect(both(DiscreteGaussianPair(variance, 1), units))
     else:
         raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
     noise = _discrete_gaussian(variance)
@@ -136,31 +102,15 @@ def histogram(step: Application) -> tuple[str, ...]:
     scale, noise = step.witness.positive("scale"), step.witness.words("noise")
     cells, largest = step.witness.whole("cells"), step.witness.whole("largest")
     if noise == "gaussian":
-        step.expect(_both(DiscreteGaussianPair(scale**2, largest), cells))
+        step.expect(both(DiscreteGaussianPair(scale**2, largest), cells))
         added = _discrete_gaussian(scale**2)
     elif noise == "laplace":
-        step.expect(_both(DiscreteLaplacePair(scale, largest), cells))
+        step.expect(both(DiscreteLaplacePair(scale, largest), cells))
         added = f"discrete Laplace noise of scale {exact(scale)}, {_LAPLACE}"
     else:
         raise RefusedError("the rule knows gaussian and laplace noise")
     moves = f"at most {cells} of which move, each by at most {largest},"
     return adds(step, added, moves, "whole ")
-
-
-def randomized_response(step: Application) -> tuple[str, ...]:
-    """Check randomised response on k categories: dominated by its laws at two of them."""
-    step.axiom()
-    epsilon = step.witness.positive("epsilon")
-    categories = step.witness.whole("categories", least=2)
-    step.expect(_both(RandomizedResponsePair(epsilon, categories, Fraction(0))))
-    power = f"e^{exact(epsilon)}"
-    computed = f"one of {categories} categories, the same list for all datasets"
-    released = (
-        f"computes from the data {computed}, and releases it with probability "
-        f"{power}/({power} + {categories - 1}), else one of the others, all equally likely, by a "
-        "draw that is independent of the data and of all other randomness, and nothing else"
-    )
-    return (released,)
 
 
 def exponential(step: Application) -> tuple[str, ...]:
@@ -178,12 +128,11 @@ def exponential(step: Application) -> tuple[str, ...]:
     between = f"between {step.conclusion.relation} neighbours"
     draws = (
         f"draws one candidate, of score u with probability proportional to e^({exact(factor)} u), "
-        "independently of all other randomness, from a list of candidates that is the same for all "
-        f"datasets, each score moving by at most {exact(sensitivity)} {between}, and releases "
-        "which candidate it drew and nothing else"
+        "from a list of candidates that is the same for all datasets, each score moving by at most "
+        f"{exact(sensitivity)} {between}; its result is that candidate"
     )
     together = "has no two scores that move in opposite directions between two neighbours"
-    return (draws, together) if monotone else (draws,)
+    return draws, *[together] * monotone, FRESH, ALONE
 
 
 def report_noisy_max(step: Application) -> tuple[str, ...]:
@@ -195,12 +144,12 @@ def report_noisy_max(step: Application) -> tuple[str, ...]:
     if noise not in _DENSITIES:
         raise RefusedError("the rule knows Laplace and exponential noise")
     scale, scores, together = _noisy_scores(step)
-    law = "drawn anew for every coordinate and independent of the data and of all other noise"
     adds = (
-        f"adds {noise} noise of scale {exact(scale)}, {_DENSITIES[noise]}, {law}, to the score of "
-        f"every candidate, {scores}, and releases which sum is the largest and nothing else"
+        f"adds {noise} noise of scale {exact(scale)}, {_DENSITIES[noise]}, independent for every "
+        f"candidate, to the score of every candidate, {scores}; its result is the candidate of the "
+        "largest sum"
     )
-    return adds, *together
+    return adds, *together, FRESH, ALONE
 
 
 def permute_and_flip(step: Application) -> tuple[str, ...]:
@@ -213,10 +162,9 @@ def permute_and_flip(step: Application) -> tuple[str, ...]:
         f"goes through candidates {scores}, in an order of which all are equally likely, "
         "until a coin is heads that for a candidate of score u has probability "
         f"e^((u - the largest score)/{exact(scale)}), a coin of its own for every candidate, order "
-        "and coins independent of each other, of the data and of all other randomness, and "
-        "releases which candidate that was and nothing else"
+        "and coins independent of each other; its result is that candidate"
     )
-    return goes, *together
+    return goes, *together, FRESH, ALONE
 
 
 def _noisy_scores(step: Application) -> tuple[Fraction, str, tuple[str, ...]]:
@@ -238,31 +186,3 @@ def _noisy_scores(step: Application) -> tuple[Fraction, str, tuple[str, ...]]:
 def _discrete_gaussian(variance: Fraction) -> str:
     law = "of mass proportional to e^(-x^2/(2 sigma^2)) at every whole number x"
     return f"discrete Gaussian noise of sigma^2 = {exact(variance)}, {law}"
-
-
-def stated(kind: type[Claim]) -> Callable[[Application], tuple[str, ...]]:
-    """Return the rule that takes a statement of one notion for granted, in words."""
-
-    def assume(step: Application) -> tuple[str, ...]:
-        if step.premises:
-            raise RefusedError("the rule takes no premise")
-        step.concludes(kind)
-        return (f"is, by assumption, {step.conclusion.describe()}",)
-
-    return assume
-
-
-def _both(pair: Pair, count: int = 1) -> Pairs:
-    product = ((pair, count),)
-    return Pairs(product, product)
-
-
-def adds(step: Application, noise: str, moves: str, kind: str = "") -> tuple[str, ...]:
-    """Say what a noise mechanism assumes: its sensitivity, its sampler, what it releases."""
-    how = moves if moves.startswith("at most") else f"that moves by at most {moves}"
-    between = f"between {step.conclusion.relation} neighbours"
-    value = f"a list of {kind}numbers, as long for every dataset, {how}"
-    drawn = "drawn anew for every coordinate and independent of the data and of all other noise"
-    released = "a function of the sum alone that is the same for all datasets, and nothing else"
-    query = f"adds to the value of a query, {value} {between}"
-    return (f"{query}, {noise}, {drawn}, and releases {released}",)

@@ -10,20 +10,20 @@ from typing import Final, TypeAlias
 
 from flint import arb, fmpq, fmpq_mat
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, exact, require_at_most, show
+from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.balls.skellam import reach, shifted
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import FinitePair, GaussianPair, LaplacePair, Pair
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.rules import adds, told_with
+from dpproof.proofs.core.statements import GDP, Pairs, PureDP
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.fields import rows
 from dpproof.proofs.limits import PER_COMPARISON, PRECISIONS, VALUE, minors_work
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, Pairs, PureDP
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
-from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.rules.finite_pair import copied
-from dpproof.proofs.rules.mechanisms import adds
 from dpproof.proofs.rules.prices import corners_work
-from dpproof.proofs.verdict import openable
 
 MAX_VARIANCE: Final = 1 << 20
 MAX_SHIFT: Final = 1 << 14
@@ -63,7 +63,7 @@ def _compare(step: Application, pair: FinitePair, variance: Fraction, shift: int
     def bound(t: Fraction) -> arb:
         return table().profile(ball(t))
 
-    for t, allowed in pair.corners():
+    for t, allowed in corners_of(pair):
         require_at_most(partial(bound, t), partial(ball, allowed), f"the profile at {show(t)}")
 
 
@@ -84,12 +84,10 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
     adds = (
         "computes from the data a number, as one for every dataset, and a bound above 0, such that "
         f"between {relation} neighbours the number moves by at most the bound of either, and the "
-        f"bounds differ by a factor of at most e^{exact(beta)}, adds to the number Cauchy noise of "
-        f"scale {exact(scale)} times the bound, drawn anew for every coordinate and independent of "
-        "the data and of all other noise, and releases a function of the sum alone that is the "
-        "same for all datasets, and nothing else"
+        f"bounds differ by a factor of at most e^{exact(beta)}; its result is the number plus "
+        f"Cauchy noise of scale {exact(scale)} times the bound"
     )
-    return (adds,)
+    return adds, FRESH, ALONE
 
 
 def propose_test_release(step: Application) -> tuple[str, ...]:
@@ -108,7 +106,7 @@ def propose_test_release(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule knows gaussian and laplace noise")
     size = sensitivity / scale
     base: Pair = GaussianPair(size**2) if noise == "gaussian" else LaplacePair(size)
-    missed = FinitePair((delta, 1 - delta, delta * 0), (delta * 0, 1 - delta, delta))
+    missed = told_with(delta)
     counts: dict[Pair, int] = {}
     for pair in (base, LaplacePair(epsilon), missed):
         counts[pair] = counts.get(pair, 0) + 1
@@ -124,17 +122,15 @@ def propose_test_release(step: Application) -> tuple[str, ...]:
     if noise == "laplace":
         law = f"Laplace noise of scale {exact(scale)}"
     runs = (
-        f"adds to the value of a query, a list of numbers, as long for every dataset, {law}, drawn "
-        "anew for every coordinate and independent of the data and of all other noise, and Laplace "
-        f"noise of scale 1/{exact(epsilon)}, drawn anew and independent of the data and of all "
-        "other noise, to a distance, a whole number at or above 0, at most 1 "
-        f"apart for {relation} neighbours and 0 where the value moves by more than "
-        f"{exact(sensitivity)} in {norm} norm to a neighbour, and releases a function of the sum "
-        "alone that is the same for all datasets if the noisy distance is above "
-        f"{exact(margin)}/{exact(epsilon)}, else that it is "
-        "not, and nothing else"
+        f"adds {law}, independent in every coordinate, to the value of a query, a list of numbers, "
+        f"as long for every dataset, and independent Laplace noise of scale "
+        f"1/{exact(epsilon)} to a distance, "
+        f"a whole number at or above 0, at most 1 apart for {relation} neighbours and 0 where the "
+        f"value moves by more than {exact(sensitivity)} in {norm} norm to a neighbour; its result "
+        f"is the noisy value if the noisy distance is above {exact(margin)}/{exact(epsilon)}, else "
+        "that it is not"
     )
-    return (runs,)
+    return runs, FRESH, ALONE
 
 
 Rows: TypeAlias = list[tuple[Fraction, ...]]
@@ -152,8 +148,8 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
     proofs/theory/correlated_gaussian.md.
     """
     step.axiom()
-    factor, sigmas = step.witness.rows("factor"), step.witness.rationals("sigmas")
-    differences, radius = step.witness.rows("differences"), step.witness.rational("radius")
+    factor, sigmas = rows(step.witness, "factor"), step.witness.rationals("sigmas")
+    differences, radius = rows(step.witness, "differences"), step.witness.rational("radius")
     size = len(sigmas)
     if not 1 <= size <= MOST or min(sigmas) <= 0 or len(factor) != size:
         raise RefusedError(f"the rule wants 1 to {MOST} rows, and standard deviations above 0")
@@ -176,10 +172,10 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
     if differences:
         moved = f"1 in the norm whose unit ball is spanned by {_listed(differences)} and negatives"
     noise = (
-        f"Gaussian noise A E, A the matrix of rows {_listed(factor)}, E of entries of mean 0 and "
-        f"standard deviations {openable(', '.join(map(str, sigmas)))}"
+        f"Gaussian noise A E, A the matrix of rows {_listed(factor)}, E of independent entries of "
+        f"mean 0 and standard deviations {openable(', '.join(map(str, sigmas)))}"
     )
-    return adds(step, noise, moved)
+    return adds(step, noise, moved, independent=False)
 
 
 def _bits(rows: Sequence[Sequence[Fraction]]) -> int:

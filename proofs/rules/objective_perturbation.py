@@ -8,10 +8,10 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, require_at_most
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, ApproxDP, Pairs, PureDP
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, PureDP
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 
 _LAWS: Final = {
@@ -19,9 +19,8 @@ _LAWS: Final = {
     "linf": "of mass proportional to e^(-max |k_i|/scale)",
     "sphere": "that is the rounding of a vector of density proportional to e^(-||x||_2/scale)",
 }
-_APART: Final = "independent of the data and all other noise"
-_DRAWN: Final = f"drawn anew for every coordinate and {_APART}"
-_TOGETHER: Final = f"one vector drawn anew, its coordinates together, and {_APART}"
+_DRAWN: Final = "independent in every coordinate"
+_TOGETHER: Final = "one vector, its coordinates drawn together"
 
 
 def logistic(step: Application) -> tuple[str, ...]:
@@ -55,10 +54,9 @@ def logistic(step: Application) -> tuple[str, ...]:
     noise = f"b of ideal Gaussian noise of mean 0 and standard deviation {exact(sigma)}, {_DRAWN}"
     released = (
         f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
-        f"plus <b, w>, {noise}, and releases a function of that minimum that is the same for all "
-        "datasets, and nothing else"
+        f"plus <b, w>, {noise}; its result is that minimum"
     )
-    return (released,)
+    return released, FRESH, ALONE
 
 
 def logistic_pure(step: Application) -> tuple[str, ...]:
@@ -83,10 +81,9 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
     law = f"of density proportional to e^(-||b||_2/{exact(scale)}), {_TOGETHER}"
     released = (
         f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
-        f"plus <b, w>, b ideal spherical noise {law}, and releases a function of that minimum that "
-        "is the same for all datasets, and nothing else"
+        f"plus <b, w>, b ideal spherical noise {law}; its result is that minimum"
     )
-    return (released,)
+    return released, FRESH, ALONE
 
 
 def separator(step: Application) -> tuple[str, ...]:
@@ -117,7 +114,7 @@ def separator(step: Application) -> tuple[str, ...]:
         ties = (
             "of several minimal candidates it takes the first, in an order that is always the same"
         )
-        return moved, ties
+        return moved, ties, FRESH, ALONE
     units = step.witness.whole("units", least=0)
     chance = _near_tie(noise, places, scale, units)
     delta = step.concludes(ApproxDP).delta
@@ -129,7 +126,7 @@ def separator(step: Application) -> tuple[str, ...]:
         f"misses the minimum of that sum, the noise in it, by at most {units}, whatever the data "
         "and the noise"
     )
-    return moved, missed
+    return moved, missed, FRESH, ALONE
 
 
 def _moved(step: Application, places: int, shift: int, law: str) -> str:
@@ -140,7 +137,7 @@ def _moved(step: Application, places: int, shift: int, law: str) -> str:
         f"{places} zeros and ones, no two candidates of one pattern; between "
         f"{step.conclusion.relation} neighbours the difference of the objectives of two candidates "
         f"moves by at most {shift} times the number of places in which their patterns differ; k is "
-        f"{law}; and it releases nothing else"
+        f"{law}"
     )
 
 
@@ -157,7 +154,7 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
     step.expect(Pairs(product, product))
     ties = "of several minimal candidates it takes the first, in an order that never changes"
     law = f"the rounding to integers of Gaussian noise of mean 0, standard deviation {exact(sigma)}"
-    return _moved(step, places, shift, f"{law}, {_DRAWN}"), ties
+    return _moved(step, places, shift, f"{law}, {_DRAWN}"), ties, FRESH, ALONE
 
 
 def sphere_lift(step: Application) -> tuple[str, ...]:
@@ -178,11 +175,10 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
         "integer objective of the data minus <k, psi(w)>, psi(w) being a vector of integers of "
         f"squared length at most {length}; between {step.conclusion.relation} neighbours the "
         f"difference of the objectives of w and u moves by at most {shift} <psi(w), psi(w) - "
-        f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_TOGETHER}; and "
-        "it releases nothing else"
+        f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_TOGETHER}"
     )
     ties = "of several minimal candidates it takes the first, in an order that never changes"
-    return chooses, ties
+    return chooses, ties, FRESH, ALONE
 
 
 def averaged_perturbation(step: Application) -> tuple[str, ...]:
@@ -218,16 +214,15 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
         require_at_most(lambda: -ball(claim.delta).log(), enough, "log 1/delta")
     minima = (
         f"adds up {calls} vectors of {coordinates} integers from a box whose sides add up to "
-        f"{box}, each of which minimises an integer objective of the data minus <k, w>, the first "
-        f"in an order that never changes, and adds discrete Laplace noise of scale {exact(scale)}, "
-        f"of mass proportional to e^(-|x|/scale) at every whole number x, {_DRAWN}; between "
-        f"{step.conclusion.relation} neighbours the difference of the objectives of w and u moves "
-        f"by at most {exact(slope)} ||w - u||_1; k is geometric noise of scale {exact(noise)}, of "
-        "mass proportional to e^(-x/scale) at x = 0, 1, 2, ..., one k for each of the vectors, "
-        f"{_DRAWN}; and it releases a function of the noisy sum that is the same for all "
-        "datasets, and nothing else"
+        f"{box}, each of which minimises an integer objective of the data minus <k, w>; of several "
+        "minima it takes the first, in an order that never changes; k is geometric noise of scale "
+        f"{exact(noise)}, of mass proportional to e^(-x/scale) at x = 0, 1, 2, ..., one k for each "
+        f"of the vectors, {_DRAWN}; between {step.conclusion.relation} neighbours the difference "
+        f"of the objectives of w and u moves by at most {exact(slope)} ||w - u||_1; its result is "
+        f"that sum plus discrete Laplace noise of scale {exact(scale)}, of mass proportional to "
+        f"e^(-|x|/scale) at every whole number x, independent of k and in every coordinate"
     )
-    return (minima,)
+    return minima, FRESH, ALONE
 
 
 def _near_tie(noise: str, places: int, scale: Fraction, units: int) -> Fraction:

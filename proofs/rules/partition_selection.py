@@ -8,19 +8,19 @@ from itertools import pairwise
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, exact, normal_tail, require_at_most
-from dpproof.proofs.certificate import read_rational
-from dpproof.proofs.errors import CertificateError, RefusedError
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most
+from dpproof.proofs.core.certificate import read_rational
+from dpproof.proofs.core.errors import CertificateError, RefusedError
+from dpproof.proofs.core.pairs import FinitePair, Pair
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import Pairs
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.pairs.core_pairs import corners as corners_of
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.pair import Pair
 from dpproof.proofs.rules.finite_mechanism import compare
 from dpproof.proofs.rules.finite_pair import copied
 from dpproof.proofs.rules.prices import corners_work
-from dpproof.proofs.verdict import openable
 
 
 def partition_selection(step: Application) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
-        corners = pair.corners()
+        corners = corners_of(pair)
         for low, high in pairwise((Fraction(0), *kept)):
             few, many = (low, 1 - low), (high, 1 - high)
             compare(many, few, corners, pair.infinite)
@@ -48,12 +48,10 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         f"{step.conclusion.relation} neighbours"
     )
     released = (
-        "and releases for each number n of the list the outcome of a coin, heads with probability "
-        f"0 if n = 0, and else with the n-th, the last if there are fewer, of {listed}, "
-        "by draws that are independent of the data, of each other and of all other randomness, and "
-        "nothing else"
+        "its result is the outcome of an independent coin for each number n of the list, heads "
+        f"with probability 0 if n = 0, else with the n-th, the last if there are fewer, of {listed}"
     )
-    return (f"{query}, {released}",)
+    return f"{query}; {released}", FRESH, ALONE
 
 
 def _kept(step: Application) -> list[Fraction]:
@@ -98,9 +96,8 @@ def thresholded_counts(step: Application) -> tuple[str, ...]:
         f"{step.conclusion.relation} neighbours"
     )
     released = (
-        f"adds whole noise of P(z) proportional to {law}, drawn anew for every coordinate and "
-        "independent of the data and of all other noise, and releases the sum alone of every "
-        f"number above 0 for which that is at least {threshold}, of the others that it is not, "
-        "and nothing else"
+        f"adds whole noise of P(z) proportional to {law}, independent in every coordinate; its "
+        f"result is the sum of every number above 0 for which that is at least {threshold}, and of "
+        "the others that it is not"
     )
-    return (f"{query}, {released}",)
+    return f"{query}, and {released}", FRESH, ALONE

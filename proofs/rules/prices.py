@@ -7,23 +7,28 @@ from fractions import Fraction
 from math import lcm
 
 from dpproof.proofs import limits
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    Product,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.pairs.core_pairs import outcomes_of
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,
     SwappedAboveFloor,
 )
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs.sampled.sampled import TABLES, SampledPair
 from dpproof.proofs.sampled.table import Hint, read_beyond, read_table
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
@@ -140,7 +145,7 @@ def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
     kind = KINDS.get(type(pair))
     if kind is not None:
         return limits.formula_work(kind, count, nodes, getattr(pair, "shift", 1))
-    terms = len(pair.p) if isinstance(pair, FinitePair) else pair.outcomes
+    terms = len(pair.p) if isinstance(pair, FinitePair) else outcomes_of(pair)
     _fits(terms, nodes)
     return power + _listing(pair) + limits.sum_work(terms, nodes)
 

@@ -10,14 +10,16 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision, require_at_most, show
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.balls.arithmetic import each_precision
+from dpproof.proofs.core.arithmetic import ball, require_at_most, show
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.statements import GDP
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import LEVEL, VALUE
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import GDP, Profile
-from dpproof.proofs.pairs.gaussian import gaussian_profile
-from dpproof.proofs.rules.compose import FIXED
-from dpproof.proofs.verdict import openable
+from dpproof.proofs.logic.statement import Profile
 
 Law: TypeAlias = tuple[list[tuple[int, arb]], arb]
 """Sums of squares above 0 with their masses, and the mass of all others above 0."""
@@ -40,7 +42,7 @@ def repeated_positions(step: Application) -> tuple[str, ...]:
     if step.conclusion.steps != 1:
         raise RefusedError("the formula is about one record")
     mu_squared, points = step.only(GDP).mu_squared, step.concludes(Profile).points
-    records, draws = step.witness.whole("records"), step.witness.wholes("draws")
+    records, draws = step.witness.whole("records"), wholes(step.witness, "draws")
     if not draws or min(draws) < 1:
         raise RefusedError("the rule takes a number of draws above 0 for each phase")
     squares = isqrt(_CAP) + 1
@@ -57,14 +59,14 @@ def repeated_positions(step: Application) -> tuple[str, ...]:
         f"runs {name} once for each phase, on the list of the records at positions that are each "
         f"drawn uniformly and independently from {records}, whatever the data: {numbers} of them"
     )
-    return (f"{drawn}, in this order, {FIXED}",)
+    return (f"{drawn}, in this order", FIXED, FRESH, ALONE)
 
 
 def _mean(law: Callable[[], Law], mu_squared: Fraction, epsilon: Fraction) -> arb:
     """Return an upper bound of the mean of H_epsilon of Gaussians at mu sqrt(S)."""
     masses, beyond = law()
     at = ball(epsilon)
-    return sum((p * gaussian_profile(s * mu_squared, at) for s, p in masses), beyond)
+    return sum((p * GaussianPair(s * mu_squared).profile(at) for s, p in masses), beyond)
 
 
 def _law(records: int, draws: Sequence[int]) -> Law:

@@ -13,12 +13,13 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
 from dpproof.proofs.balls.run_counts import Poisson, Runs, TruncatedNegativeBinomial, read_runs
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import RDP, ZCDP, PureDP
+from dpproof.proofs.core.arithmetic import ball, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import PureDP
+from dpproof.proofs.logic.statement import RDP, ZCDP
 from dpproof.proofs.rules.compose import divergence, look_up
 from dpproof.proofs.rules.convert import delta_at, total_variation
 
@@ -88,8 +89,8 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
         "the best by a score that is the same for all datasets and looks at an output alone, ties "
         "broken at random whatever the data, or that there was none"
     )
-    runs_made = f"runs {name} on the same data {drawn}, each with randomness of its own"
-    return (f"{runs_made}, and releases of the outputs only {score}, and {HIDDEN}",)
+    made = f"runs {name} on the same data {drawn}"
+    return f"{made}; its result is of the outputs only {score}, and {HIDDEN}", FRESH, ALONE
 
 
 def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:

@@ -18,12 +18,14 @@ from typing import Final, TypeAlias, final
 from flint import arb, ctx
 
 from dpproof.proofs import limits
-from dpproof.proofs.balls.arithmetic import ball, lower_units
+from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.run_counts import Runs, read_runs
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application, Budget
-from dpproof.proofs.logic.statement import Pairs
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Application, Budget
+from dpproof.proofs.core.statements import Pairs
+from dpproof.proofs.fields import wholes
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 from dpproof.proofs.rules.prices import corners_work
 from dpproof.proofs.rules.select import selects
@@ -74,7 +76,7 @@ def _blocks(fields: Fields, outcomes: list[Outcome], budget: Budget) -> Masses:
     """Return the ends of the blocks: those listed, or those of equal parts of the outcomes."""
     if not fields.has("parts"):
         return fields.rationals("blocks")
-    parts = fields.wholes("parts")
+    parts = wholes(fields, "parts")
     if len(parts) != len(outcomes) or min(parts) < 1:
         raise RefusedError("the rule takes a number of parts for each outcome that P has")
     budget.spend(32 * sum(parts))
@@ -87,7 +89,7 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
     """Return how many cells of each block chords bound; 0 for all if the witness lists none."""
     if not fields.has("close"):
         return (0,) * blocks
-    close = fields.wholes("close")
+    close = wholes(fields, "close")
     if runs.largest is None or len(close) != blocks or any(count < 0 for count in close):
         raise RefusedError("close: a count for each block, where the number of runs has a largest")
     return close

@@ -14,12 +14,14 @@ from itertools import pairwise
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball, require_at_most
 from dpproof.proofs.balls.run_counts import Runs, read_runs
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application
-from dpproof.proofs.logic.statement import Points, Profile
+from dpproof.proofs.core.arithmetic import ball, require_at_most
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Application
+from dpproof.proofs.core.statements import Points
+from dpproof.proofs.fields import wholes
+from dpproof.proofs.logic.statement import Profile
 from dpproof.proofs.rules.base_profile import (
     bound_at_ratio,
     bounds_at_ratios,
@@ -37,7 +39,7 @@ def profile(step: Application) -> tuple[str, ...]:
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
     for name, found in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
-        corners, places = fields.points("corners"), fields.wholes("tangents")
+        corners, places = fields.points("corners"), wholes(fields, "tangents")
         fields.close()
         step.budget.spend(len(corners) * (8 * runs.work + 32 * len(points)))
         step.budget.spend(8 * len(found) * len(points))

@@ -17,13 +17,15 @@ from typing import Final, TypeAlias, final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, lower_units
+from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.run_counts import Runs, read_runs
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
+from dpproof.proofs.core.statements import Pairs, Points
+from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import rectangle_work
-from dpproof.proofs.logic.rule import Application, Budget
-from dpproof.proofs.logic.statement import Pairs, Points
 from dpproof.proofs.rules.base_profile import bound_at_ratio, profile_bounds
 from dpproof.proofs.rules.finite_pair import require_both_above
 from dpproof.proofs.rules.select import HIDDEN
@@ -64,9 +66,9 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
         "until an output reaches a threshold by a score that looks at an output alone, score and "
         "threshold being fixed in advance and the same for all datasets"
     )
-    made = f"runs {name} on the same data at most {drawn}, each with randomness of its own"
-    released = "only that output, or that none did"
-    return (f"{made}, {until}, and releases {released}, and {HIDDEN}",)
+    made = f"runs {name} on the same data at most {drawn}, {until}"
+    released = "its result is only that output, or that none did"
+    return f"{made}; {released}, and {HIDDEN}", FRESH, ALONE
 
 
 @final
@@ -251,7 +253,7 @@ def _is_above(left: Line, right: Line, middle: Line) -> bool:
 
 def _masses(fields: Fields, name: str, most: int, least: int) -> Masses:
     given = Fields(fields.take(name), name)
-    ends, places = given.rationals("masses"), given.wholes("tangents")
+    ends, places = given.rationals("masses"), wholes(given, "tangents")
     given.close()
     if len(ends) < 2 or ends != tuple(sorted(set(ends))) or ends[0] != 0 or ends[-1] != 1:
         raise RefusedError("the masses must grow from 0 to 1")

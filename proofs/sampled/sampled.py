@@ -11,23 +11,28 @@ from typing import Final, final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, exact
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import Product
+from dpproof.proofs.core.verdict import openable
+from dpproof.proofs.pairs.core_pairs import (
+    infinite_mass,
+    moments as pair_moments,
+    outcomes,
+    swapped as swapped_pair,
+    terms,
+)
 from dpproof.proofs.pairs.loss_atoms import Terms
 from dpproof.proofs.pairs.pair import (
+    LossPair,
     Moments,
-    Pair,
-    Product,
     no_profile,
-    outcomes,
     some_infinite,
-    terms,
     unbounded,
     unlisted,
 )
 from dpproof.proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
 from dpproof.proofs.sums.contour import Line, closed_profile
-from dpproof.proofs.verdict import openable
 
 # How many tables are kept: as many as a product may cite again for free. Speed alone.
 TABLES: Final = 4
@@ -46,7 +51,7 @@ class Direction(Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair(Pair):
+class SampledPair(LossPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
@@ -81,7 +86,7 @@ class SampledPair(Pair):
     def _tells(self) -> bool:
         """Return whether some base outcome has mass under Q alone, or, for addition, P alone."""
         removal = self.direction is Direction.REMOVAL
-        return any((one.swapped() if removal else one).infinite for one, _ in self.base)
+        return any((swapped_pair(one) if removal else one).infinite for one, _ in self.base)
 
     def terms(self) -> Terms:
         """Return the terms of every outcome of the base; proofs/theory/sampled.md, section 9.
@@ -97,7 +102,7 @@ class SampledPair(Pair):
         if self.direction is Direction.ADDITION:
             losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
             return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
-        other = _alone(tuple((one.swapped(), count) for one, count in self.base))
+        other = _alone(tuple((swapped_pair(one), count) for one, count in self.base))
         losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
         return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
 
@@ -154,7 +159,7 @@ class SampledPair(Pair):
         end = ball(found.span * max(found.masses, default=0)).nonnegative_part()
         size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
         for one, count in self.base:
-            (moment,) = one.moments(None).along(beyond, arb(0), 1)
+            (moment,) = pair_moments(one, None).along(beyond, arb(0), 1)
             size *= moment.real**count
         tail = power * q * size / (c - power) + found.infinite
         return body.real + (1 + power) * (power * end).exp() * tail
@@ -173,7 +178,7 @@ class SampledPair(Pair):
         if self.direction is Direction.REPLACEMENT:
             return self
         removal = self.direction is Direction.REMOVAL
-        base = tuple((one.swapped(), count) for one, count in self.base)
+        base = tuple((swapped_pair(one), count) for one, count in self.base)
         other = Direction.ADDITION if removal else Direction.REMOVAL
         return SampledPair(base, self.sampling_rate, other)
 
@@ -186,7 +191,7 @@ class SampledPair(Pair):
         Raises:
             RefusedError: it is not.
         """
-        swapped = tuple((one.swapped(), count) for one, count in self.base)
+        swapped = tuple((swapped_pair(one), count) for one, count in self.base)
         if self.direction is Direction.REPLACEMENT and swapped != self.base:
             raise RefusedError("a base that is not its own swap says nothing of a replacement")
         return self.base
@@ -239,7 +244,7 @@ class SampledPair(Pair):
 
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    return some_infinite((1 - one.exact_infinite_mass(), count) for one, count in base)
+    return some_infinite((1 - infinite_mass(one), count) for one, count in base)
 
 
 @lru_cache(maxsize=TABLES)

@@ -20,9 +20,9 @@ from typing import Final, TypeAlias, final
 
 from flint import acb, acb_poly, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 from dpproof.proofs.sums.contour import Line, read_line
 

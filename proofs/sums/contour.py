@@ -16,12 +16,13 @@ from typing import Final, final
 
 from flint import acb, acb_mat, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import GaussianPair, Product
 from dpproof.proofs.limits import MAX_NODES
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.pair import Moments, Product, some_infinite
+from dpproof.proofs.pairs.core_pairs import moments as pair_moments
+from dpproof.proofs.pairs.pair import Moments, some_infinite
 from dpproof.proofs.sums.lattice import cells, lattice_profile
 from dpproof.proofs.sums.residues import finite_profile, value_work
 
@@ -143,7 +144,7 @@ def read_line(fields: Fields) -> Line:
 
 def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
     """Return M of every pair of a product."""
-    return [pair.moments(hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
+    return [pair_moments(pair, hint) for (pair, _), hint in zip(product, witnesses, strict=True)]
 
 
 def total(

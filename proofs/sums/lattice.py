@@ -17,13 +17,14 @@ from typing import Final, final
 
 from flint import acb, arb, arb_poly, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, each_precision
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.balls.arithmetic import each_precision
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import Pair, Product, RandomizedResponsePair
 from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
+from dpproof.proofs.pairs.core_pairs import lattice_of
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 
 # Bits beyond the precision of the answer, so that products keep their smallest masses. Soundness
 # does not depend on it: fewer make wider enclosures.
@@ -125,7 +126,8 @@ def _span(product: Product) -> Fraction | None:
 
 
 def _step(pair: Pair) -> Fraction:
-    return pair.lattice[1] if pair.lattice else Fraction(0)
+    found = lattice_of(pair)
+    return found[1] if found else Fraction(0)
 
 
 def _last(pair: Pair, precision: int) -> int:

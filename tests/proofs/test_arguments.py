@@ -35,15 +35,6 @@ def test_what_is_no_certificate(check: Any, given: Any) -> None:  # noqa: ANN401
         check(given)
 
 
-@pytest.mark.parametrize("rules", ["nosuch", "core,sums", "Core"])
-def test_rules_that_there_are_not(rules: str) -> None:
-    """They are an error of the caller, not of the certificate."""
-    with pytest.raises(ValueError, match=r'rules must be "core", or "" for all of them, got'):
-        proofs.check(Certificate.from_json(GOOD), rules=rules)
-    with pytest.raises(ValueError, match="rules must be"):
-        proofs.check_text(GOOD, rules=rules)
-
-
 def test_the_keys_of_a_claim_in_any_order() -> None:
     """The claim is the same with its keys the other way round, and another with true for 1."""
     document = json.loads(GOOD)

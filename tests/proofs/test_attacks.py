@@ -17,7 +17,7 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs import Rejected, Step, Verdict, check
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.builders import (
     F,
     attempt,

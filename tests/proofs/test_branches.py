@@ -11,14 +11,16 @@ import pytest
 from flint import arb
 
 from dpproof.proofs import Rejected, check_text
-from dpproof.proofs.logic.statement import GDP
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.rules import RULES, mechanisms
+from dpproof.proofs.core import rules
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.statements import GDP
+from dpproof.proofs.rules import RULES
 from dpproof.proofs.sampled import sampled
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken
+from tests.proofs.core import test_core
 from tests.proofs.corpus import FOLDER
 from tests.proofs.pairs import test_loss_atoms
 from tests.proofs.rules import (
@@ -36,6 +38,8 @@ from tests.proofs.support import Case, said
 CHECKER = ROOT / "dpproof" / "proofs"
 FILES = [
     CHECKER / "kernel.py",
+    CHECKER / "core" / "kernel.py",
+    CHECKER / "core" / "rules.py",
     CHECKER / "balls" / "run_counts.py",
     CHECKER / "pairs" / "loss_atoms.py",
     *sorted(
@@ -75,6 +79,9 @@ def _everything() -> None:
     for name in dir(test_kernel):
         if name.startswith("test_"):
             getattr(test_kernel, name)()
+    test_core.open_steps()
+    rules.stated(GDP)
+    rules.poisson_by(rules.gaussian_sample)
     for rows in test_convert.POINTS:
         test_convert.check_points(*rows)
     for step in test_convert.EXTRA:
@@ -89,7 +96,6 @@ def _everything() -> None:
     gaussian = GaussianPair(Fraction(1))
     sampled.SampledPair(((gaussian, 1),), Fraction(1, 2), sampled.Direction.REMOVAL).profile(arb(1))
     _profiles()
-    mechanisms.stated(GDP)
     test_ranges.test_largest_chords_that_jump()
     test_ranges.test_much_to_look_at_again_is_refused()
     test_lower_power.test_what_shows_no_power()

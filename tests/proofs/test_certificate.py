@@ -20,7 +20,7 @@ from dpproof.proofs import (
     VerifiedUnder,
     check_text,
 )
-from dpproof.proofs.certificate import read_rational, show_rational
+from dpproof.proofs.core.certificate import read_rational, show_rational
 from dpproof.proofs.limits import MAX_CHARACTERS
 from tests.proofs.support import said
 

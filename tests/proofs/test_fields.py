@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import MAX_WORDS
 
 
 def test_lists_of_integers_are_read() -> None:
     """As they stand; an empty one as well."""
-    assert Fields({"n": [1, 0, 7]}, "it").wholes("n") == (1, 0, 7)
-    assert Fields({"n": []}, "it").wholes("n") == ()
+    assert wholes(Fields({"n": [1, 0, 7]}, "it"), "n") == (1, 0, 7)
+    assert wholes(Fields({"n": []}, "it"), "n") == ()
 
 
 @pytest.mark.parametrize("listed", [[1, "2"], [True], [1, None], ["1/2"]])
 def test_other_lists_are_no_lists_of_integers(listed: list[object]) -> None:
     """One item of another type is enough."""
     with pytest.raises(RefusedError, match="whole numbers"):
-        Fields({"n": listed}, "it").wholes("n")
+        wholes(Fields({"n": listed}, "it"), "n")
 
 
 @pytest.mark.parametrize("words", ["x", "x" * MAX_WORDS, "rounded to cents"])

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpproof.proofs import Rejected, Step, check
+from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.limits import MAX_WORK, PRECISIONS, at_precision
-from dpproof.proofs.logic.rule import Budget
 from tests.proofs.support import Object, certificate, fact, factor, gaussian, pairs, said, stated
 
 HUGE = "1" + "0" * 1_000

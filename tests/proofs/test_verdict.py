@@ -10,8 +10,8 @@ import pytest
 
 from dpproof.proofs import VerifiedUnder, check
 from dpproof.proofs.__main__ import main
-from dpproof.proofs.balls.arithmetic import exact
-from dpproof.proofs.verdict import SHORT, openable, quoted, with_digests
+from dpproof.proofs.core.arithmetic import exact
+from dpproof.proofs.core.verdict import SHORT, openable, quoted, with_digests
 from tests.proofs.support import Case, Object, certificate, factor, gaussian, pairs, said, stated
 
 MANY = [[f"{k}", f"1/{10 * k}"] for k in range(1, 400)]

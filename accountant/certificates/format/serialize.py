@@ -37,7 +37,7 @@ from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRu
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 UNCERTIFIED: Final = "ask for the number without a certificate"
 """What to do without a certificate, whatever was asked."""

@@ -41,7 +41,7 @@ from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step, show_rational
+from dpproof.proofs.core.certificate import Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
 _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.

@@ -27,7 +27,7 @@ from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 _MANY = 900.0  # Losses of a pair beyond which another proof is used. Heuristic.
 # Log of a delta that 512 bits separate from what is left out. Heuristic: the checker decides.

@@ -36,7 +36,7 @@ from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 
 Hint: TypeAlias = "ShiftedRule | float | None"
 EASY_NODES = 1 << 11  # Nodes of a line that is tried first.

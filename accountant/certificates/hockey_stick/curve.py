@@ -27,7 +27,7 @@ from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.product import Product
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 _BITS = 30  # Bits of a delta.
 _SLACK = 1e-6  # Slack of log delta up to which a line serves an epsilon.

@@ -24,7 +24,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step, show_rational
+from dpproof.proofs.core.certificate import Step, show_rational
 
 _SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
 

@@ -35,7 +35,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 
 LowerProof: TypeAlias = "ClosedForm | FoldedSum | ContourProof"
 # Slacks of a point, tried in this order.

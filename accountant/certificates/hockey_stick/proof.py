@@ -8,7 +8,7 @@ from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.certificates.format.serialize import Object, hockey_stick
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.product import Product
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 
 class Proof(Protocol):

@@ -21,7 +21,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.words import in_words
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 from dpproof.proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.

@@ -43,7 +43,7 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import as_lattice_pair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 from dpproof.proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
 _DIGITS = 12  # Decimal digits to which losses count as equal. Heuristic.

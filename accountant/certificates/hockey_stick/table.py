@@ -20,7 +20,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 TURN = 3  # The height, in units of 1/span, up to which the checker's ceiling falls.
 _DIRECT = 1 << 20  # Losses times nodes up to which sums are computed directly. Heuristic.

@@ -31,7 +31,7 @@ from dpproof.accountant.ranges.pair import as_logistic
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import curve
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 MARGIN = 1e-9  # Relative margin for the roundings of bounds computed here.
 _BENDS = 160  # Losses of the base at which its profile is bounded.

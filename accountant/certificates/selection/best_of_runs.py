@@ -23,7 +23,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 
 def exact_curve(pair: FinitePair) -> NeymanPearsonCurve:

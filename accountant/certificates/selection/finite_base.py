@@ -25,7 +25,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.selection.finite_base import curve
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step
+from dpproof.proofs.core.certificate import Step
 
 _BITS = 26  # Bits of a bound.
 LOG_BITS = 40  # Bits after the point of a log of a ratio.

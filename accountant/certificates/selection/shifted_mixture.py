@@ -31,7 +31,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.profile import selection
 from dpproof.accountant.selection.shifted_mixture import lower_hull
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 _CELLS = 1200  # Cells of the polygon. Heuristic.
 _SHIFTED = 240  # Points of the base's profile. Heuristic.

@@ -14,7 +14,7 @@ from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 
 def filter_witness(node: Derivation, found: Guarantee[Any]) -> Object:

@@ -35,7 +35,7 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Json, Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 
 _MOST: Final = 1_900  # Most cells of a grid.
 _ROUNDS: Final = 60  # Most refinements.

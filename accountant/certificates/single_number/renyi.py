@@ -38,7 +38,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
-from dpproof.proofs.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, show_rational
 
 ROOM: Final = Fraction(1, 2**30)  # Relative room of a proof.
 _LARGEST: Final = Fraction(sys.float_info.max)

@@ -54,7 +54,7 @@ from dpproof.mechanisms import (
     compose as mechanism_compose,
 )
 from dpproof.proofs import Certificate, Rejected, VerifiedUnder
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 
@@ -290,7 +290,9 @@ def test_mu_and_rho_of_composed_ranges(
 
 def test_what_no_rule_covers_is_refused() -> None:
     """A theorem without a rule is named; nothing is certified around it."""
-    node = Derivation(theorem=Theorem("magic/gdp", "nowhere", Attained.NO), statement="a trick")
+    node = Derivation(
+        theorem=Theorem("magic/gdp", "nowhere", Attained.NO, written=""), statement="a trick"
+    )
 
     with pytest.raises(NotCertified, match="magic/gdp"):
         GDP(mu=1, derivation=node).certify(delta=DELTA)

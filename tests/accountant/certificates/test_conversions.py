@@ -280,7 +280,7 @@ def test_what_needs_no_raising_stays() -> None:
 
 def test_what_cannot_be_made_again_is_refused() -> None:
     """A theorem that is not listed is refused, with a way out."""
-    node = replace(_point().derivation, theorem=Theorem("unheard/of", "", Attained.NO))
+    node = replace(_point().derivation, theorem=Theorem("unheard/of", "", Attained.NO, written=""))
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
         _apply_again(node, [training(100)])

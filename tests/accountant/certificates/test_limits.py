@@ -12,7 +12,7 @@ from dpproof.accountant import L1, L2, DominatingPair, Guarantee, Poisson, compo
 from dpproof.accountant.certificates.hockey_stick.contour import work_along
 from dpproof.accountant.certificates.hockey_stick.table import Subject
 from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace
-from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.core.rule import Budget
 
 
 def _mixed() -> Guarantee[Any]:

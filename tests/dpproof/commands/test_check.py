@@ -80,13 +80,13 @@ def test_the_digest_is_that_of_the_file(command: Command, out: Path) -> None:
         (
             "noise_multiplier = 1.0",
             "noise_multiplier = 2.0",
-            "'mean 0 and standard deviation 2, drawn anew for every coordinate' by the file",
+            "'mean 0 and standard deviation 2, independent in every coordinate, to' by the file",
         ),
         ("count = 100", "count = 101", "\"training\": 'M3 runs M2 100 times on the same data'"),
-        ("rate = 0.01", "rate = 0.02", "'is drawn independently with probability 0.02, and"),
+        ("rate = 0.01", "rate = 0.02", "every record independently with probability 0.02"),
         ("delta = 1e-6", "delta = 1e-5", "delta: 1e-06 in the certificate, 1e-05 by the file"),
         ("add-remove", "zero-out", "relation: add-remove in the certificate, zero-out by the file"),
-        ("scale = 20", "scale = 21", '"report": \'neighbours, Laplace noise of scale 20, of'),
+        ("scale = 20", "scale = 21", '"report": \'adds Laplace noise of scale 20, of'),
     ],
 )
 def test_another_file(command: Command, out: Path, old: str, new: str, why: str) -> None:
@@ -128,7 +128,7 @@ def test_one_stage_more(command: Command, out: Path) -> None:
 
     assert more.status == 1
     assert len(told) == 2
-    assert "in the certificate, 'M6 runs M1 and M4 and M5 on the same data, where'" in told[0]
+    assert "in the certificate, 'M6 runs M1 and M4 and M5 on the same data'" in told[0]
     assert told[1].startswith("  - the file alone says: M1 computes")
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball, normal_tail, show
+from dpproof.proofs.core.arithmetic import ball, normal_tail, show
 
 LONG = Fraction(10**6000 + 1, 3 * 10**6000)
 

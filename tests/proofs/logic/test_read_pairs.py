@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.read_pairs import KINDS, read_pair, read_product
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.logic.read_pairs import KINDS
+from dpproof.proofs.logic.statement import LANGUAGE
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mu_squared": "1/9"}
 RATE = ("0", "1", "9/8", "-1/8")
@@ -52,7 +53,7 @@ DOMAINS: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
 def refused(value: object) -> bool:
     """Whether a pair is refused by type."""
     try:
-        read_pair(value)
+        LANGUAGE.pair(value)
     except RefusedError:
         return True
     return False
@@ -78,7 +79,7 @@ def test_domains(kind: str) -> None:
 
 def test_products_count_equal_pairs() -> None:
     """A pair is listed once, with a count from 1."""
-    assert len(read_product([{"pair": GAUSSIAN, "count": 3}])) == 1
+    assert len(LANGUAGE.product([{"pair": GAUSSIAN, "count": 3}])) == 1
     wrong: list[list[object]] = [
         [{"pair": GAUSSIAN, "count": 1}, {"pair": GAUSSIAN, "count": 2}],
         [{"pair": GAUSSIAN, "count": 0}],
@@ -86,4 +87,4 @@ def test_products_count_equal_pairs() -> None:
     ]
     for factors in wrong:
         with pytest.raises(RefusedError):
-            read_product(factors)
+            LANGUAGE.product(factors)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.logic.statement import read_statement
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.logic.statement import LANGUAGE
 
 Points = list[tuple[Fraction, Fraction]]
 GRID = st.builds(Fraction, st.integers(-1, 9), st.just(8))
@@ -38,7 +38,7 @@ FACTS: list[tuple[str, dict[str, str], dict[str, tuple[str, ...]]]] = [
 def refused(value: dict[str, Any]) -> bool:
     """Whether a conclusion is refused by type."""
     try:
-        read_statement(value)
+        LANGUAGE.statement(value)
     except RefusedError:
         return True
     return False

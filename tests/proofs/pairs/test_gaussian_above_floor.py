@@ -8,7 +8,7 @@ import mpmath
 import pytest
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import ball
+from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,

@@ -10,16 +10,20 @@ import mpmath
 import pytest
 from flint import acb, arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball as arb_of
+from dpproof.proofs.core.arithmetic import ball as arb_of
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
+from dpproof.proofs.pairs.core_pairs import lattice_of, moments
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Pair
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
-from dpproof.proofs.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 F = Fraction
 TENTH, HALF = F(1, 10), F(1, 2)
@@ -127,7 +131,7 @@ def _close(ball: acb, value: Any) -> bool:  # noqa: ANN401
 def test_moments(pair: Pair, witness: object, moment: Callable[[Any], Any]) -> None:
     """M along a line agrees with its definition, and encloses what the ball says."""
     with ctx.workprec(96), mpmath.workdps(15):
-        found = pair.moments(witness).along(F(3, 2), arb(1.5), 2)
+        found = moments(pair, witness).along(F(3, 2), arb(1.5), 2)
         for k, ball in enumerate(found):
             assert _close(ball, moment(mpmath.mpc(1.5, 1.5 * k)))
 
@@ -137,7 +141,7 @@ def test_ceilings(pair: Pair, witness: object, moment: Callable[[Any], Any]) -> 
     """|M| is at or below the ceiling from y on, and the ceiling does not grow."""
     del moment
     with ctx.workprec(96):
-        found = pair.moments(witness)
+        found = moments(pair, witness)
         line = found.along(F(3, 2), arb(0.5), 60)
         before = None
         for start in (0, 1, 7, 20, 40):
@@ -152,7 +156,7 @@ def test_a_long_line_stays_narrow() -> None:
     for removal in (True, False):
         pair = SubsampledGaussianPair(F(1), TENTH, removal=removal)
         with ctx.workprec(64):
-            line = pair.moments(WITNESS).along(F(3, 2), arb(0.01), 10_000)
+            line = moments(pair, WITNESS).along(F(3, 2), arb(0.01), 10_000)
 
             assert len(line) == 10_000
             assert max(float(ball.real.rad()) for ball in line) < 1e-9
@@ -164,7 +168,7 @@ def test_infinite_mass_completes_the_law(pair: Pair) -> None:
     with ctx.workprec(96):
         sampled = isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair)
         witness = WITNESS if sampled else None
-        (ball,) = pair.moments(witness).along(F(1, 10**12), arb(0), 1)
+        (ball,) = moments(pair, witness).along(F(1, 10**12), arb(0), 1)
 
         assert abs(float(ball.real.mid()) + float(pair.infinite) - 1) < 1e-9
 
@@ -231,13 +235,13 @@ def test_a_profile_is_0_where_the_sample_cannot_tell() -> None:
 
 def test_lattices() -> None:
     """Offset and span say where every loss is; other pairs have none."""
-    assert RandomizedResponsePair(HALF, 2, F(0)).lattice == (-HALF, F(1))
-    assert RandomizedResponsePair(HALF, 3, F(0)).lattice == (-HALF, HALF)
+    assert lattice_of(RandomizedResponsePair(HALF, 2, F(0))) == (-HALF, F(1))
+    assert lattice_of(RandomizedResponsePair(HALF, 3, F(0))) == (-HALF, HALF)
     assert DiscreteLaplacePair(F(2), 3).lattice == (F(-3, 2), F(1))
     assert DiscreteGaussianPair(F(2), 3).lattice == (F(9, 4), F(3, 2))
     for pair, _, _ in CASES:
         if not isinstance(
             pair, RandomizedResponsePair | DiscreteLaplacePair | DiscreteGaussianPair
         ):
-            assert pair.lattice is None
+            assert lattice_of(pair) is None
         assert pair.describe()

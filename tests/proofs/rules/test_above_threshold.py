@@ -10,7 +10,8 @@ import pytest
 from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.core.rule import FRESH
 from tests.proofs.support import Case, Object, factor, pairs
 
 RULE = "mechanism/above-threshold"
@@ -106,7 +107,6 @@ def test_the_threshold_is_fixed() -> None:
     verdict = CASES[0].verdict()
 
     assert isinstance(verdict, VerifiedUnder)
-    assert (
-        "independent of the data and of all other noise, to one threshold that is the same for all"
-        in verdict.assumptions[0]
-    )
+    assert "to one threshold that is the same for all datasets, once, " in verdict.assumptions[0]
+    assert "independent of that and in every coordinate" in verdict.assumptions[0]
+    assert f"for M1, {FRESH}" in verdict.assumptions

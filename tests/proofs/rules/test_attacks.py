@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpproof.proofs.logic.statement import Advantage, Power
+from dpproof.proofs.core.statements import Advantage, Power
 from dpproof.proofs.rules import RULES
 from tests.proofs.support import Case, Object, said
 

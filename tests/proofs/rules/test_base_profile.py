@@ -6,9 +6,9 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-from dpproof.proofs.logic.rule import Budget
-from dpproof.proofs.logic.statement import HockeyStick, Pairs
-from dpproof.proofs.pairs.gaussian import GaussianPair
+from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.rule import Budget
+from dpproof.proofs.core.statements import HockeyStick, Pairs
 from dpproof.proofs.rules.base_profile import bounds_of
 
 F = Fraction

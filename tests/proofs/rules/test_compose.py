@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.core.rule import ALONE, FRESH
 from dpproof.proofs.rules.compose import look_up
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
@@ -102,22 +103,22 @@ COMPOSE = [
         [pairs([gaussian("1")]), pairs([LAPLACE])],
         why=OTHER,
     ),
-    Case("repeat/gdp", gdp("6"), [gdp("2")], {"count": 3}),
-    Case("repeat/gdp", gdp("4"), [gdp("2")], {"count": 3}, OTHER),
-    Case("repeat/gdp", gdp("2"), [gdp("2")], {"count": 1}, "count must be a whole number"),
-    Case("repeat/gdp", gdp("2"), [gdp("2")], {"count": True}, "count must be a whole number"),
-    Case("repeat/gdp", gdp("2"), [gdp("2")], {"count": "3"}, "count must be a whole number"),
-    Case("repeat/gdp", gdp("6"), [gdp("2"), gdp("2")], {"count": 3}, "takes 1 to 1"),
-    Case("repeat/zcdp", said("zcdp", rho="6"), [said("zcdp", rho="2")], {"count": 3}),
-    Case("repeat/zcdp", said("zcdp", rho="5"), [said("zcdp", rho="2")], {"count": 3}, OTHER),
-    Case("repeat/rdp", rdp(("2", "3")), [rdp(("2", "1"), ("3", "2"))], {"count": 3}),
-    Case("repeat/rdp", rdp(("2", "2")), [rdp(("2", "1"))], {"count": 3}, "at most 3"),
-    Case("repeat/pair", pairs([gaussian("1", 6)]), [pairs([gaussian("1", 2)])], {"count": 3}),
+    Case("compose/gdp", gdp("6"), [gdp("2")], {"count": 3}),
+    Case("compose/gdp", gdp("4"), [gdp("2")], {"count": 3}, OTHER),
+    Case("compose/gdp", gdp("2"), [gdp("2")], {"count": 1}, "count must be a whole number"),
+    Case("compose/gdp", gdp("2"), [gdp("2")], {"count": True}, "count must be a whole number"),
+    Case("compose/gdp", gdp("2"), [gdp("2")], {"count": "3"}, "count must be a whole number"),
+    Case("compose/gdp", gdp("6"), [gdp("2"), gdp("2")], {"count": 3}, "takes 1 to 1"),
+    Case("compose/zcdp", said("zcdp", rho="6"), [said("zcdp", rho="2")], {"count": 3}),
+    Case("compose/zcdp", said("zcdp", rho="5"), [said("zcdp", rho="2")], {"count": 3}, OTHER),
+    Case("compose/rdp", rdp(("2", "3")), [rdp(("2", "1"), ("3", "2"))], {"count": 3}),
+    Case("compose/rdp", rdp(("2", "2")), [rdp(("2", "1"))], {"count": 3}, "at most 3"),
+    Case("compose/pair", pairs([gaussian("1", 6)]), [pairs([gaussian("1", 2)])], {"count": 3}),
     Case(
-        "repeat/pair", pairs([gaussian("1", 5)]), [pairs([gaussian("1", 2)])], {"count": 3}, OTHER
+        "compose/pair", pairs([gaussian("1", 5)]), [pairs([gaussian("1", 2)])], {"count": 3}, OTHER
     ),
     Case(
-        "repeat/pair",
+        "compose/pair",
         pairs([gaussian("1", 6)], [LAPLACE]),
         [pairs([gaussian("1", 2)], [LAPLACE])],
         {"count": 3},
@@ -218,11 +219,11 @@ def test_long_rationals_are_more_work() -> None:
 @pytest.mark.parametrize(
     ("premise", "words"),
     [
-        (gdp("2"), ("with randomness of its own", "that depends on that record alone, where")),
-        (gdp("2", relation="zero-out"), ("randomness of its own", "that blanking it changes")),
+        (gdp("2"), ("on disjoint parts", "that depends on that record alone")),
+        (gdp("2", relation="zero-out"), ("on disjoint parts", "that blanking it changes")),
         (
             said("bounded-range", epsilon="2"),
-            ("randomness of its own", "none of which looks at what another releases"),
+            ("on disjoint parts", "none of which looks at what another releases"),
         ),
     ],
 )
@@ -231,7 +232,8 @@ def test_disjoint_parts_are_told_apart(premise: Object, words: tuple[str, ...]) 
     verdict = Case("parallel", premise, [premise, premise]).verdict()
 
     assert isinstance(verdict, VerifiedUnder)
-    assert all(one in verdict.assumptions[-1] for one in words)
+    assert all(one in verdict.assumptions[2] for one in words)
+    assert f"for M3, {FRESH}" in verdict.assumptions
 
 
 @pytest.mark.parametrize("rule", ["post-process", "map-records"])
@@ -240,4 +242,4 @@ def test_nothing_else_is_released(rule: str) -> None:
     verdict = Case(rule, gdp("2"), [gdp("2")], {"description": "x"}).verdict()
 
     assert isinstance(verdict, VerifiedUnder)
-    assert ", and nothing else, which the certificate's author" in verdict.assumptions[-1]
+    assert verdict.assumptions[-1] == f"for M2, {ALONE}"

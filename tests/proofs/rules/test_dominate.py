@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application, Budget
-from dpproof.proofs.logic.statement import read_statement
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Application, Budget
+from dpproof.proofs.logic.statement import LANGUAGE
 from dpproof.proofs.rules import dominate
 from tests.proofs.rules.builders import finite, response
 from tests.proofs.support import Case, factor, gaussian, pairs, said
@@ -149,7 +149,7 @@ def test_profile_to_finite_pair() -> None:
 def test_corners_are_work() -> None:
     """Pairs of many outcomes above one profile are more work than a certificate may cause."""
     many = finite(*(["1/100"] * 100,) * 2)
-    statements = [read_statement(one) for one in (pairs([many]), PROFILE)]
+    statements = [LANGUAGE.statement(one) for one in (pairs([many]), PROFILE)]
     step = Application(
         conclusion=statements[0],
         premises=(statements[1],),

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application, Budget
-from dpproof.proofs.logic.statement import read_statement
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Application, Budget
+from dpproof.proofs.logic.statement import LANGUAGE
 from dpproof.proofs.rules import gdp_zcdp
 from tests.proofs.rules.builders import finite, response
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
@@ -214,8 +214,8 @@ def _divergence(p: list[Fraction], q: list[Fraction], t: Fraction) -> Fraction:
 def test_points_are_counted() -> None:
     """Many conversions of one profile are more work than a certificate may cause."""
     step = Application(
-        conclusion=read_statement(mu("1/3")),
-        premises=(read_statement(profile(CURVE)),),
+        conclusion=LANGUAGE.statement(mu("1/3")),
+        premises=(LANGUAGE.statement(profile(CURVE)),),
         witness=Fields({}, "the witness"),
         mechanisms=("M1",),
         budget=Budget(3_000),

@@ -9,11 +9,12 @@ from typing import Any, cast
 import pytest
 
 from dpproof.proofs import Rejected, Step, Verified, check
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Application, Budget
-from dpproof.proofs.logic.statement import AtLeast, Statement
-from dpproof.proofs.pairs.pair import Pair
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.pairs import Pair
+from dpproof.proofs.core.rule import Application, Budget
+from dpproof.proofs.core.statements import Statement
+from dpproof.proofs.logic.statement import AtLeast
 from dpproof.proofs.rules import RULES
 from tests.proofs.rules import test_compose, test_convert, test_dominate, test_group, test_select
 from tests.proofs.rules.builders import (

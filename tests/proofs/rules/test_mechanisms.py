@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpproof.proofs import VerifiedUnder
+from dpproof.proofs.core.rule import ALONE, FRESH
 from tests.proofs.support import Case, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"
@@ -233,10 +234,10 @@ def test_assumptions_are_the_checkers_words() -> None:
     verdict = CASES[0].verdict()
 
     assert isinstance(verdict, VerifiedUnder)
-    (assumption,) = verdict.assumptions
-    assert assumption.startswith("M1 adds to the value of a query")
+    assumption, *shared = verdict.assumptions
+    assert shared == [f"for M1, {FRESH}", f"for M1, {ALONE}"]
+    assert assumption.startswith("M1 adds Gaussian noise of mean 0 and standard deviation 2, ind")
     assert "0.5 in L2 norm between add-remove neighbours" in assumption
-    assert "Gaussian noise of mean 0 and standard deviation 2" in assumption
     assert "mu^2 = 0.0625" in verdict.claim
 
 

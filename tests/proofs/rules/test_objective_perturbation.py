@@ -156,7 +156,7 @@ def test_every_minimum_has_noise_of_its_own() -> None:
 
     assert isinstance(verdict, VerifiedUnder)
     assert "one k for each of the vectors" in verdict.assumptions[0]
-    assert "a function of the noisy sum that is the same for all" in verdict.assumptions[0]
+    assert "independent of k and in every coordinate" in verdict.assumptions[0]
     assert "mass proportional to e^(-|x|/scale) at every whole number x" in verdict.assumptions[0]
     assert "mass proportional to e^(-x/scale) at x = 0, 1, 2, ..." in verdict.assumptions[0]
     logistic = next(one for one in CASES if "logistic" in one.rule and not one.why).verdict()
@@ -174,10 +174,8 @@ def test_dependent_coordinates_are_drawn_together(case: Case) -> None:
     assert isinstance(verdict, VerifiedUnder)
     apart = case.rule == FOLD or case.witness.get("noise") == "laplace"
 
-    assert ("anew for every coordinate" in verdict.assumptions[0]) is apart
-    assert (
-        "one vector drawn anew, its coordinates together" in verdict.assumptions[0]
-    ) is not apart
+    assert ("independent in every coordinate" in verdict.assumptions[0]) is apart
+    assert ("one vector, its coordinates drawn together" in verdict.assumptions[0]) is not apart
 
 
 @pytest.mark.parametrize("case", [one for one in NOISES if one.rule in (CHOICE, FOLD)], ids=str)

@@ -13,9 +13,9 @@ from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import FixedRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.proofs.balls.run_counts import read_runs
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.rules import select_best_of_runs
 from tests.proofs.builders import Runs as Masses, drawn_masses, halved, worst_of_all_orders
 from tests.proofs.rules.builders import (

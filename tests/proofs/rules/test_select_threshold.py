@@ -11,7 +11,7 @@ import pytest
 
 from dpproof.accountant.certificates.format.serialize import run_law
 from dpproof.proofs.balls.run_counts import read_runs
-from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.rules.select_threshold import Masses, bound
 from tests.proofs.builders import drawn_masses, halved, some_runs, worst_of_all_sets
 from tests.proofs.rules.builders import (

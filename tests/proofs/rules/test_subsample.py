@@ -140,7 +140,7 @@ CASES = [
         {**BASE, "relation": "replace-one"},
         [{**BASE, "relation": "replace-one"}],
         RATE,
-        "is not this formula",
+        "Poisson sampling is not this",
     ),
     Case("subsample/poisson", {**BASE, "steps": 2}, [{**BASE, "steps": 2}], RATE, "one record"),
     Case("subsample/poisson", {**BOTH, "steps": 1}, [{**BASE, "steps": 2}], RATE, "distance"),

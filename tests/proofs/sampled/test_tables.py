@@ -18,11 +18,11 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from dpproof.proofs import Rejected
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.certificate import show_rational
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.core.pairs import FinitePair, LaplacePair as CheckedLaplace
+from dpproof.proofs.pairs.core_pairs import moments
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.laplace import LaplacePair as CheckedLaplace
 from dpproof.proofs.sampled import table
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sampled.table import Table
@@ -121,7 +121,7 @@ def test_few_losses_are_the_sampled_pair(direction: Direction) -> None:
     """M and the infinite mass are those of the mixed masses."""
     pair = SampledPair(((FinitePair(P, Q), 1),), QUARTER, direction)
     with ctx.workprec(96):
-        mixed = FinitePair(*EXACT[direction]).moments(None)
+        mixed = moments(FinitePair(*EXACT[direction]), None)
         found = pair.moments_below(None)
         for c in (F(1, 8), F(1), F(9, 2)):
             both = (one.along(c, arb(1) / 3, 7) for one in (found, mixed))
@@ -141,7 +141,7 @@ def test_few_losses_of_several_releases() -> None:
         q = [a * b for a in q for b in one.q]
     mixed = tuple((1 - QUARTER) * b + QUARTER * a for a, b in zip(p, q, strict=True))
     with ctx.workprec(96):
-        whole = FinitePair(mixed, tuple(q)).moments(None)
+        whole = moments(FinitePair(mixed, tuple(q)), None)
         found = SampledPair(base, QUARTER, Direction.REMOVAL).moments_below(None)
         (mine,), (other,) = (one.along(F(2), arb(0), 1) for one in (found, whole))
 

@@ -10,12 +10,9 @@ import pytest
 from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import LaplacePair
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
 from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.pair import Pair
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs.sums.contour import Line, on_circle
 
 

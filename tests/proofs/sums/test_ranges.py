@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.proofs.errors import RefusedError
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.sums.ranges import Recursion, _Chords
 
 BITS = 160

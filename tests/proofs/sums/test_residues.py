@@ -10,13 +10,17 @@ import mpmath
 import pytest
 from flint import arb, ctx
 
-from dpproof.proofs.balls.arithmetic import ball
-from dpproof.proofs.pairs.finite import FinitePair
-from dpproof.proofs.pairs.gaussian import GaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.pairs import (
+    FinitePair,
+    GaussianPair,
+    LaplacePair,
+    Pair,
+    Product,
+    RandomizedResponsePair,
+)
+from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.pair import Pair, Product
-from dpproof.proofs.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs.sums.residues import finite_profile, value_work
 
 F = Fraction

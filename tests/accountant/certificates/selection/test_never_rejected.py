@@ -36,7 +36,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.mechanisms import Gaussian
 from dpproof.proofs import Certificate, Rejected, check, limits
-from dpproof.proofs.logic.rule import Budget
+from dpproof.proofs.core.rule import Budget
 
 QUARTER = Fraction(1, 4)
 EIGHTH = PureDP(epsilon=Fraction(1, 8))

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar, final
+from typing import Final, TypeAlias, TypeVar, final
 
-from dpproof.proofs.errors import RefusedError
-from dpproof.proofs.fields import Fields
-from dpproof.proofs.limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
-from dpproof.proofs.logic.statement import Claim, Statement
+from .errors import RefusedError
+from .fields import Fields
+from .limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
+from .statements import Claim, Statement
 
 C = TypeVar("C")
+
+FRESH: Final = (
+    "every run uses fresh randomness: its draws are independent of each other, of the data and of "
+    "everything else"
+)
+FIXED: Final = "what runs is fixed before any output is seen, and is the same for all datasets"
+ALONE: Final = (
+    "only the results are used afterwards, by functions that are the same for all datasets: "
+    "nothing else of the data, the samples or the randomness is released"
+)
+SHARED: Final = (FRESH, FIXED, ALONE)
+"""Conditions of many mechanisms, which a verdict says once."""
 
 
 @final
 class Budget:
-    """The work that the steps of one certificate may still cause; see proofs/limits.py."""
+    """The work that the steps of one certificate may still cause; see limits.py."""
 
     __slots__ = ("_left", "precision")
 
@@ -26,11 +38,7 @@ class Budget:
         self.precision = PRECISIONS[0]
 
     def spend(self, amount: int) -> None:
-        """Spend some of it, priced at 64 bits; at the present precision it counts for more.
-
-        Raises:
-            RefusedError: the certificate asks for more than the checker does.
-        """
+        """Spend some of it, priced at 64 bits; at the present precision it counts for more."""
         self._left -= at_precision(amount, self.precision)
         if self._left < 0:
             raise RefusedError("checking this certificate is more work than the checker accepts")
@@ -39,16 +47,7 @@ class Budget:
 @final
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One step as its rule sees it.
-
-    Attributes:
-        conclusion: the statement to be proved.
-        premises: statements that are proved already, all under the conclusion's relation, except
-            for the rule that restricts a relation.
-        witness: parameters and hints; the kernel refuses fields that the rule does not take.
-        mechanisms: the verdict's name of the mechanism of each premise.
-        budget: for rules whose work depends on the certificate.
-    """
+    """One step as its rule sees it; the mechanisms are the verdict's names of the premises'."""
 
     conclusion: Statement
     premises: tuple[Statement, ...]

@@ -13,17 +13,10 @@ from typing import Final, TypeAlias, final
 @final
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The claim follows, from nothing that is taken for granted.
-
-    Attributes:
-        claim: in words.
-        rule_sets: those that the certificate needs.
-        details: by digest, the contents that the claim names by their digests.
-        labels: none, as facts are about no mechanism.
-    """
+    """The claim follows, from nothing that is taken for granted; fields are as below."""
 
     claim: str
-    rule_sets: tuple[str, ...] = field(default=(), compare=False)
+    extensions: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     labels: tuple[str, ...] = field(default=(), compare=False)
 
@@ -41,14 +34,14 @@ class VerifiedUnder:
     Attributes:
         claim: in words.
         assumptions: everything taken for granted, each once, in words that the checker chose.
-        rule_sets: those that the certificate needs.
+        extensions: those of the checker that the certificate needs beside the core.
         details: by digest, the contents that the claim and assumptions name by their digests.
         labels: the certificate author's names of mechanisms, quoted; nothing follows from it.
     """
 
     claim: str
     assumptions: tuple[str, ...]
-    rule_sets: tuple[str, ...] = field(default=(), compare=False)
+    extensions: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     labels: tuple[str, ...] = field(default=(), compare=False)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
-from dpproof.proofs.errors import CertificateError
-from dpproof.proofs.limits import (
+from .errors import CertificateError
+from .limits import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     MAX_DIGITS,
@@ -57,11 +57,7 @@ class Step:
 @final
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Steps in an order in which each cites earlier ones only; the last one is the claim.
-
-    Attributes:
-        steps: at least one.
-    """
+    """Steps in an order in which each cites earlier ones only; the last one is the claim."""
 
     steps: tuple[Step, ...]
 
@@ -72,21 +68,13 @@ class Certificate:
 
     @property
     def claim(self) -> Mapping[str, Json]:
-        """Return the conclusion of the last step.
-
-        Raises:
-            CertificateError: there is no step.
-        """
+        """Return the conclusion of the last step; refuse if there is none."""
         if not self.steps:
             raise CertificateError("a certificate has at least one step")
         return self.steps[-1].conclusion
 
     def to_json(self) -> str:
-        """Return the certificate as text: one step a line, the claim first.
-
-        Raises:
-            CertificateError: there is no step, or a step holds what JSON cannot say.
-        """
+        """Return the certificate as text: one step a line, the claim first; refuse other values."""
         try:
             return self._text()
         except (TypeError, ValueError, RecursionError) as error:
@@ -110,12 +98,7 @@ class Certificate:
 
     @staticmethod
     def from_json(text: str) -> Certificate:
-        """Read a certificate; anything unusual but a byte-order mark before it is refused.
-
-        Raises:
-            TypeError: what is given is no text.
-            CertificateError: not this format, or larger than it allows.
-        """
+        """Read a certificate; anything unusual but a byte-order mark before it is refused."""
         text = _text(text).removeprefix("\ufeff")
         if len(text) > MAX_CHARACTERS:
             raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
@@ -142,11 +125,7 @@ def _text(given: object) -> str:
 
 
 def show_rational(value: Fraction | int) -> str:
-    """Return an exact rational in lowest terms as text, such as ``"-3/4"`` or ``"5"``.
-
-    Raises:
-        CertificateError: more digits than the format allows.
-    """
+    """Return an exact rational in lowest terms as text, such as ``"-3/4"`` or ``"5"``."""
     text = str(Fraction(value))
     if len(text) > MAX_DIGITS:
         raise CertificateError(f"a rational of {len(text)} characters, allowed are {MAX_DIGITS}")
@@ -154,11 +133,7 @@ def show_rational(value: Fraction | int) -> str:
 
 
 def read_rational(text: object) -> Fraction:
-    """Return the exact value of a rational in lowest terms.
-
-    Raises:
-        CertificateError: anything else, "0.5" and "2/4" included.
-    """
+    """Return the exact value of a rational in lowest terms; refuse "0.5" and "2/4"."""
     if not isinstance(text, str) or len(text) > MAX_DIGITS:
         raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
     match = _RATIONAL.fullmatch(text)
@@ -205,8 +180,9 @@ def _step(found: object, place: int) -> Step:
     if not isinstance(conclusion, dict) or not isinstance(witness, dict):
         raise CertificateError(f"step {place}: conclusion and witness must be objects")
     label = _label(step["label"], place) if named else ""
+    old, _, notion = rule.partition("/")
     return Step(
-        rule=rule,
+        rule=f"compose/{notion}" if old == "repeat" else rule,  # as earlier writers called it
         premises=tuple(premises),
         conclusion=conclusion,
         witness=witness,

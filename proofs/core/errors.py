@@ -1,11 +1,10 @@
-"""The reasons for not accepting a certificate.
+"""The reasons for not accepting a certificate; all of them become the verdict ``Rejected``.
 
 CheckError
 ├─ CertificateError   the text is not a certificate of this format
 └─ RefusedError       a step does not follow by its rule
-   └─ UndecidedError  enclosures overlap at this precision; a higher one may decide
-
-Neither leaves the checker: both become the verdict ``Rejected``.
+   ├─ UndecidedError  enclosures overlap at this precision; a higher one may decide
+   └─ BeyondError     the core alone does not know: an extension may
 """
 
 from __future__ import annotations
@@ -25,3 +24,7 @@ class RefusedError(CheckError):
 
 class UndecidedError(RefusedError):
     """Two numbers are too close to be told apart at the current precision."""
+
+
+class BeyondError(RefusedError):
+    """A rule, a notion, a pair or a case of a rule is unknown here."""

@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, final
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import MAX_COUNT, Number
+from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
-from dpproof.mechanisms.learning.planning.exponential_plan import least_count
 from dpproof.mechanisms.learning.stops import GaussianStop, LaplaceStop
 
 Law = Literal["paper", "ours"]

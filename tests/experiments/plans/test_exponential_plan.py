@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms import CandidateExponential, Records, plan_exponential
-from dpproof.mechanisms.learning.planning.exponential_plan import log_good_share
+from dpproof.mechanisms import CandidateExponential, Records
+from experiments.plans.exponential_plan import log_good_share, plan_exponential
 
 EASY: dict[str, Any] = {"features": 10, "gamma": 0.3, "alpha": 0.1, "xi": 0.01, "epsilon": 1}
 

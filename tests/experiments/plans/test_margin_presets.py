@@ -7,7 +7,12 @@ import pytest
 
 from dpproof.accountant import GDP, ReplaceOne
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms import RademacherProjection, Records, efficient_margin, projected_descent
+from dpproof.mechanisms import RademacherProjection, Records
+from experiments.plans.margin_presets import (
+    adaptive_margins,
+    efficient_margin,
+    projected_descent,
+)
 
 
 def test_projected_descent_projects_only_where_that_is_shorter() -> None:
@@ -63,3 +68,14 @@ def test_refusals() -> None:
         given = {"features": 10, "margin": 0.1, "mu": 0.2, "records": 10, **bad}
         with pytest.raises(ParameterError):
             projected_descent(**given)  # type: ignore[arg-type]
+
+
+def test_every_dyadic_margin_has_a_projection() -> None:
+    """The budget is that of the whole grid, whose largest margin is half of the norm."""
+    learner = adaptive_margins(features=6, mu=0.5, records=90, steps=3, norm=2)
+    rows = np.random.default_rng(1).normal(size=(90, 6))
+
+    assert learner.guarantee().relation == ReplaceOne()
+    assert learner.guarantee().mu_squared <= 0.25  # type: ignore[attr-defined]
+    assert float(learner.margins[-1]) == 1
+    assert learner.release(Records(rows, np.sign(rows[:, 0]))).weights.shape == (6,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, final
 
@@ -11,7 +10,6 @@ import numpy as np
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.arithmetic.crossing import bisect_integers
 from dpproof.accountant.errors import ParameterError
 
 _GRID: Final = 2_000  # Heights that are tried. Heuristic: every one is valid.
@@ -158,25 +156,3 @@ def log_good_share(height: float, features: int, gamma: float, ratio: float, sha
     bound = b * math.log(below) - math.log(b) - float(betaln(0.5, b))
     log_cap = max(math.log(tail) if tail > 0 else -math.inf, bound) - math.log(2)
     return log_cap + math.log1p(-wrong / share)
-
-
-FAR: Final = 10**300
-"""Beyond what is feasible by far, and a float: the most that plans of sizes try."""
-
-
-def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
-    """Return a number up to ``most`` that suffices while the one before does not, or None.
-
-    Args:
-        suffices: once true, expected to stay true; it is called, never assumed.
-        most: the largest that is tried.
-    Example:
-        >>> least_count(lambda n: n * n >= 50, 100)
-        8
-    """
-    high = 1
-    while not suffices(high):
-        if high >= most:
-            return None
-        high = min(2 * high, most)
-    return bisect_integers(lambda number: not suffices(number), high // 2, high)[1]

@@ -11,7 +11,7 @@ import pytest
 
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.mechanisms import Records
-from dpproof.mechanisms.learning.planning.perceptron_plan import (
+from experiments.plans.perceptron_plan import (
     PerceptronPlan,
     certifies,
     plan_perceptron,

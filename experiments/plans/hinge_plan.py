@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, final
 
-import numpy as np
-
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
-from dpproof.mechanisms.learning.maps.projected_margin import chi_rule
 from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
-from dpproof.mechanisms.learning.planning.exponential_plan import least_count
 
 _MOST_RECORDS: Final = 2**60
 _MOST_STEPS: Final = 2**24
@@ -239,120 +235,3 @@ def _margin(gamma: Number) -> float:
     if margin > 1:
         raise ParameterError("gamma", gamma, "in (0, 1], for rows of norm at most 1")
     return margin
-
-
-_NODES: Final = 340
-_MOST: Final = 10**7
-
-
-def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
-    """Return the probability that a Gaussian projection takes ``margin`` below ``kept``.
-
-    Statement: A has independent N(0, 1) entries, u and v are unit vectors with <u, v> = rho. The m
-        pairs of coordinates of Au and Av are a sample of a binormal law of correlation rho, and
-        Au, Av have the cosine c or less with probability
-        E Phi(c / sqrt(1 - c^2) X - rho / sqrt(1 - rho^2) Y), X and Y independent and
-        chi-distributed with m - 1 and m degrees of freedom.
-    Proof: rotate the coordinates of R^m so that Au is Y times the first. Given Y, Av =
-        rho Au + sqrt(1 - rho^2) Z with Z standard normal, so its first coordinate is
-        rho Y + sqrt(1 - rho^2) Z_1 and the others have length sqrt(1 - rho^2) X. The cosine is at
-        most c if and only if rho Y + sqrt(1 - rho^2) Z_1 <= c / sqrt(1 - c^2) sqrt(1 - rho^2) X.
-    Source: for Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Lemma 3, which scales projected rows
-        to norm 1; ``margin_after_projection`` is for those that are not. It is about
-        utility: privacy does not rest on it.
-
-    Args:
-        dimension: m, at least 2.
-        margin: rho, in (0, 1).
-        kept: c, at least 0 and below ``margin``.
-    Raises:
-        ParameterError: an argument outside its domain.
-    Example:
-        >>> round(cosine_after_projection(dimension=20, margin=0.3, kept=0.1), 6)
-        0.175714
-    """
-    from scipy.special import ndtr  # noqa: PLC0415 - its import takes longer than all of ours
-
-    width = check.count(dimension=dimension)
-    if width < 2:
-        raise ParameterError("dimension", dimension, "at least 2")
-    before = float(check.open_probability(margin=margin))
-    left = float(check.non_negative(kept=kept))
-    if left >= before:
-        raise ParameterError("kept", kept, f"below margin = {before:g}")
-    (x, weights), (y, others) = chi_rule(width - 1, _NODES), chi_rule(width, _NODES)
-    slope, shift = left / math.sqrt(1 - left**2), before / math.sqrt(1 - before**2)
-    below = ndtr(slope * x[:, np.newaxis] - shift * y)
-    return min(float(weights @ below @ others), 1.0)
-
-
-def cosine_dimension(*, margin: Number, share: Number, failure: Number) -> int:
-    """Return the least m whose Gaussian projection keeps a share of one point's cosine.
-
-    Statement: the inverse of ``cosine_after_projection`` at kept = share margin: the probability is
-        at most ``failure`` at m, and above it at m - 1. For n points divide the failure by n.
-    Source: ``cosine_after_projection``.
-
-    Args:
-        margin: rho, in (0, 1).
-        share: of it, in [0, 1).
-        failure: in (0, 1).
-    Raises:
-        ParameterError: an argument outside its domain.
-        CalibrationError: no m up to 10^7 is enough.
-    Example:
-        >>> cosine_dimension(margin=0.3, share=0.5, failure=1e-3)
-        382
-    """
-    part = check.non_negative(share=share)
-    if part >= 1:
-        raise ParameterError("share", share, "below 1")
-    allowed = float(check.open_probability(failure=failure))
-    kept = float(part) * float(check.open_probability(margin=margin))
-
-    def keeps(dimension: int) -> bool:
-        lost = cosine_after_projection(dimension=dimension + 1, margin=margin, kept=kept)
-        return lost <= allowed
-
-    found = least_count(keeps, _MOST)
-    if found is None:
-        raise CalibrationError(
-            f"no dimension up to {_MOST} keeps {kept:g} of a margin of {float(margin):g}; ask for "
-            "less of it, or for a larger margin"
-        )
-    return found + 1
-
-
-def records_needed(bound: Callable[[int], float], *, at_most: Number, most: int = 10**12) -> int:
-    """Return the least number of records with which a bound of a rate is at most a target.
-
-    Statement: with the returned number the bound is at most the target, with one record less
-        it is not, as evaluated; for a bound that falls with the number it is the least.
-
-    Args:
-        bound: from a number of records to a bound of a rate, such as the risk of a bound, or an
-            ``excess`` divided by the number.
-        at_most: the target, above 0.
-        most: the largest number that is tried.
-    Raises:
-        ParameterError: an argument outside its domain.
-        CalibrationError: ``most`` records do not reach the target.
-    Example:
-        >>> from dpproof.accountant import ReplaceOne
-        >>> from dpproof.mechanisms import NoisyCount, finite_class_risk
-        >>> def risk(records):
-        ...     one = NoisyCount(
-        ...         value=0.05 * records, sigma=10, records=records, relation=ReplaceOne()
-        ...     )
-        ...     return finite_class_risk(one, candidates=20_000).risk
-        >>> records_needed(risk, at_most=0.06)
-        18309
-    """
-    target = check.positive(at_most=at_most)
-    found = least_count(lambda records: bound(records) <= target, check.count(most=most))
-    if found is None:
-        raise CalibrationError(
-            f"{most} records have the bound {bound(most):.4g}, above {float(target):g}; "
-            "allow a larger one, or more records (most=)"
-        )
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.errors import CalibrationError, ParameterError
-from dpproof.mechanisms.learning.planning.exponential_plan import FAR, least_count
 
 # A chi variable is further than this from its mode with probability below 1e-60.
 _REACH: Final = 17.0
 _NODES: Final = 600
 _MOST: Final = 10**12
+_COSINE_NODES: Final = 340
+_MOST_COSINE: Final = 10**7
+# Beyond what is feasible by far, and a float.
+_FAR: Final = 10**300
 
 
 def margin_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
@@ -88,6 +92,84 @@ def projection_dimension(*, margin: Number, kept: Number, points: int, failure: 
     return found
 
 
+def cosine_after_projection(*, dimension: int, margin: Number, kept: Number) -> float:
+    """Return the probability that a Gaussian projection takes ``margin`` below ``kept``.
+
+    Statement: A has independent N(0, 1) entries, u and v are unit vectors with <u, v> = rho. The m
+        pairs of coordinates of Au and Av are a sample of a binormal law of correlation rho, and
+        Au, Av have the cosine c or less with probability
+        E Phi(c / sqrt(1 - c^2) X - rho / sqrt(1 - rho^2) Y), X and Y independent and
+        chi-distributed with m - 1 and m degrees of freedom.
+    Proof: rotate the coordinates of R^m so that Au is Y times the first. Given Y, Av =
+        rho Au + sqrt(1 - rho^2) Z with Z standard normal, so its first coordinate is
+        rho Y + sqrt(1 - rho^2) Z_1 and the others have length sqrt(1 - rho^2) X. The cosine is at
+        most c if and only if rho Y + sqrt(1 - rho^2) Z_1 <= c / sqrt(1 - c^2) sqrt(1 - rho^2) X.
+    Source: for Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Lemma 3, which scales projected rows
+        to norm 1; ``margin_after_projection`` is for those that are not. It is about
+        utility: privacy does not rest on it.
+
+    Args:
+        dimension: m, at least 2.
+        margin: rho, in (0, 1).
+        kept: c, at least 0 and below ``margin``.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> round(cosine_after_projection(dimension=20, margin=0.3, kept=0.1), 6)
+        0.175714
+    """
+    from scipy.special import ndtr  # noqa: PLC0415 - its import takes longer than all of ours
+
+    width = check.count(dimension=dimension)
+    if width < 2:
+        raise ParameterError("dimension", dimension, "at least 2")
+    before = float(check.open_probability(margin=margin))
+    left = float(check.non_negative(kept=kept))
+    if left >= before:
+        raise ParameterError("kept", kept, f"below margin = {before:g}")
+    (x, weights), (y, others) = chi_rule(width - 1, _COSINE_NODES), chi_rule(width, _COSINE_NODES)
+    slope, shift = left / math.sqrt(1 - left**2), before / math.sqrt(1 - before**2)
+    below = ndtr(slope * x[:, np.newaxis] - shift * y)
+    return min(float(weights @ below @ others), 1.0)
+
+
+def cosine_dimension(*, margin: Number, share: Number, failure: Number) -> int:
+    """Return the least m whose Gaussian projection keeps a share of one point's cosine.
+
+    Statement: the inverse of ``cosine_after_projection`` at kept = share margin: the probability is
+        at most ``failure`` at m, and above it at m - 1. For n points divide the failure by n.
+    Source: ``cosine_after_projection``.
+
+    Args:
+        margin: rho, in (0, 1).
+        share: of it, in [0, 1).
+        failure: in (0, 1).
+    Raises:
+        ParameterError: an argument outside its domain.
+        CalibrationError: no m up to 10^7 is enough.
+    Example:
+        >>> cosine_dimension(margin=0.3, share=0.5, failure=1e-3)
+        382
+    """
+    part = check.non_negative(share=share)
+    if part >= 1:
+        raise ParameterError("share", share, "below 1")
+    allowed = float(check.open_probability(failure=failure))
+    kept = float(part) * float(check.open_probability(margin=margin))
+
+    def keeps(dimension: int) -> bool:
+        lost = cosine_after_projection(dimension=dimension + 1, margin=margin, kept=kept)
+        return lost <= allowed
+
+    found = least_count(keeps, _MOST_COSINE)
+    if found is None:
+        raise CalibrationError(
+            f"no dimension up to {_MOST_COSINE} keeps {kept:g} of a margin of {float(margin):g}; "
+            "ask for less of it, or for a larger margin"
+        )
+    return found + 1
+
+
 def sign_projection_dimension(*, distortion: Number, points: int, failure: Number) -> int:
     """Return the least k of the bound for sign projections of some points' norms and products.
 
@@ -113,36 +195,30 @@ def sign_projection_dimension(*, distortion: Number, points: int, failure: Numbe
         check.open_probability(distortion=distortion),
     )
     number = check.count(points=points)
-    found = least_count(lambda width: _sign_failure(width, float(t), number) <= chance, FAR)
+    fails = partial(sign_projection_failure, distortion=float(t), points=number)
+    found = least_count(lambda width: fails(dimension=width) <= chance, _FAR)
     if found is None:
-        raise CalibrationError(f"{FAR:.0e} dimensions are too few; allow a larger distortion")
+        raise CalibrationError(f"{_FAR:.0e} dimensions are too few; allow a larger distortion")
     return found
 
 
-def sign_projection_failure(*, dimension: int, distortion: Number, points: int) -> float:
+def sign_projection_failure(*, dimension: int, distortion: float, points: int) -> float:
     """Bound the probability that a sign projection moves a norm or a product by more than stated.
 
-    Statement: at most (6 m + 2) e^(-k (t^2/4 - t^3/6)), and 1, for what
-        ``sign_projection_dimension`` states.
+    Statement: at most (6 m + 2) e^(-k (t^2/4 - t^3/6)), and 1, for the events of
+        ``sign_projection_dimension``.
     Source: as there.
 
     Args:
         dimension: k.
         distortion: t, in (0, 1).
         points: m, a public number of records.
-    Raises:
-        ParameterError: an argument outside its domain.
     Example:
         >>> round(sign_projection_failure(dimension=2766, distortion=0.15, points=10_000), 3)
         0.05
     """
-    t = float(check.open_probability(distortion=distortion))
-    return _sign_failure(check.count(dimension=dimension), t, check.count(points=points))
-
-
-def _sign_failure(width: int, t: float, points: int) -> float:
-    """Return the bound for checked numbers, of a width without a limit."""
-    return min(math.exp(math.log(6 * points + 2) - width * (t * t / 4 - t**3 / 6)), 1.0)
+    exponent = dimension * (distortion**2 / 4 - distortion**3 / 6)
+    return min(math.exp(math.log(6 * points + 2) - exponent), 1.0)
 
 
 def chi_rule(freedom: int, nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.certificates.format.serialize import (
     UNCERTIFIED,
     Object,
@@ -44,7 +45,6 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.point_lists import lower_hull
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP

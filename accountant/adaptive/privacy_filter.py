@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import ClassVar, Final, Generic, cast, final, overload
+from typing import ClassVar, Final, Generic, Never, SupportsIndex, cast, final, overload
 
 from dpproof.accountant import arguments
 from dpproof.accountant.adaptive.largest_parameter import divergence_cost
-from dpproof.accountant.adaptive.undivided import Undivided
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
+from dpproof.accountant.errors import (
+    BudgetExceeded,
+    NotCertified,
+    NotImplied,
+    NotShared,
+    RelationMismatch,
+)
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.gdp import GDP
@@ -23,6 +31,50 @@ from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import SPENT_BEFORE
 from dpproof.accountant.theorems.conversion import convert, notion_to_rdp
+
+_INSTEAD: Final = (
+    "each copy could be spent in full, so pass this object to functions and threads, or keep the "
+    "budget in a dpproof.Ledger, which processes share"
+)
+
+
+class Undivided(ABC):  # a subclass says what is spent
+    """A running sum that any thread of one process may add to, one at a time."""
+
+    __slots__ = ("_lock", "_process")
+
+    _lock: threading.Lock
+    _process: int
+
+    @final
+    def __reduce_ex__(self, _: SupportsIndex) -> Never:
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
+
+        Raises:
+            NotShared: always.
+        """
+        raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
+
+    @final
+    def _own(self) -> None:
+        """Belong to this process."""
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @final
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep all other threads from spending meanwhile.
+
+        Raises:
+            NotShared: in a process that was forked since. It is asked before the lock, which
+                another thread of the parent may have held when the process was forked.
+        """
+        if os.getpid() != self._process:
+            name = type(self).__name__
+            raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
+        with self._lock:
+            yield
+
 
 Costs = tuple[Fraction, ...]
 
@@ -174,7 +226,8 @@ def derived(
                 "unspent"
             )
     words = f"{statement}, whatever is spent"
-    return applied(theorem, words, *spent, assumptions=(SPENT_BEFORE(),), **parameters)
+    taken = (SPENT_BEFORE(),)
+    return applied(theorem, words, *spent, assumptions=taken, attained=None, **parameters)
 
 
 GDP_FILTER: Final = Theorem(

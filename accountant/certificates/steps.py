@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 from dpproof.accountant.arithmetic.hull import lower_hull
+from dpproof.accountant.certificates.conversions import ProvedGuarantee
 from dpproof.accountant.certificates.format.serialize import (
     UNCERTIFIED,
     Object,
@@ -15,7 +16,6 @@ from dpproof.accountant.certificates.format.serialize import (
     run_law,
     unsaid,
 )
-from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.certificates.ranges import RangeParts
 from dpproof.accountant.certificates.selection.base_profile import (
     Substitutes,

@@ -402,14 +402,9 @@ def _composed_level(
 ) -> Attained:
     """Return what some composition attains of the products of its parts' pairs.
 
-    Statement: mechanisms of one bounded range, each of which may have any two losses so far
-        apart, attain each point of the recursion's profile, if later ones look at earlier outputs.
-    Source: proofs/theory/bounded_range.md, Theorem 1.
-
-    Args:
-        parts: what is composed.
-        forward: the product for one direction.
-        backward: the one for the other.
+    Mechanisms of one bounded range, each of which may have any two losses so far apart, attain each
+    point of the recursion's profile, if later ones look at earlier outputs: Theorem 1 of
+    proofs/theory/bounded_range.md.
     """
     telling = [one.attained for one in parts if one.forward.factors or one.backward.factors]
     if has_worst_case(forward) and has_worst_case(backward):

@@ -12,18 +12,17 @@ from dpproof.accountant import Guarantee, PrivacyFilter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dpproof.accountant.relation import AddRemove, Relation, require_relation
-from dpproof.ledger import chain, names, taking
+from dpproof.ledger import chain, names, spending
 from dpproof.ledger.budget import State, closed, opened, returned
 from dpproof.ledger.chain import HeadFile
+from dpproof.ledger.charge import Plan, planned
 from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
 from dpproof.ledger.names import Where
 from dpproof.ledger.places import hidden, masked, refuse_secret
-from dpproof.ledger.plan import Plan, planned
 from dpproof.ledger.server import ServerDatabase
-from dpproof.ledger.spend import Spend
+from dpproof.ledger.spending import Spend, Wanted
 from dpproof.ledger.status import Status, status
-from dpproof.ledger.taking import Wanted
 from dpproof.ledger.verify import Verification, contents, exported, verified
 
 REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
@@ -196,7 +195,7 @@ class Ledger:
             KeyConflict: the key stands for another guarantee, or is pending and not taken over.
             LedgerError: the ledger is out of reach or damaged; nothing may run.
         """
-        wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
+        wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         return self._take(wanted, commit=False, take_over=take_over)
 
     def spend(
@@ -225,7 +224,7 @@ class Ledger:
             AlreadySpent: the key was committed before, so that nothing may run.
             BudgetExceeded, KeyConflict, LedgerError: as ``reserve``.
         """
-        wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
+        wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         done = self._take(wanted, commit=True, take_over=True)
         if not (done.fresh or idempotent):
             raise AlreadySpent(
@@ -244,10 +243,10 @@ class Ledger:
             AlreadySpent: another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, _ = taking.owned_under_lock(execute, key, attempt)
+            (number, previous, state), status, _ = spending.owned_under_lock(execute, key, attempt)
             if status == "pending":
-                taking.settle(execute, key)
-                entry = {"kind": "commit", "time": taking.now(), "key": key}
+                spending.settle(execute, key)
+                entry = {"kind": "commit", "time": spending.now(), "key": key}
                 chain.append(
                     execute, number=number + 1, previous=previous, state=state, entry=entry
                 )
@@ -261,13 +260,13 @@ class Ledger:
             AlreadySpent: it was committed, or another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, at = taking.owned_under_lock(execute, key, attempt)
+            (number, previous, state), status, at = spending.owned_under_lock(execute, key, attempt)
             if status == "committed":
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
-            for name, taken in taking.spent_at(execute, at)["taken"].items():
+            for name, taken in spending.spent_at(execute, at)["taken"].items():
                 state["budgets"][name] = returned(state["budgets"][name], taken)
             execute.later([("DELETE FROM spends WHERE name = :name", {"name": key})])
-            entry = {"kind": "release", "time": taking.now(), "key": key, "reserved": at}
+            entry = {"kind": "release", "time": spending.now(), "key": key, "reserved": at}
             chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
     def status(self) -> Status:
@@ -318,7 +317,7 @@ class Ledger:
             LedgerError: no rule covers any of its costs, or the ledger is out of reach or damaged.
         """
         with self._database.transaction(reading=True) as execute:
-            return taking.certificates(execute, key)
+            return spending.certificates(execute, key)
 
     def close(self) -> None:
         """Close the connections of this process; the next call opens them again."""
@@ -361,26 +360,26 @@ class Ledger:
             # A reservation is lost with the power only if its commit was not reached: then nothing
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
-                read = taking.found_under_lock(execute, wanted, plans)
+                read = spending.found_under_lock(execute, wanted, plans)
                 state = read.last[2]
-                found = taking.existing(execute, read.key, wanted, take_over=take_over)
+                found = spending.existing(execute, read.key, wanted, take_over=take_over)
                 if found is not None:
                     pending = found == "pending"
                     if pending:
-                        taking.taken_over(execute, read, wanted, commit=commit)
+                        spending.taken_over(execute, read, wanted, commit=commit)
                     return Spend(self, wanted, committed=commit or not pending, fresh=pending)
-                matching = taking.matching(state, wanted)
+                matching = spending.matching(state, wanted)
                 if plans.keys() == matching.keys() and all(
                     plan.speaks_of(matching[name]) for name, plan in plans.items()
                 ):
-                    if taking.write(execute, read, wanted, plans, commit=commit):
+                    if spending.write(execute, read, wanted, plans, commit=commit):
                         after = {name: state["budgets"][name] for name in matching}
                         self._last_states = after
                         ended = [closed(one, after[name]) for name, one in matching.items()]
                         ways = tuple(dict.fromkeys(way for one in ended for way in one))
                         return Spend(self, wanted, committed=commit, closed=ways)
                     if states == matching:
-                        raise BudgetExceeded(taking.refusal(matching, wanted, plans))
+                        raise BudgetExceeded(spending.refusal(matching, wanted, plans))
             states = matching
         raise LedgerError(f"{self.place}: others spend too fast; nothing was spent, try again")
 
@@ -456,7 +455,7 @@ def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
     execute("INSERT INTO head (id, number, state) VALUES (1, 0, '')")
     entry = {
         "kind": "create",
-        "time": taking.now(),
+        "time": spending.now(),
         "opened": state["budgets"],
         "open_names": state["open_names"],
     }
@@ -484,5 +483,5 @@ def _add_budget(execute: Execute, budget: Budget, place: Where) -> None:
     if any(names.covers(place, tuple(one)) for one in state["seen"]):
         raise KeyConflict("something was spent already that this budget would have to count")
     state["budgets"][label] = fresh
-    entry = {"kind": "limit", "time": taking.now(), "opened": {label: fresh}}
+    entry = {"kind": "limit", "time": spending.now(), "opened": {label: fresh}}
     chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)

@@ -18,7 +18,7 @@ from dpproof.ledger import chain, database
 from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger, connect
-from dpproof.ledger.spend import Spend
+from dpproof.ledger.spending import Spend
 
 THIRD = dp.ZCDP(rho=Fraction(1, 3))
 SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))

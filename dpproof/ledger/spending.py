@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Final, final
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, final
 
 from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
@@ -18,6 +19,7 @@ from dpproof.accountant.guarantees.provenance import require_single, required_gu
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
+from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.identity import identity
@@ -30,7 +32,6 @@ from dpproof.ledger.names import (
     require_place,
     where as named,
 )
-from dpproof.ledger.plan import Plan
 
 WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 
@@ -353,14 +354,14 @@ def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan
         if plan.apply(states[label]) is None:
             pairs = zip(KINDS, named(label), strict=True)
             about = "".join(f" of {what} {one}" for what, one in pairs if one is not None)
-            reasons.append(f"the budget{about} ({_told(states[label], plan)})")
+            reasons.append(f"the budget{about} ({_budget_words(states[label], plan)})")
     return (
         f"the spend {asked.key!r} costs more than is left of {', and of '.join(reasons)}; "
         "nothing was spent: run something cheaper, or nothing"
     )
 
 
-def _told(state: State, plan: Plan) -> str:
+def _budget_words(state: State, plan: Plan) -> str:
     """Return what a spend costs in every way that is open, and what is left there."""
     divided = state if plan.divided is None else plan.divided
     told = []
@@ -384,3 +385,93 @@ _UNITS: Final = {"basic": "epsilon and delta", "zcdp": "rho", "gdp": "mu squared
 def now() -> str:
     """Return the time in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Keeper(Protocol):
+    """The methods of a ledger that a reservation uses."""
+
+    def commit(self, key: str, *, attempt: str | None = None) -> None:
+        """Keep what a key has reserved."""
+
+    def release(self, key: str, *, attempt: str | None = None) -> None:
+        """Give back what a key has reserved."""
+
+
+@final
+class Spend:
+    """A reserved part of a budget, spent until it is released.
+
+    As a context manager it commits at the end of the block, and releases if the block raises
+    before ``commit`` was called. Publish what a mechanism returned after the block, or inside it
+    after ``commit()``: what was published is never released, and is not run again for its key.
+
+    Attributes:
+        key: names the spend; another process that reserves it takes this attempt over.
+        label: its purpose.
+        committed: whether it stays spent.
+        fresh: whether it may run: its key was not committed before.
+        closed: the ways of spending that admit nothing any more because of it.
+    """
+
+    __slots__ = ("_attempt", "_ledger", "closed", "committed", "fresh", "key", "label")
+
+    def __init__(
+        self,
+        ledger: Keeper,
+        wanted: Wanted,
+        *,
+        committed: bool,
+        fresh: bool = True,
+        closed: tuple[str, ...] = (),
+    ) -> None:
+        self._ledger, self.key, self.label = ledger, wanted.key, wanted.label
+        self._attempt, self.committed = wanted.attempt, committed
+        self.fresh, self.closed = fresh, closed
+
+    def __repr__(self) -> str:
+        """Show the key and whether it is committed."""
+        return f"Spend(key={self.key!r}, committed={self.committed})"
+
+    def commit(self) -> None:
+        """Keep what was reserved, for good; to do it twice changes nothing.
+
+        Raises:
+            AlreadySpent: another attempt of the same key came first: publish nothing.
+            LedgerError: the ledger is out of reach; what was reserved stays spent.
+        """
+        self._ledger.commit(self.key, attempt=self._attempt)
+        self.committed = True
+
+    def release(self) -> None:
+        """Give back what was reserved; the mechanism did not run, or nothing was published.
+
+        Raises:
+            AlreadySpent: it was committed.
+            LedgerError: the ledger is out of reach; what was reserved stays spent.
+        """
+        self._ledger.release(self.key, attempt=self._attempt)
+
+    def __enter__(self) -> Self:
+        """Begin the run.
+
+        Raises:
+            AlreadySpent: the key was committed: its release was made, and a second one costs.
+        """
+        if self.committed:
+            raise AlreadySpent(
+                f"the key {self.key!r} was committed before: publish what was released then, or "
+                "reserve another key for another release"
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or release if the block raised before it committed."""
+        if kind is None:
+            self.commit()
+        elif not self.committed:
+            self.release()

@@ -20,7 +20,6 @@ from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.counts.counts import PrefixCounts
 from dpproof.auditing.evidence.e_process import unbet
 from dpproof.auditing.evidence.e_values import log_evidence, training_counts
-from dpproof.auditing.findings import curve_finding, epsilon_finding, order
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
@@ -43,7 +42,7 @@ from dpproof.auditing.trials.trials import Trials
 from dpproof.auditing.witnesses.both_sides import BothSides
 from dpproof.auditing.witnesses.coordinates import FloatGrid, Independent, Thresholds
 from dpproof.auditing.witnesses.histogram import Histogram
-from dpproof.auditing.witnesses.standard import LinearDiscriminant
+from dpproof.auditing.witnesses.standard import LinearDiscriminant, meaning
 from dpproof.auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
@@ -391,3 +390,44 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         needed=samples_needed(run.claim.guarantee, significance=run.significance),
         seen=run.seen,
     )
+
+
+def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:
+    """Return the bound of epsilon at the claim's delta, with the event in words."""
+    lower = plan.lower_bound(counts, claim, level)
+    at = f" at delta = {claim.delta_up:.6g}" if claim.delta else ""
+    return Finding(
+        what=f"epsilon{at} >= {lower:.6g}, by {plan.method.value}",
+        event=plan.question.describe(plan.position),
+        order=order(plan.question),
+        counts=counts.event(plan.position),
+        significance=plan.share * level,
+        refutes=lower > claim.epsilon,
+        epsilon_lower=lower,
+        meaning=meaning(plan.question.sides[0].score),
+        epsilon=claim.epsilon,
+        allowed=claim.delta_up,
+    )
+
+
+def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Finding:
+    """Return the test of one tangent of a claimed curve, with the event in words."""
+    p_value = plan.p_value(counts, level)
+    tangent = plan.tangent
+    return Finding(
+        what=f"claimed delta({tangent.epsilon:.6g}) = {tangent.delta:.6g}: p-value {p_value:.3g}",
+        event=plan.question.describe(0),
+        order=order(plan.question),
+        counts=counts.event(0),
+        significance=level,
+        refutes=p_value <= level,
+        p_value=p_value,
+        meaning=meaning(plan.question.score),
+        epsilon=tangent.epsilon,
+        allowed=tangent.delta,
+    )
+
+
+def order(question: Question | BothSides) -> str:
+    """Return which dataset is more likely to be in the events."""
+    return "neighbour" if question.swapped else "data"

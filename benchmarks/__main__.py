@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks import accountants, ledger, measure, mechanisms, named, natural, report
+from benchmarks import ablation, accountants, ledger, measure, mechanisms, named, natural, report
 from benchmarks.report import Progress, Section
 from benchmarks.worker import Workers
 
@@ -31,6 +31,7 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "natural": natural.natural,
     "rare": natural.rare,
     "named": named.named,
+    "ablation": ablation.ablation,
     "mechanisms": mechanisms.mechanisms,
     "ledger": ledger.spends,
 }

@@ -48,7 +48,7 @@ def named(_: Workers, __: int, progress: Progress) -> Section:
         columns=("question", "was", "time", "width", "answer"),
     )
     asked = []
-    for what, before, ask in _cases():
+    for what, before, ask in cases():
         progress(what)
         asked.append(measured(what, ask))
         section.rows.append((what, before, seconds(asked[-1].cpu), *_found(asked[-1])))
@@ -80,7 +80,7 @@ def _fixed(sigma: float) -> Guarantee[Any]:
     return self_compose(mechanism.subsample(scheme).guarantee(), 3000)
 
 
-def _cases() -> list[Case]:
+def cases() -> list[Case]:
     """Return all cases, with their former time or width."""
     return [*_samples(), *_bounded(), *_selections()]
 

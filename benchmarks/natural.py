@@ -10,7 +10,7 @@ import math
 import random
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, final
@@ -56,13 +56,10 @@ class Asked:
 
 def natural(_: Workers, repeats: int, progress: Progress) -> Section:
     """Ask random questions of random pipelines; the twenty slowest and the twenty widest."""
-    rng = random.Random(SEED)  # noqa: S311 -- draws questions, protects nothing
     asked = []
-    for number in range(_DRAWS * repeats):
-        words, guarantee = pipeline(rng)
-        question, ask = _question(rng, guarantee)
-        progress(f"{number}: {question} of {words}")
-        asked.append(measured(f"{question} of {words}", ask))
+    for number, (what, ask) in enumerate(questions(_DRAWS * repeats)):
+        progress(f"{number}: {what}")
+        asked.append(measured(what, ask))
     section = Section(
         name="natural",
         title=f"{len(asked)} random pipelines: the slowest and the widest",
@@ -80,6 +77,15 @@ def natural(_: Workers, repeats: int, progress: Progress) -> Section:
         _useful("natural", asked),
     ]
     return section
+
+
+def questions(count: int) -> Iterator[tuple[str, Callable[[], Bound]]]:
+    """Yield random questions of random pipelines, in words and as calls."""
+    rng = random.Random(SEED)  # noqa: S311 -- draws questions, protects nothing
+    for _ in range(count):
+        words, guarantee = pipeline(rng)
+        question, ask = _question(rng, guarantee)
+        yield f"{question} of {words}", ask
 
 
 def rare(_: Workers, __: int, progress: Progress) -> Section:

@@ -24,10 +24,10 @@ from dpproof.mechanisms import (
     RademacherProjection,
     RandomDirections,
     Records,
-    published_cover,
 )
 from experiments import data, report
 from experiments.data import Matrix, Split, unit
+from experiments.plans.published_cover import published_cover
 
 RATIOS: Final = (1, 2, 5, 10)
 LIKELY: Final = 9  # more occurrences than this have probability below 1e-6 at n = 10^4

@@ -39,11 +39,11 @@ from dpproof.mechanisms import (
     NoisyHinge,
     Projected,
     SignProjection,
-    cosine_dimension,
 )
 from experiments import data, learners, report
 from experiments.data import Split
 from experiments.learners import Build
+from experiments.plans.projected_margin import cosine_dimension
 
 STEPS: Final = 100
 RUNS: Final = 5

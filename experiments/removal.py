@@ -23,13 +23,13 @@ from dpproof.mechanisms import (
     NoisyCount,
     finite_class_risk,
     halfspace_risk,
-    projected_descent,
-    published_cover,
     relative_margin_risk,
 )
 from experiments import data, report
 from experiments.bassily2022 import extended
 from experiments.data import Matrix, Split
+from experiments.plans.margin_presets import projected_descent
+from experiments.plans.published_cover import published_cover
 
 SHARES: Final = (0.0, 0.005, 0.01, 0.02, 0.05)
 _CELLS: Final = 7_200

@@ -9,19 +9,17 @@ from typing import Final, cast, final, overload
 
 from dpproof.accountant import arguments
 from dpproof.accountant.adaptive.largest_parameter import largest_parameter
-from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, require_within
+from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, derived
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
-from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation
-from dpproof.accountant.side_conditions import SPENT_BEFORE
 from dpproof.accountant.theorems.conversion import convert
 
 
@@ -139,15 +137,13 @@ def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
 
 def _whole(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> ApproxDP[R]:
     """Return the guarantee of a budget from which something was spent."""
-    costs = [rho_and_delta(one) for one in spent]
-    require_within(sum((rho for rho, _ in costs), Fraction(0)), budget.rho)
-    require_within(sum((delta for _, delta in costs), Fraction(0)), budget.failures)
     epsilon, delta = budget.epsilon, budget.delta
-    derivation = applied(
+    derivation = derived(
         APPROX_DP_FILTER,
-        f"({show(epsilon)}, {show(delta)})-DP, whatever is spent",
-        *spent,
-        assumptions=(SPENT_BEFORE(),),
+        f"({show(epsilon)}, {show(delta)})-DP",
+        spent,
+        [rho_and_delta(one) for one in spent],
+        (budget.rho, budget.failures),
         epsilon=epsilon,
         delta=delta,
         rho=budget.rho,

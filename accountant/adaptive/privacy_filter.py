@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import ClassVar, Final, Generic, cast, final, overload
+from typing import ClassVar, Final, Generic, Never, SupportsIndex, cast, final, overload
 
 from dpproof.accountant import arguments
 from dpproof.accountant.adaptive.largest_parameter import divergence_cost
-from dpproof.accountant.adaptive.undivided import Undivided
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import BudgetExceeded, NotCertified, NotImplied, RelationMismatch
+from dpproof.accountant.errors import (
+    BudgetExceeded,
+    NotCertified,
+    NotImplied,
+    NotShared,
+    RelationMismatch,
+)
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from dpproof.accountant.guarantees.provenance import applied, require_single, required_guarantee
@@ -23,6 +31,50 @@ from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import SPENT_BEFORE
 from dpproof.accountant.theorems.conversion import convert, notion_to_rdp
+
+_INSTEAD: Final = (
+    "each copy could be spent in full, so pass this object to functions and threads, or keep the "
+    "budget in a dpproof.Ledger, which processes share"
+)
+
+
+class Undivided(ABC):  # a subclass says what is spent
+    """A running sum that any thread of one process may add to, one at a time."""
+
+    __slots__ = ("_lock", "_process")
+
+    _lock: threading.Lock
+    _process: int
+
+    @final
+    def __reduce_ex__(self, _: SupportsIndex) -> Never:
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
+
+        Raises:
+            NotShared: always.
+        """
+        raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
+
+    @final
+    def _own(self) -> None:
+        """Belong to this process."""
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @final
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep all other threads from spending meanwhile.
+
+        Raises:
+            NotShared: in a process that was forked since. It is asked before the lock, which
+                another thread of the parent may have held when the process was forked.
+        """
+        if os.getpid() != self._process:
+            name = type(self).__name__
+            raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
+        with self._lock:
+            yield
+
 
 Costs = tuple[Fraction, ...]
 
@@ -151,17 +203,31 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
         return " and ".join(f"{unit} = {show(cost)}" for unit, cost in parts)
 
 
-def require_within(spent: Fraction, budget: Fraction) -> None:
-    """Refuse spends that cost more, as their certificates prove them, than they were admitted for.
+def derived(
+    theorem: Theorem,
+    statement: str,
+    spent: Sequence[Guarantee[R]],
+    costs: Sequence[Costs],
+    budget: Costs,
+    **parameters: Fraction,
+) -> Derivation:
+    """Return the derivation of a whole budget from the guarantees that were spent.
 
     Raises:
-        NotCertified: they are over the budget.
+        NotCertified: these cost more, as their certificates prove them, than they were admitted
+            for, and are over the budget.
     """
-    if spent > budget:
-        raise NotCertified(
-            f"what was spent is proved to cost {float(spent):.12g}, above the budget of "
-            f"{float(budget):.12g} that it was admitted under; leave a little of the budget unspent"
-        )
+    for parts, limit in zip(zip(*costs, strict=True), budget, strict=bool(costs)):
+        total = sum(parts, Fraction(0))
+        if total > limit:
+            raise NotCertified(
+                f"what was spent is proved to cost {float(total):.12g}, above the budget of "
+                f"{float(limit):.12g} that it was admitted under; leave a little of the budget "
+                "unspent"
+            )
+    words = f"{statement}, whatever is spent"
+    taken = (SPENT_BEFORE(),)
+    return applied(theorem, words, *spent, assumptions=taken, attained=None, **parameters)
 
 
 GDP_FILTER: Final = Theorem(
@@ -225,14 +291,9 @@ class GDPFilter(PrivacyFilter[R]):
 
 def _whole_gdp(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
     """Return the guarantee of a budget from which something was spent."""
-    require_within(sum((convert(one, to=GDP).mu_squared for one in spent), Fraction(0)), squared)
-    derivation = applied(
-        GDP_FILTER,
-        f"{show(sqrt_up(squared))}-GDP, whatever is spent",
-        *spent,
-        assumptions=(SPENT_BEFORE(),),
-        mu_squared=squared,
-    )
+    costs = [(convert(one, to=GDP).mu_squared,) for one in spent]
+    statement = f"{show(sqrt_up(squared))}-GDP"
+    derivation = derived(GDP_FILTER, statement, spent, costs, (squared,), mu_squared=squared)
     return GDP(mu_squared=squared, relation=relation, derivation=derivation)
 
 
@@ -298,14 +359,8 @@ class ZCDPFilter(PrivacyFilter[R]):
 
 def _whole_zcdp(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
     """Return the guarantee of a budget from which something was spent."""
-    require_within(sum((convert(one, to=ZCDP).rho for one in spent), Fraction(0)), rho)
-    derivation = applied(
-        ZCDP_FILTER,
-        f"{show(rho)}-zCDP, whatever is spent",
-        *spent,
-        assumptions=(SPENT_BEFORE(),),
-        rho=rho,
-    )
+    costs = [(convert(one, to=ZCDP).rho,) for one in spent]
+    derivation = derived(ZCDP_FILTER, f"{show(rho)}-zCDP", spent, costs, (rho,), rho=rho)
     return ZCDP(rho=rho, relation=relation, derivation=derivation)
 
 
@@ -381,13 +436,9 @@ def _whole_renyi(
 ) -> RDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     order, epsilon = point
-    require_within(sum((divergence_cost(one, order) for one in spent), Fraction(0)), epsilon)
-    derivation = applied(
-        RENYI_FILTER,
-        f"divergence {show(epsilon)} at order {show(order)}, whatever is spent",
-        *spent,
-        assumptions=(SPENT_BEFORE(),),
-        order=order,
-        epsilon=epsilon,
+    costs = [(divergence_cost(one, order),) for one in spent]
+    statement = f"divergence {show(epsilon)} at order {show(order)}"
+    derivation = derived(
+        RENYI_FILTER, statement, spent, costs, (epsilon,), order=order, epsilon=epsilon
     )
     return RDP(points=(point,), relation=relation, derivation=derivation)

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
+from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.errors import NotCertified
 
 Positions = NDArray[np.intp]
@@ -226,7 +227,10 @@ def _pair_of_hulls(
     at t = 1 points upwards, and a segment across it takes its place.
     """
     over, back = (heights[0].astype(np.longdouble), heights[1].astype(np.longdouble))
-    forward, backward = _hull(right, heights[0]), _hull(left, heights[1])
+    forward, backward = (
+        hull_positions(np.expm1(loss), one, passes=None)
+        for loss, one in zip((right, left), heights, strict=True)
+    )
     masses_q, masses_p = _masses(right, over, forward), _masses(left, back, backward)
     spare = 1.0 - over[0] - masses_q.sum() - masses_p.sum()
     if spare <= 0:
@@ -242,21 +246,6 @@ def _pair_of_hulls(
     bridged = int(spare <= 0)  # then the height at t = 1 is no corner
     corners = forward[bridged:], backward[bridged:]
     return atoms, np.concatenate([-mirrored, middle, used]), corners
-
-
-def _hull(loss: Reals, heights: Reals) -> Positions:
-    """Return the positions of the corners of the lower convex hull in t = e^loss.
-
-    A point on or above the segment between any two others is no corner: drop all those above
-    that of their neighbours, until there are none.
-    """
-    x, left = np.expm1(loss), np.arange(loss.size)
-    while True:
-        run, rise = np.diff(x[left]), np.diff(heights[left])
-        corner = rise[:-1] * run[1:] < rise[1:] * run[:-1]
-        if corner.all():
-            return left
-        left = left[np.concatenate([[True], corner, [True]])]
 
 
 def _masses(loss: Reals, heights: _Long, corners: Positions) -> _Long:

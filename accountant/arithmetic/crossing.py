@@ -73,6 +73,24 @@ def bisect_integers(exceeds: Callable[[int], bool], low: int, high: int) -> tupl
     return low, high
 
 
+def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
+    """Return a number up to ``most`` that suffices while the one before does not, or None.
+
+    Args:
+        suffices: once true, expected to stay true; it is called, never assumed.
+        most: the largest that is tried.
+    Example:
+        >>> least_count(lambda n: n * n >= 50, 100)
+        8
+    """
+    high = 1
+    while not suffices(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    return bisect_integers(lambda number: not suffices(number), high // 2, high)[1]
+
+
 def invert(
     brackets: Callable[[Reals], tuple[Reals, Reals]],
     target: tuple[float, float],

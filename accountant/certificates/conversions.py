@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, final
 
 from dpproof.accountant.certificates.format.serialize import Object, conclusion, points
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
 from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.hockey_stick.curve import facts
-from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
 from dpproof.accountant.certificates.single_number.gdp_zcdp import (
     gdp_witness,
@@ -54,6 +53,26 @@ from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
 from dpproof.proofs.core.certificate import Step, show_rational
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProvedGuarantee:
+    """A guarantee with the steps that prove it.
+
+    Attributes:
+        guarantee: the proved guarantee.
+        premise: from what.
+        steps: distance of the premise's datasets -> steps, the last of which concludes;
+            premise 0 stands for the premise, k for the k-th of these steps.
+        size: factor by which the conclusion's datasets are further apart.
+    """
+
+    guarantee: Guarantee[Any]
+    premise: Guarantee[Any]
+    steps: Callable[[int], Sequence[Step]]
+    size: int = 1
+
 
 # Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
 _BITS: Final = (140, 100, 60, 40)

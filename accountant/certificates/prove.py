@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpproof.accountant.certificates.format.serialize import (
+    UNCERTIFIED,
     Object,
     conclusion,
     factors,
@@ -27,14 +28,11 @@ from dpproof.accountant.certificates.single_number.renyi import (
     tabulated_points,
     with_room,
 )
-from dpproof.accountant.certificates.single_number.selection_by_renyi import (
-    as_renyi,
-    has_selections,
-)
 from dpproof.accountant.certificates.steps import Steps, law_of
 from dpproof.accountant.errors import NotCertified, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
@@ -45,9 +43,11 @@ from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.theorems.conversion import pair_to_pure
+from dpproof.accountant.theorems.composition import compose_rdp, self_compose
+from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
 from dpproof.accountant.theorems.mixture import MIXTURE
-from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure
+from dpproof.accountant.theorems.post_processing import map_records, post_process
+from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
 from dpproof.proofs.core.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
@@ -266,3 +266,44 @@ def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> 
     claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
     witness: Object = {"order": show_rational(order)}
     steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
+
+
+_SELECTIONS: Final = ("select/pair", "select/above")
+# Orders that a theorem may need besides. Heuristic.
+_OTHERS: Final = tuple(1 + Fraction(2) ** k for k in range(-4, 13))
+
+
+def has_selections(derivation: Derivation) -> bool:
+    """Return whether a pair depends on a selection that is known by its pair."""
+    return any(node.rule in _SELECTIONS for node in derivation.everything())
+
+
+def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
+    """Return the same computation by Renyi divergences at some orders.
+
+    Raises:
+        NotCertified: it has a theorem that Renyi divergences do not have.
+    """
+    known, given = derivation.conclusion, dict(derivation.parameters)
+    if not isinstance(known, Guarantee):
+        raise NotCertified(unsaid(derivation.rule))
+    if not has_selections(derivation):
+        return notion_to_rdp(known, orders=orders)
+    if derivation.rule == "select/pair":
+        base = as_renyi(derivation.premises[0], sorted({*orders, *_OTHERS}))
+        return select_rdp(base, law_of(given))
+    parts = [as_renyi(one, orders) for one in derivation.premises]
+    match derivation.rule:
+        case "compose/pair":
+            return compose_rdp(parts, orders=orders)
+        case "repeat/pair":
+            return compose_rdp([self_compose(parts[0], int(str(given["count"])))], orders=orders)
+        case "post-process":
+            return post_process(parts[0], description=str(given["description"]))
+        case "map-records":
+            return map_records(parts[0], description=str(given["description"]))
+        case _:
+            raise NotCertified(
+                f"Renyi divergences through {derivation.rule} of a selection are not certified; "
+                f"{UNCERTIFIED}"
+            )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpproof.accountant.certificates.conversions import RAISED_CONVERSIONS
+from dpproof.accountant.certificates.conversions import RAISED_CONVERSIONS, ProvedGuarantee
 from dpproof.accountant.certificates.format.serialize import unsaid
-from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee

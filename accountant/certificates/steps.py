@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
+from dpproof.accountant.arithmetic.hull import lower_hull
+from dpproof.accountant.certificates.conversions import ProvedGuarantee
 from dpproof.accountant.certificates.format.serialize import (
     UNCERTIFIED,
     Object,
@@ -14,7 +16,6 @@ from dpproof.accountant.certificates.format.serialize import (
     run_law,
     unsaid,
 )
-from dpproof.accountant.certificates.proved_guarantee import ProvedGuarantee
 from dpproof.accountant.certificates.ranges import RangeParts
 from dpproof.accountant.certificates.selection.base_profile import (
     Substitutes,
@@ -43,7 +44,6 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.point_lists import lower_hull
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP

@@ -35,11 +35,10 @@ from dpproof.accountant.arithmetic.enclosure import (
     unit_roundoff,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.each_factor import cgfs, cgfs_along, steers
 from dpproof.accountant.engine.saddle_point import CHUNK, Saddle, smoothnesses, sum_cgf, total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Product, cgfs, cgfs_along, steers
 from dpproof.accountant.pairs.smoothness import log_decay
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.

@@ -27,7 +27,6 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.contour import Contour
-from dpproof.accountant.engine.largest_losses import largest_losses
 from dpproof.accountant.engine.lattice import LatticeContour
 from dpproof.accountant.engine.overlap import delta_below
 from dpproof.accountant.engine.residues import exponential_sum
@@ -190,13 +189,6 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
             low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
             high[:stop] = total_delta_up(mass, logs[1])
             return low, high
-    largest = largest_losses(product)
-    if largest is not None:
-        first = int(np.searchsorted(epsilon[:stop], largest.start))
-        logs = largest.log_profile(epsilon[first:stop])
-        low[first:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
-        high[first:stop] = total_delta_up(mass, logs[1])
-        stop = first
     if stop:
         logs = shared_contours(product).log_profile(epsilon[:stop])
         low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
@@ -220,11 +212,6 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
     exact = exponential_sum(product)
     if exact is not None:
         low, high = exact.log_profile(point)
-        if high[0] <= low[0] + _CLOSE:
-            return low, high
-    largest = largest_losses(product)
-    if largest is not None:
-        low, high = largest.log_profile(point)
         if high[0] <= low[0] + _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
@@ -269,10 +256,7 @@ def _exact_epsilon(
         found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
         if found.relative_width <= _CLOSE or found.upper <= _ZERO:
             return found
-    largest = largest_losses(product)
-    if largest is None or largest.log_profile(np.array([max(largest.start, 0.0)]))[0] < target[1]:
-        return None
-    return invert(largest.log_profile, target, top, 0.1 * top, top)
+    return None
 
 
 def _contour_epsilon(product: Product, target: tuple[float, float], top: float) -> Bound:

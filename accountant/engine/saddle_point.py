@@ -22,10 +22,9 @@ from dpproof.accountant.arithmetic.enclosure import (
     weighted_sum,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.each_factor import cgfs, steers
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Product, cgfs, steers
 
 CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
 # Log of what may be cut and aliased, relative to delta. Heuristic: it is bounded.

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT
@@ -48,21 +49,6 @@ def _require_sequence(points: object, given: object) -> None:
     """Refuse anything but a sequence."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ParameterError("points", points, _ALLOWED)
-
-
-def lower_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
-    """Return the vertices of the lower convex hull, first coordinates increasing."""
-    hull: list[tuple[Fraction, Fraction]] = []
-    for x, y in sorted(points):
-        if hull and hull[-1][0] == x:
-            continue  # sorted: the earlier one is lower
-        while len(hull) > 1:
-            (x0, y0), (x1, y1) = hull[-2], hull[-1]
-            if (y1 - y0) * (x - x0) < (y - y0) * (x1 - x0):
-                break
-            hull.pop()
-        hull.append((x, y))
-    return tuple(hull)
 
 
 def _first(point: tuple[Fraction, Fraction]) -> Fraction:

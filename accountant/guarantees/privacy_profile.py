@@ -9,6 +9,7 @@ from typing import Final, final, overload
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Derivation, Theorem, dominate_again
@@ -19,7 +20,6 @@ from dpproof.accountant.guarantees.point_lists import (
     GivenPoints,
     Points,
     checked_points,
-    lower_hull,
     pair_of_profile,
 )
 from dpproof.accountant.guarantees.provenance import state

@@ -14,13 +14,13 @@ import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, distinct
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from dpproof.accountant.guarantees.point_lists import (
     GivenPoints,
     Points,
     checked_points,
-    lower_hull,
 )
 from dpproof.accountant.guarantees.provenance import state
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee

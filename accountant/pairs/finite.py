@@ -16,6 +16,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.elementary import log_of_sum
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals, log_exact
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.atomic import AtomicPair
@@ -298,24 +299,8 @@ def pair_above_points(points: Iterable[tuple[Fraction, Fraction]]) -> FinitePair
     Args:
         points: masses from 0 to 1, among them (1, 1) and (0, y) for some y.
     """
-    hull: list[tuple[Fraction, Fraction]] = []
-    for point in sorted(points):
-        while hull and hull[-1][0] == point[0]:
-            hull.pop()
-        while len(hull) > 1 and _below(hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
+    hull = [(x, -y) for x, y in lower_hull((x, -y) for x, y in points)]
     start = hull[0][1]
     edges = [((Fraction(0), start))] if start else []
     edges += [(right - left, high - low) for (left, low), (right, high) in pairwise(hull)]
     return FinitePair(p=tuple(rise for _, rise in edges), q=tuple(run for run, _ in edges))
-
-
-def _below(
-    first: tuple[Fraction, Fraction],
-    middle: tuple[Fraction, Fraction],
-    last: tuple[Fraction, Fraction],
-) -> bool:
-    """Return whether the middle point lies on or below the chord of the others."""
-    run, rise = last[0] - first[0], last[1] - first[1]
-    return (middle[1] - first[1]) * run <= rise * (middle[0] - first[0])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeVar, final
 
+import numpy as np
+
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.pair import Pair, Power
+from dpproof.accountant.pairs.pair import Pair, Power, differences
 from dpproof.accountant.pairs.subsampled_gaussian import bundled
 from dpproof.accountant.readable import shortened
 
@@ -138,3 +141,47 @@ class Product:
         """Return the same product, many pairs of a kind as one, so that they share arrays."""
         parts = bundled([(factor.pair, factor.count) for factor in self.summed().factors])
         return Product(tuple(Factor(pair, count) for pair, count in parts))
+
+
+Answer = TypeVar("Answer")
+
+
+def cgfs(product: Product, s: Complexes) -> list[Enclosure]:
+    """Enclose K of each factor's pair, in order."""
+    return _by_class(product, lambda kind, pairs: kind.cgfs(pairs, s))
+
+
+def cgfs_along(product: Product, points: Reals, line: Complexes) -> list[Enclosure]:
+    """Enclose K of each factor's pair at real points and then on a vertical line of equal steps."""
+
+    def ask(kind: type[Pair], pairs: Sequence[Pair]) -> Sequence[Enclosure]:
+        if kind.cgf_along is Pair.cgf_along:
+            return kind.cgfs(pairs, np.concatenate([points, line]))
+        return [pair.cgf_along(points, line) for pair in pairs]
+
+    return _by_class(product, ask)
+
+
+def steers(product: Product, c: Reals) -> list[tuple[Reals, Reals, Reals]]:
+    """Approximate K, K' and K'' of each factor's pair at increasing c > 0, as ``Pair.steer``."""
+
+    def ask(kind: type[Pair], pairs: Sequence[Pair]) -> Sequence[tuple[Reals, Reals, Reals]]:
+        if kind.steer is Pair.steer:
+            return differences(c, lambda s: kind.cgfs(pairs, s))
+        return [pair.steer(c) for pair in pairs]
+
+    return _by_class(product, ask)
+
+
+def _by_class(
+    product: Product, ask: Callable[[type[Pair], Sequence[Pair]], Sequence[Answer]]
+) -> list[Answer]:
+    """Return the answers for each factor, in order, asked for the pairs of each class at once."""
+    pairs = [factor.pair for factor in product.factors]
+    places: dict[type[Pair], list[int]] = {}
+    for place, pair in enumerate(pairs):
+        places.setdefault(type(pair), []).append(place)
+    found: dict[int, Answer] = {}
+    for kind, some in places.items():
+        found.update(zip(some, ask(kind, [pairs[place] for place in some]), strict=True))
+    return [found[place] for place in range(len(pairs))]

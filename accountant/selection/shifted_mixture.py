@@ -27,8 +27,8 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.convex_profile import Positions
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
+from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import Corners, Outcomes, corners
 
@@ -98,7 +98,7 @@ def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
     x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
     order = np.argsort(x, kind="stable")
     x, y = np.insert(x[order], 0, 0.0), np.insert(y[order], 0, 0.0)
-    keep = lower_hull(x, y)
+    keep = hull_positions(x, y)
     weights = np.diff(x[keep])
     slopes = np.maximum.accumulate(np.maximum(np.diff(y[keep]) / weights, 0.0))
     reached = np.interp(x, x[keep], np.concatenate([[0.0], np.cumsum(slopes * weights)]))
@@ -155,21 +155,3 @@ def _cells(above: Outcomes, law: RunLaw, most: float) -> Outcomes:
             break
         cells = cells.pieces(np.where(wide, 2, 1))
     return cells
-
-
-def lower_hull(x: Reals, y: Reals) -> Positions:
-    """Return positions of the lower convex hull, from the first point to the largest x."""
-    xs, ys = x.tolist(), y.tolist()
-    stack: list[int] = [0]
-    for k in range(1, len(xs)):
-        if xs[k] <= xs[stack[-1]]:
-            if len(stack) == 1 or ys[k] >= ys[stack[-1]]:
-                continue
-            stack.pop()
-        while len(stack) > 1:
-            i, j = stack[-2], stack[-1]
-            if (ys[j] - ys[i]) * (xs[k] - xs[j]) < (ys[k] - ys[j]) * (xs[j] - xs[i]):
-                break
-            stack.pop()
-        stack.append(k)
-    return np.array(stack, dtype=np.intp)

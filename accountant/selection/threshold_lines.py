@@ -17,9 +17,9 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
+from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import Outcomes
-from dpproof.accountant.selection.shifted_mixture import lower_hull
 
 # Above the relative error of sums of a few thousand masses that are 1e-14 wrong. Soundness depends
 # on it.
@@ -260,11 +260,8 @@ def _hull(p: Reals, q: Reals) -> Places:
     order = np.lexsort((p, q))
     order = order[p[order] >= np.maximum.accumulate(p[order])]
     order = order[np.append(np.diff(q[order]) > 0.0, True)]
-    for _ in range(_PASSES):  # most lines are below two neighbours, and quickly dropped
-        rise, run = np.diff(p[order]), np.diff(q[order])
-        kept = np.concatenate([[True], rise[:-1] * run[1:] > rise[1:] * run[:-1], [True]])
-        order = order[kept[: order.size]]
-    return np.asarray(order[lower_hull(q[order], -p[order])])
+    # Most lines are below two neighbours, and quickly dropped.
+    return np.asarray(order[hull_positions(q[order], -p[order], passes=_PASSES)])
 
 
 def _segments(sums: Reals, x: Reals) -> Places:

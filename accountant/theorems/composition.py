@@ -11,7 +11,6 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.composed_level import composed_level
 from dpproof.accountant.guarantees.derivation import Derivation, Parameters, Premises, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
@@ -22,6 +21,7 @@ from dpproof.accountant.guarantees.rdp import RDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.ranges.pair import has_worst_case
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
 from dpproof.accountant.theorems.conversion import gdp_to_rdp, notion_to_rdp
@@ -250,7 +250,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
         f"dominated by the product of the pairs of {len(parts)} parts",
         *pairs,
         assumptions=(FIXED(), OWN_RANDOMNESS()),
-        attained=composed_level(pairs, forward, backward),
+        attained=_composed_level(pairs, forward, backward),
     )
     return DominatingPair(
         forward=forward,
@@ -366,7 +366,7 @@ def _repeat_pair(pair: DominatingPair[R], times: int) -> DominatingPair[R]:
             "count", times, f"at most {MAX_COUNT // largest}", f"a factor already counts {largest}"
         )
     forward, backward = pair.forward.times(times), pair.backward.times(times)
-    level = composed_level([pair] * min(times, 2), forward, backward)
+    level = _composed_level([pair] * min(times, 2), forward, backward)
     node = _repeated(pair, times, "pair", "arXiv:2106.08567, Theorem 10", level)
     return DominatingPair(
         forward=forward, backward=backward, relation=pair.relation, derivation=node
@@ -399,3 +399,18 @@ def _repeated(
 def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
     """Apply the theorem to another premise, as often as before."""
     return self_compose(premises[0], given["count"])
+
+
+def _composed_level(
+    parts: Sequence[DominatingPair[R]], forward: Product, backward: Product
+) -> Attained:
+    """Return what some composition attains of the products of its parts' pairs.
+
+    Mechanisms of one bounded range, each of which may have any two losses so far apart, attain each
+    point of the recursion's profile, if later ones look at earlier outputs: Theorem 1 of
+    proofs/theory/bounded_range.md.
+    """
+    telling = [one.attained for one in parts if one.forward.factors or one.backward.factors]
+    if has_worst_case(forward) and has_worst_case(backward):
+        return Attained.POINTS.of_premises(telling, pointwise=True)
+    return Attained.WHOLE.of_premises(telling, pointwise=len(telling) == 1)

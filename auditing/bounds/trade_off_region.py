@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
@@ -12,6 +10,7 @@ import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts.binomial import complement_up, lower_limit, upper_limit
@@ -88,23 +87,3 @@ class TradeOffRegion:
             if excess > clearest[0]:
                 clearest = (excess, rates)
         return clearest[1]
-
-
-def lower_hull(points: Iterable[Rates]) -> tuple[Rates, ...]:
-    """Return the lower convex hull's vertices, left to right (Andrew's monotone chain)."""
-    hull: list[Rates] = []
-    lowest = math.inf
-    for point in sorted(points):
-        if point[1] >= lowest:
-            continue
-        lowest = point[1]
-        while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
-    return tuple(hull)
-
-
-def _turns_right(first: Rates, second: Rates, third: Rates) -> bool:
-    """Return whether the second point is on or above the line from the first to the third."""
-    run, rise = second[0] - first[0], second[1] - first[1]
-    return run * (third[1] - first[1]) <= rise * (third[0] - first[0])

@@ -18,7 +18,7 @@ from dpproof.streams import say_json
 if TYPE_CHECKING:
     from dpproof.accountant import Guarantee
     from dpproof.ledger.ledger import Ledger
-    from dpproof.ledger.spend import Spend
+    from dpproof.ledger.spending import Spend
 
 HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
 MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from dpproof.accountant import Bound, Guarantee
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.errors import InputError
@@ -91,19 +92,15 @@ def _saved(event: Event, relation: Relation, delta: float, allowed: float) -> fl
     """Return the part of all noise that can be spared if epsilon may be as large as allowed."""
     if not math.isfinite(allowed) or scaled(event, 2.0) == event:
         return None
-    low, high = 0.0, 1.0  # enough noise at high
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+
+    def exceeds(part: float) -> bool:
         try:
-            found = from_dp_event(scaled(event, middle), relation=relation).epsilon(delta=delta)
+            cost = from_dp_event(scaled(event, part), relation=relation).epsilon(delta=delta)
         except PrivacyError:
-            low = middle
-            continue
-        if found.upper <= allowed:
-            high = middle
-        else:
-            low = middle
-    return 1 - high
+            return True
+        return cost.upper > allowed
+
+    return 1 - bisect(exceeds, 0.0, 1.0, rounds=_HALVINGS)[1]
 
 
 def scaled(event: Event, factor: float) -> Event:

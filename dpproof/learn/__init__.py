@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.learn.certified_radius import certify_radius as certify_radius
     from dpproof.learn.cover_classifier import CoverClassifier as CoverClassifier
     from dpproof.learn.k_means import KMeans as KMeans
     from dpproof.learn.linear_regression import LinearRegression as LinearRegression
@@ -20,7 +19,11 @@ if TYPE_CHECKING:
         RefitRefused as RefitRefused,
         SecondRelease as SecondRelease,
     )
-    from dpproof.learn.robustness import attack as attack, robust_accuracy as robust_accuracy
+    from dpproof.learn.robustness import (
+        attack as attack,
+        certify_radius as certify_radius,
+        robust_accuracy as robust_accuracy,
+    )
     from dpproof.learn.tuned_classifier import TunedClassifier as TunedClassifier, tune as tune
 else:
     _HOMES = public_names.homes_of(__name__)

@@ -1,11 +1,11 @@
-"""The cost of a guarantee in one way of spending, and the certificate that states it."""
+"""The cost of a guarantee in each way of spending and in each budget, with its certificate."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, cast, final, overload
 
@@ -15,7 +15,7 @@ from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.theorems.conversion import notion_to_rdp
 from dpproof.ledger import budget
-from dpproof.ledger.budget import BITS, Costs, State, rounded_up
+from dpproof.ledger.budget import ALONE, BITS, Costs, State, rounded_up
 from dpproof.proofs.core.certificate import read_rational, show_rational
 from dpproof.proofs.core.errors import CertificateError
 
@@ -68,12 +68,12 @@ def charge(
     if order is not None:
         return _at_order(state, order, guarantee, memory)
     if way not in memory:
-        memory[way] = _told(state, way, guarantee)
+        memory[way] = _charge_by(state, way, guarantee)
     found: Charge | None = memory[way]
     return found
 
 
-def _told(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
+def _charge_by(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
     """Return what a guarantee costs in rho or mu squared; None if it has no such cost."""
     try:
         if way == "zcdp":
@@ -233,3 +233,92 @@ def _power_of_two(number: Fraction) -> Fraction:
     exponent = number.numerator.bit_length() - number.denominator.bit_length()
     power = Fraction(2) ** exponent
     return power if power <= number else power / 2
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Costs of one spend in one budget, by way.
+
+    Attributes:
+        divided: the budget, divided among ways for its first spend; None where it was before.
+        charges: the cost of the spend in each way that was open; None where it does not carry it.
+    """
+
+    divided: State | None
+    charges: Mapping[str, Charge | None] = field(default_factory=dict)
+
+    def speaks_of(self, state: State) -> bool:
+        """Return whether the plan has a cost, or none, for every open way.
+
+        A plan without one would close that way.
+        """
+        open_ = (way for way in state["limits"] or () if budget.alive(state, way))
+        return all(way in self.charges for way in open_)
+
+    def apply(self, state: State) -> tuple[State, dict[str, Any]] | None:
+        """Return the budget after the spend and what was taken by way; None if over the budget."""
+        if state["limits"] is None:
+            if self.divided is None:
+                return None
+            state = {**self.divided, "spent": state["spent"], "refused": state["refused"]}
+        costs: dict[str, Costs | None] = {
+            way: None if found is None else budget.addable(state, way, found.costs)
+            for way, found in self.charges.items()
+        }
+        return budget.charged(state, costs)
+
+
+def planned(
+    state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
+) -> Plan:
+    """Return what a spend costs in one budget.
+
+    Args:
+        state: the budget.
+        guarantee: of what runs.
+        delta: at which it is charged in the basic way, if that is stated.
+        memory: of earlier plans of the same guarantee in the same budget.
+
+    The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
+    with their share: it is chosen before any output, so that the shares may depend on it.
+    """
+    if state["limits"] is not None:
+        return Plan(None, _charges(state, guarantee, delta, memory))
+    chosen, plan, late = budget.ways(state), Plan(None), {"basic"}
+    while chosen:  # sums of (epsilon, delta) cost a proof at each share, so they come last
+        divided = budget.divided(state, chosen)
+        plan = Plan(divided, _charges(divided, guarantee, delta, memory, late))
+        admitted = late | _admitting(plan)
+        if admitted.issuperset(chosen):
+            if not late:
+                return plan
+            late = set()
+        chosen = tuple(way for way in chosen if way in admitted)
+    for way in ALONE:
+        divided = budget.divided(state, (way,))
+        alone = Plan(divided, _charges(divided, guarantee, delta, memory))
+        if _admitting(alone):
+            return alone
+    return plan
+
+
+def _charges(
+    state: State,
+    guarantee: Guarantee[Any],
+    delta: Fraction | None,
+    memory: dict[str, Any],
+    but: Collection[str] = (),
+) -> dict[str, Charge | None]:
+    """Return costs in the ways that are open, but for some."""
+    return {
+        way: charge(state, way, guarantee, delta, memory)
+        for way in state["limits"]
+        if way not in but and budget.alive(state, way)
+    }
+
+
+def _admitting(plan: Plan) -> set[str]:
+    """Return the ways that admit the first spend of a budget."""
+    done = plan.apply(plan.divided) if plan.divided is not None else None
+    return set() if done is None else {way for way, cost in done[1].items() if cost is not None}

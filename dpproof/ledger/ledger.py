@@ -5,24 +5,24 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, final
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeAlias, TypeVar, final
 
-from dpproof.accountant import Guarantee
+from dpproof.accountant import Guarantee, PrivacyFilter
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import BudgetExceeded
-from dpproof.accountant.relation import Relation
-from dpproof.ledger import chain, opening, taking
-from dpproof.ledger.budget import State, closed, returned
+from dpproof.accountant.errors import BudgetExceeded, ParameterError, RelationMismatch
+from dpproof.accountant.relation import AddRemove, Relation, require_relation
+from dpproof.ledger import chain, names, spending
+from dpproof.ledger.budget import State, closed, opened, returned
 from dpproof.ledger.chain import HeadFile
-from dpproof.ledger.connect import connect
-from dpproof.ledger.database import Database
-from dpproof.ledger.errors import AlreadySpent, LedgerError, TryAgain
-from dpproof.ledger.opening import Budget
+from dpproof.ledger.charge import Plan, planned
+from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
+from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
+from dpproof.ledger.names import Where
 from dpproof.ledger.places import hidden, masked, refuse_secret
-from dpproof.ledger.plan import Plan, planned
-from dpproof.ledger.spend import Spend
+from dpproof.ledger.server import ServerDatabase
+from dpproof.ledger.spending import Spend, Wanted
 from dpproof.ledger.status import Status, status
-from dpproof.ledger.taking import Wanted
 from dpproof.ledger.verify import Verification, contents, exported, verified
 
 REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
@@ -135,13 +135,13 @@ class Ledger:
             RelationMismatch: a relation that is not the budget's.
             LedgerError: the place cannot be used.
         """
-        state = opening.begun(budget, relation, (dataset, principal), open_names=open_names)
+        state = _first_state(budget, relation, (dataset, principal), open_names=open_names)
         remembered = None if head_file is None else HeadFile(head_file)
         if remembered is not None:
             remembered.require_new()
         ledger = cls(place, connect(place, create=True), remembered)
         with ledger._database.closed_on_error(), ledger._database.transaction() as execute:
-            opening.create(execute, state)
+            _create_tables(execute, state)
         ledger._remember()
         return ledger
 
@@ -161,7 +161,7 @@ class Ledger:
             KeyConflict: there is one already, or something was spent that it would have to count.
         """
         with self._database.transaction() as execute:
-            opening.limit(execute, budget, (dataset, principal))
+            _add_budget(execute, budget, (dataset, principal))
 
     def reserve(
         self,
@@ -195,7 +195,7 @@ class Ledger:
             KeyConflict: the key stands for another guarantee, or is pending and not taken over.
             LedgerError: the ledger is out of reach or damaged; nothing may run.
         """
-        wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
+        wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         return self._take(wanted, commit=False, take_over=take_over)
 
     def spend(
@@ -224,7 +224,7 @@ class Ledger:
             AlreadySpent: the key was committed before, so that nothing may run.
             BudgetExceeded, KeyConflict, LedgerError: as ``reserve``.
         """
-        wanted = taking.wanted(guarantee, key, label, delta, (dataset, principal))
+        wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         done = self._take(wanted, commit=True, take_over=True)
         if not (done.fresh or idempotent):
             raise AlreadySpent(
@@ -243,10 +243,10 @@ class Ledger:
             AlreadySpent: another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, _ = taking.owned_under_lock(execute, key, attempt)
+            (number, previous, state), status, _ = spending.owned_under_lock(execute, key, attempt)
             if status == "pending":
-                taking.settle(execute, key)
-                entry = {"kind": "commit", "time": taking.now(), "key": key}
+                spending.settle(execute, key)
+                entry = {"kind": "commit", "time": spending.now(), "key": key}
                 chain.append(
                     execute, number=number + 1, previous=previous, state=state, entry=entry
                 )
@@ -260,13 +260,13 @@ class Ledger:
             AlreadySpent: it was committed, or another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, at = taking.owned_under_lock(execute, key, attempt)
+            (number, previous, state), status, at = spending.owned_under_lock(execute, key, attempt)
             if status == "committed":
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
-            for name, taken in taking.spent_at(execute, at)["taken"].items():
+            for name, taken in spending.spent_at(execute, at)["taken"].items():
                 state["budgets"][name] = returned(state["budgets"][name], taken)
             execute.later([("DELETE FROM spends WHERE name = :name", {"name": key})])
-            entry = {"kind": "release", "time": taking.now(), "key": key, "reserved": at}
+            entry = {"kind": "release", "time": spending.now(), "key": key, "reserved": at}
             chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
     def status(self) -> Status:
@@ -317,7 +317,7 @@ class Ledger:
             LedgerError: no rule covers any of its costs, or the ledger is out of reach or damaged.
         """
         with self._database.transaction(reading=True) as execute:
-            return taking.certificates(execute, key)
+            return spending.certificates(execute, key)
 
     def close(self) -> None:
         """Close the connections of this process; the next call opens them again."""
@@ -360,26 +360,26 @@ class Ledger:
             # A reservation is lost with the power only if its commit was not reached: then nothing
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
-                read = taking.found_under_lock(execute, wanted, plans)
+                read = spending.found_under_lock(execute, wanted, plans)
                 state = read.last[2]
-                found = taking.existing(execute, read.key, wanted, take_over=take_over)
+                found = spending.existing(execute, read.key, wanted, take_over=take_over)
                 if found is not None:
                     pending = found == "pending"
                     if pending:
-                        taking.taken_over(execute, read, wanted, commit=commit)
+                        spending.taken_over(execute, read, wanted, commit=commit)
                     return Spend(self, wanted, committed=commit or not pending, fresh=pending)
-                matching = taking.matching(state, wanted)
+                matching = spending.matching(state, wanted)
                 if plans.keys() == matching.keys() and all(
                     plan.speaks_of(matching[name]) for name, plan in plans.items()
                 ):
-                    if taking.write(execute, read, wanted, plans, commit=commit):
+                    if spending.write(execute, read, wanted, plans, commit=commit):
                         after = {name: state["budgets"][name] for name in matching}
                         self._last_states = after
                         ended = [closed(one, after[name]) for name, one in matching.items()]
                         ways = tuple(dict.fromkeys(way for one in ended for way in one))
                         return Spend(self, wanted, committed=commit, closed=ways)
                     if states == matching:
-                        raise BudgetExceeded(taking.refusal(matching, wanted, plans))
+                        raise BudgetExceeded(spending.refusal(matching, wanted, plans))
             states = matching
         raise LedgerError(f"{self.place}: others spend too fast; nothing was spent, try again")
 
@@ -393,3 +393,95 @@ class Ledger:
 def _opened(place: str, head_file: str | None) -> Ledger:
     """Open a ledger again that was pickled."""
     return Ledger.open(place, head_file=head_file)
+
+
+def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
+    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``.
+
+    Raises:
+        LedgerError: there is no such file, or there is one that should be created.
+    """
+    text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
+    if "://" in text:
+        return ServerDatabase(text)
+    if masked(text) != text:
+        raise LedgerError(
+            f"{masked(text)} is no path and no URL; a URL begins as postgresql+psycopg://"
+        )
+    if not text.strip() or Path(text).is_dir():
+        named = f"{text} is a folder" if text.strip() else f"{text!r} names no file"
+        raise LedgerError(
+            f"{named}; a ledger is a file such as study.ledger, or the URL of a database"
+        )
+    if create and Path(text).exists():
+        raise LedgerError(f"{text}: exists already; open it, or choose another file")
+    if not create and not Path(text).is_file():
+        raise LedgerError(f"{text}: no such ledger; make one with dpproof ledger init")
+    return SQLiteDatabase(text)
+
+
+Budget: TypeAlias = Guarantee[Any] | PrivacyFilter[Any]
+
+
+def _first_state(
+    budget: Budget, relation: Relation | None, place: Where, *, open_names: bool
+) -> dict[str, Any]:
+    """Return what a new ledger with one budget keeps.
+
+    Raises:
+        ParameterError: a budget in another notion, a relation that is none, or a bad name.
+        RelationMismatch: a relation that is not the budget's.
+    """
+    state = opened(budget)
+    names.require_place(place)
+    if not isinstance(open_names, bool):
+        raise ParameterError("open_names", open_names, "True or False")
+    found = budget.relation
+    about = found if relation is None else require_relation(relation)
+    if about != found and found != AddRemove():
+        raise RelationMismatch(f"the budget is about {found} neighbours, not {about}")
+    return {
+        "relation": str(about),
+        "budgets": {names.name(place): state},
+        "seen": [],
+        "open_names": open_names,
+    }
+
+
+def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
+    """Make the tables of a ledger, and its first entry."""
+    for table in SCHEMA:
+        execute(table)
+    execute("INSERT INTO head (id, number, state) VALUES (1, 0, '')")
+    entry = {
+        "kind": "create",
+        "time": spending.now(),
+        "opened": state["budgets"],
+        "open_names": state["open_names"],
+    }
+    chain.append(execute, number=1, previous=chain.START, state=state, entry=entry)
+
+
+def _add_budget(execute: Execute, budget: Budget, place: Where) -> None:
+    """Add a budget to a ledger.
+
+    Raises:
+        ParameterError: a budget in another notion, or a bad name.
+        RelationMismatch: a budget about other neighbours than the ledger.
+        KeyConflict: there is one already, or something was spent that it would have to count.
+    """
+    names.require_place(place)
+    label, fresh = names.name(place), opened(budget)
+    execute(LOCK)
+    number, previous, state = chain.last(execute)
+    if str(budget.relation) not in (state["relation"], str(AddRemove())):
+        raise RelationMismatch(
+            f"the ledger is about {state['relation']} neighbours, not {budget.relation}"
+        )
+    if label in state["budgets"]:
+        raise KeyConflict("there is such a budget already; budgets are never changed")
+    if any(names.covers(place, tuple(one)) for one in state["seen"]):
+        raise KeyConflict("something was spent already that this budget would have to count")
+    state["budgets"][label] = fresh
+    entry = {"kind": "limit", "time": spending.now(), "opened": {label: fresh}}
+    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.ledger import budget, chain, names, taking
+from dpproof.ledger import budget, chain, names, spending
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import proved_costs
@@ -220,8 +220,8 @@ class _Replay:
             if cost is None:
                 continue
             found = entry["certificates"][name][way]
-            if found.startswith(taking.WITHOUT):
-                self.uncertified.append((entry["key"], found.removeprefix(taking.WITHOUT)))
+            if found.startswith(spending.WITHOUT):
+                self.uncertified.append((entry["key"], found.removeprefix(spending.WITHOUT)))
                 continue
             claim = self.certificates[found].claim
             order = budget.order_of(self.budgets[name], way)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import final
 
 from dpproof.accountant import arguments
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
@@ -146,12 +147,12 @@ def _gamma(eta: Fraction, mean: Fraction) -> Fraction:
     Raises:
         ParameterError: the mean is not above 1, or beyond what any gamma above 1e-12 gives.
     """
-    low, high = -27.0, -1e-9  # logs of gamma; the mean falls as gamma grows
-    for _ in range(80):
-        middle = (low + high) / 2
-        law = TruncatedNegativeBinomial(eta=eta, gamma=Fraction(math.exp(middle)))
-        low, high = (low, middle) if law.mean < mean else (middle, high)
-    gamma = Fraction(math.exp(high))
+
+    def many(log_gamma: float) -> bool:  # the mean falls as gamma grows
+        gamma = Fraction(math.exp(log_gamma))
+        return TruncatedNegativeBinomial(eta=eta, gamma=gamma).mean >= mean
+
+    gamma = Fraction(math.exp(bisect(many, -27.0, -1e-9, rounds=80)[1]))
     reached = TruncatedNegativeBinomial(eta=eta, gamma=gamma).mean
     if not mean > 1 or abs(reached - mean) > mean * Fraction(1, 10**6):
         raise ParameterError("mean", float(mean), "above 1 and within reach of gamma >= 1e-12")

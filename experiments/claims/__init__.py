@@ -1,1 +1,1 @@
-"""The claims ledger: one published claim a file, each with a check that can be run."""
+"""The claims ledger: published claims, one paper a file, each with a check that can be run."""

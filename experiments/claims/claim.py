@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, final
-
-NEEL: Final = "Neel, Roth, Vietri & Wu 2019, Oracle Efficient Private Non-Convex Optimization"
-BASSILY: Final = "Bassily, Mohri & Suresh 2022, DP Learning with Margin Guarantees"
-WANG: Final = "Wang et al. 2025, Adapting to Linear Separable Subsets with Large-Margin"
+from typing import final
 
 
 @final

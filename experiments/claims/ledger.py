@@ -19,25 +19,25 @@ published experiment leaked.
 
 
 def claims() -> dict[str, Claim]:
-    """Return every claim, by the name of its file."""
-    found: dict[str, Claim] = {}
+    """Return every claim, by its file and its check."""
+    listed: dict[str, Claim] = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("__"):
             loaded = importlib.import_module(f"experiments.claims.{module.name}")
-            one = getattr(loaded, "CLAIM", None)
-            if isinstance(one, Claim):
-                found[module.name] = one
-    return found
+            for claim in getattr(loaded, "CLAIMS", ()):
+                listed[f"{module.name}.{claim.check.__name__}"] = claim
+    return listed
 
 
 def entry(name: str, claim: Claim, evidence: str) -> str:
     """Return one claim as Markdown."""
+    file, _, check = name.partition(".")
     lines = [
         f"## {claim.title}: {claim.verdict}",
         "",
         f"- source: {claim.source}",
         f"- printed: {claim.printed}",
-        f"- evidence: {evidence} (`experiments/claims/{name}.py`)",
+        f"- evidence: {evidence} (`{check}` in `experiments/claims/{file}.py`)",
         f"- here: {claim.shipped}",
     ]
     return "\n".join(lines)

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
         CubeSurface as CubeSurface,
         FiniteCover as FiniteCover,
         Polygon as Polygon,
-        PublishedCover as PublishedCover,
         RandomDirections as RandomDirections,
-        published_cover as published_cover,
     )
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
@@ -59,12 +57,6 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.maps.monomial_features import (
         MonomialFeatures as MonomialFeatures,
     )
-    from dpproof.mechanisms.learning.maps.projected_margin import (
-        margin_after_projection as margin_after_projection,
-        projection_dimension as projection_dimension,
-        sign_projection_dimension as sign_projection_dimension,
-        sign_projection_failure as sign_projection_failure,
-    )
     from dpproof.mechanisms.learning.maps.projections import (
         GaussianProjection as GaussianProjection,
         HadamardProjection as HadamardProjection,
@@ -75,11 +67,6 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.margin_grid import (
         MarginGrid as MarginGrid,
         dyadic_margins as dyadic_margins,
-    )
-    from dpproof.mechanisms.learning.margin_presets import (
-        adaptive_margins as adaptive_margins,
-        efficient_margin as efficient_margin,
-        projected_descent as projected_descent,
     )
     from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
     from dpproof.mechanisms.learning.mistake_exponential import (
@@ -92,23 +79,6 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
     from dpproof.mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
     from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
-    from dpproof.mechanisms.learning.planning.exponential_plan import (
-        ExponentialPlan as ExponentialPlan,
-        plan_exponential as plan_exponential,
-    )
-    from dpproof.mechanisms.learning.planning.hinge_plan import (
-        HingePlan as HingePlan,
-        cosine_after_projection as cosine_after_projection,
-        cosine_dimension as cosine_dimension,
-        hinge_mistakes as hinge_mistakes,
-        plan_hinge as plan_hinge,
-        published_excess as published_excess,
-        records_needed as records_needed,
-    )
-    from dpproof.mechanisms.learning.planning.perceptron_plan import (
-        PerceptronPlan as PerceptronPlan,
-        plan_perceptron as plan_perceptron,
-    )
     from dpproof.mechanisms.learning.pure_logistic import (
         PureLogisticObjective as PureLogisticObjective,
     )

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import CalibrationError, ParameterError
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed
 from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
-from dpproof.mechanisms.learning.maps.projected_margin import sign_projection_dimension
 from dpproof.mechanisms.learning.mistake_exponential import finite_directions
-from dpproof.mechanisms.learning.planning.exponential_plan import FAR, least_count
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8
@@ -274,9 +271,6 @@ class Polygon(Cover):
         return np.column_stack([cosine(turns), sine(turns)])
 
 
-_MOST_CELLS: Final = 10**8
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CubeSurface(Cover):
@@ -316,27 +310,7 @@ class CubeSurface(Cover):
     @property
     def radius(self) -> float:
         """Return the chord within which every direction has one of the cover."""
-        return _radius(self.dimension, self.cells)
-
-    @staticmethod
-    def needed(*, dimension: int, radius: Number) -> int:
-        """Return how many cells along an edge suffice: the least for which ``radius`` is as stated.
-
-        Args:
-            dimension: k.
-            radius: the chord within which every direction is to have one of the cover.
-        Raises:
-            ParameterError: an argument outside its domain.
-            CalibrationError: 10^8 cells are too few.
-        Example:
-            >>> CubeSurface.needed(dimension=4, radius=0.2)
-            9
-        """
-        width, chord = checked_dimension(dimension), check.positive(radius=radius)
-        found = least_count(lambda cells: _radius(width, cells) <= chord, _MOST_CELLS)
-        if found is None:
-            raise CalibrationError(f"{_MOST_CELLS} cells are too few; allow a larger radius")
-        return found
+        return math.sqrt(self.dimension - 1) / self.cells
 
     @property
     def paired(self) -> bool:
@@ -361,11 +335,6 @@ class CubeSurface(Cover):
             np.arange(self.dimension)[np.newaxis, :] - face[:, np.newaxis] - 1
         ) % self.dimension
         return np.take_along_axis(rows, columns, axis=1)
-
-
-def _radius(dimension: int, cells: int) -> float:
-    """Return the chord from a point of the sphere to the direction of its cell's centre."""
-    return math.sqrt(dimension - 1) / cells
 
 
 # Pairs that are drawn at once, from a stream of their own.
@@ -393,8 +362,6 @@ class RandomDirections(Cover):
         >>> cover = RandomDirections(size=5, dimension=3, seed=1)
         >>> bool((cover.directions(0, 1) == -cover.directions(1, 2)).all())
         True
-        >>> RandomDirections.needed(dimension=8, angle=0.3, failure=0.05)
-        100963
     """
 
     size: int
@@ -406,40 +373,6 @@ class RandomDirections(Cover):
         object.__setattr__(self, "size", checked_size(self.size))
         object.__setattr__(self, "dimension", checked_dimension(self.dimension))
         object.__setattr__(self, "seed", checked_seed(self.seed))
-
-    def missed(self, *, angle: Number) -> float:
-        """Return the probability that none is within ``angle`` of any one stated direction.
-
-        Statement: (1 - 2 p)^(pairs), times 1 - p for one without its opposite, p the share of the
-            sphere within the angle.
-
-        Args:
-            angle: in radians, in (0, pi/2).
-        Raises:
-            ParameterError: an argument outside its domain, or one dimension.
-        Example:
-            >>> round(RandomDirections(size=100_963, dimension=8, seed=1).missed(angle=0.3), 4)
-            0.05
-        """
-        return _missed(self.size, _share(self.dimension, angle))
-
-    @staticmethod
-    def needed(*, dimension: int, angle: Number, failure: Number) -> int:
-        """Return how many suffice: the least number for which ``missed`` is at most ``failure``.
-
-        Args:
-            dimension: coordinates, at least 2.
-            angle: in radians, in (0, pi/2).
-            failure: the probability with which none is, in (0, 1).
-        Raises:
-            ParameterError: an argument outside its domain.
-            CalibrationError: 10^300 are too few.
-        """
-        share, chance = _share(dimension, angle), check.open_probability(failure=failure)
-        found = least_count(lambda size: _missed(size, share) <= chance, FAR)
-        if found is None:
-            raise CalibrationError(f"{FAR:.0e} directions are too few; allow a larger angle")
-        return found
 
     @property
     def paired(self) -> bool:
@@ -463,86 +396,3 @@ class RandomDirections(Cover):
         words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
         uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
         return np.asarray(ndtri(uniform)).reshape(_BLOCK, self.dimension)
-
-
-def _share(dimension: int, angle: Number) -> float:
-    """Return the share of a sphere that is within an angle of a direction.
-
-    Raises:
-        ParameterError: an argument outside its domain.
-    """
-    from scipy.special import betainc  # noqa: PLC0415 - its import takes longer than all of ours
-
-    width, radians = check.count(dimension=dimension), float(check.positive(angle=angle))
-    if width < 2:
-        raise ParameterError("dimension", dimension, "at least 2")
-    if not radians < math.pi / 2:
-        raise ParameterError("angle", angle, "in (0, pi/2), in radians")
-    return float(betainc((width - 1) / 2, 0.5, math.sin(radians) ** 2) / 2)
-
-
-def _missed(size: int, share: float) -> float:
-    """Return the probability that none of some directions, in pairs, falls into such a cap."""
-    alone = math.log1p(-share) * (size % 2)
-    pairs = 2 * share
-    return math.exp(alone + (size // 2) * math.log1p(-pairs)) if pairs < 1 else float(size < 2) / 2
-
-
-_SHARE: Final = 10
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedCover:
-    """The cover of a paper's algorithm at given parameters.
-
-    Attributes:
-        dimension: to which rows are projected.
-        log10_size: the decimal logarithm of the number of candidates.
-    """
-
-    dimension: int
-    log10_size: float
-
-    @property
-    def feasible(self) -> bool:
-        """Return whether its candidates can be listed at all."""
-        return self.log10_size <= math.log10(MOST_CANDIDATES)
-
-    def __str__(self) -> str:
-        """Say whether it can be listed, and what can be done instead."""
-        size = f"10^{self.log10_size:.0f} candidates in {self.dimension} dimensions"
-        if self.feasible:
-            return f"{size} can be listed"
-        return f"{size} are out of reach; take RandomDirections or CubeSurface"
-
-
-def published_cover(*, ratio: Number, records: int, failure: Number = 0.05) -> PublishedCover:
-    """Return the size of the cover that the pure learner of Bassily, Mohri & Suresh asks for.
-
-    Statement: k dimensions keep norms and products of ``records`` points up to the distortion
-        1/(10 ratio), and a cover of the ball of radius 2 Lambda in R^k at distance
-        margin/(10 norm) has at most (1 + 40 ratio)^k members.
-    Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 1; k with the constants of
-        ``sign_projection_dimension``, as the paper states an order of magnitude.
-
-    Args:
-        ratio: Lambda norm / margin, at least 1.
-        records: m, a public number of records.
-        failure: beta, in (0, 1).
-    Raises:
-        ParameterError: an argument outside its domain.
-    Example:
-        >>> print(published_cover(ratio=1, records=10_000).dimension)
-        6000
-        >>> published_cover(ratio=1, records=10_000).feasible
-        False
-    """
-    exact = check.positive(ratio=ratio)
-    if exact < 1:
-        raise ParameterError("ratio", ratio, "at least 1: no margin exceeds Lambda norm")
-    dimension = sign_projection_dimension(
-        distortion=1 / (_SHARE * exact), points=records, failure=failure
-    )
-    size = dimension * math.log10(1 + 4 * _SHARE * float(exact))
-    return PublishedCover(dimension=dimension, log10_size=size)

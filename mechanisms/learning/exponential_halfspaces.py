@@ -63,7 +63,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         epsilon = factor, or 2 factor under replace-one and replace-label, for every prior.
     Proof: proofs/theory/margins.md, section 4. The sampler is exact (``draw_candidates``).
     Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 1, over any public cover that can
-        be listed, with counts for shares. ``published_cover`` says how many directions theirs has.
+        be listed, with counts for shares.
 
     Args:
         map: from rows to rows, public; None is the identity.

@@ -194,7 +194,7 @@ def test_largest_loss_next_to_zero() -> None:
 
 
 def test_between_the_largest_loss_and_its_bound() -> None:
-    """There delta is 0, which the masses of the largest losses show without a warning."""
+    """There delta is 0, which comes out without a warning."""
     many = 10**12
     p = (Fraction(many, 2 * many + 3), Fraction(many + 3, 2 * many + 3))
     q = (Fraction(many, 2 * many + 4), Fraction(many + 4, 2 * many + 4))

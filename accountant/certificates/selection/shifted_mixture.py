@@ -16,6 +16,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.certificates.format.serialize import run_law
 from dpproof.accountant.certificates.hockey_stick.choose import Point
 from dpproof.accountant.certificates.selection.base_profile import (
@@ -30,7 +31,6 @@ from dpproof.accountant.guarantees.rounding import short_down
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.profile import selection
-from dpproof.accountant.selection.shifted_mixture import lower_hull
 from dpproof.proofs.core.certificate import Json, show_rational
 
 _CELLS = 1200  # Cells of the polygon. Heuristic.
@@ -134,7 +134,7 @@ def _polygon(base: BaseProfile, runs: RunLaw) -> Polygon:
     height = np.minimum(np.append(start, end[-1]), np.insert(end, 0, start[0])) * (1 - MARGIN)
     height = np.maximum(np.minimum.accumulate(height[::-1])[::-1], 0.0)
     x, y = np.insert(runs.derivative(1.0 - a), 0, 0.0), np.insert(height, 0, 0.0)
-    keep = lower_hull(x, y)
+    keep = hull_positions(x, y)
     convex = np.interp(x, x[keep], y[keep])[1:]
     heights = [short_down(float(one), _HEIGHT_BITS) for one in convex]
     return Polygon(exact, heights, np.where(flat, 0, best + 1).tolist(), base)

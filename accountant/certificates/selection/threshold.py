@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
 from dpproof.accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
 from dpproof.accountant.certificates.selection.finite_base import Aim, pair_of_bounds
@@ -26,7 +27,6 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import Outcomes, curve
-from dpproof.accountant.selection.shifted_mixture import lower_hull
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, Step, show_rational
 
@@ -313,7 +313,7 @@ def _lines(base: BaseProfile, masses: Masses, others: Masses, runs: RunLaw) -> T
     order = np.lexsort((found, taken))
     order = order[found[order] >= np.maximum.accumulate(found[order])]
     order = order[(found[order] > 0.0) & np.append(np.diff(taken[order]) > 0.0, True)]
-    keep = order[lower_hull(taken[order], -found[order])]
+    keep = order[hull_positions(taken[order], -found[order])]
     return ThresholdBound(best, worst, found[keep], taken[keep], origin[:, keep])
 
 

@@ -34,8 +34,8 @@ from dpproof.mechanisms.samplers.rng import ReplayRng
 class GaussianProjection(ClippedProjection):
     """Multiply by a public k x d matrix of independent N(0, 1/k) entries, rounded to a grid.
 
-    ``margin_after_projection`` is exact for it up to that rounding. If k >= d, rows stay as they
-    are, as projecting would only add distortion.
+    proofs/theory/margins.md, section 3, is exact for it up to that rounding. If k >= d, rows
+    stay as they are, as projecting would only add distortion.
 
     Args:
         features: d, the width of the rows.

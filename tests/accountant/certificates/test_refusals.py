@@ -21,7 +21,7 @@ from dpproof.accountant import (
     compose,
     select,
 )
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.rounding import pair_in_words
 from dpproof.accountant.run_counts.law import PoissonRuns
 from tests.accountant.certificates.pipelines import PYTHON, misplaced
 
@@ -121,8 +121,8 @@ def test_pairs_in_words() -> None:
     ((one,),) = [noise.to_pair().forward.factors for noise in (_little_noise(),)]
 
     expected = "a subsampled Gaussian pair with mu squared = 1, sampling rate = 0.01"
-    assert in_words(one.pair) == expected
-    assert in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
+    assert pair_in_words(one.pair) == expected
+    assert pair_in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
     finite = m.FiniteMechanism(
         [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]], relation=AddRemove()
     )

@@ -26,6 +26,7 @@ from dpproof.accountant.pairs.above_threshold import above_threshold_pair
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
@@ -40,6 +41,21 @@ def binomial(epsilon: Fraction, count: int, at: float) -> Ball:
         mass = math.comb(count, k) * e**k / (1 + e) ** count
         total += mass * (1 - (ball(at) - loss).exp()).max(flint.arb(0))
     return total
+
+
+@pytest.mark.parametrize(
+    ("pair", "count"),
+    [
+        (DiscreteLaplacePair(scale=Fraction(93, 10), shift=1), 2),
+        (DiscreteLaplacePair(scale=Fraction(1, 2), shift=3), 10),
+        (RandomizedResponsePair(epsilon=Fraction(2)), 61),
+    ],
+)
+@pytest.mark.parametrize("delta", [1e-6, 1e-9, 1e-12])
+def test_brackets_next_to_the_largest_loss_are_narrow(pair: Pair, count: int, delta: float) -> None:
+    """The tilt grows without end there, and the contour on the lattice still finds epsilon."""
+    found = answers.epsilon(Product((Factor(pair, count),)), delta)
+    assert found.relative_width < 1e-9
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 60, 700])

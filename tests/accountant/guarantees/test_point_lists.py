@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.point_lists import (
-    Points,
     chained,
     checked_points,
-    lower_hull,
     pair_of_profile,
     pair_of_trade_off,
     value_at,
 )
 
-COORDINATE = st.fractions(min_value=0, max_value=8, max_denominator=16)
-
 
 def exact(value: Number) -> Fraction:
     """Any number."""
     return arguments.real(value=value)
-
-
-def on_or_above(hull: Points, x: Fraction, y: Fraction) -> bool:
-    """Whether a point within the hull's range is on or above it."""
-    for (x0, y0), (x1, y1) in pairwise(hull):
-        if x0 <= x <= x1:
-            return (y - y0) * (x1 - x0) >= (y1 - y0) * (x - x0)
-    return hull[0][0] == x and y >= hull[0][1]
-
-
-@settings(max_examples=50)
-@given(st.lists(st.tuples(COORDINATE, COORDINATE), min_size=1, max_size=8))
-def test_hull_is_below_every_point(points: list[tuple[Fraction, Fraction]]) -> None:
-    """The hull's vertices are among the points, convex, and nothing is below."""
-    hull = lower_hull(points)
-    slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(hull)]
-
-    assert set(hull) <= set(points)
-    assert slopes == sorted(slopes)
-    assert all(on_or_above(hull, x, y) for x, y in points)
 
 
 def test_points_are_sorted_and_exact() -> None:

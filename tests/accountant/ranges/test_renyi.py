@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import mpmath
 import pytest
 
-from dpproof.accountant.ranges.renyi import divergence, smallest_rho
+from dpproof.accountant.ranges.renyi import GROWTH_ERROR, divergence, log_sinh_growth, smallest_rho
 
 
 @pytest.mark.parametrize("order", [1.5, 3.0, 20.0])
@@ -32,3 +33,19 @@ def test_rho_is_about_an_eighth_of_the_square() -> None:
 
     assert bound.lower <= bound.upper <= 0.01 / 8 * (1 + 1e-12)
     assert bound.lower == pytest.approx(0.01 / 8, rel=1e-3)
+
+
+CASES = 1500
+
+
+def test_growth_keeps_its_digits() -> None:
+    """Relative to itself, down to where floats end."""
+    rng = random.Random(1)  # noqa: S311
+    with mpmath.workdps(400):
+        for _ in range(CASES):
+            start = 10 ** rng.uniform(-120, 2.8)
+            step = min(start * 10 ** rng.uniform(-16, 16), 600.0)
+            high, low = (mpmath.sinh(y) / y for y in (mpmath.mpf(start) + step, mpmath.mpf(start)))
+            true = mpmath.log(high / low)
+            found = log_sinh_growth(start, step)
+            assert abs(found - true) <= 0.1 * GROWTH_ERROR * true + 1e-290, (start, step)

@@ -8,20 +8,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from dpproof.accountant import GDP, AddRemove, Attained, BoundedRange, DominatingPair, post_process
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.trade_off import TradeOff
 from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import ReplaceOne
 from dpproof.accountant.sampling import Poisson
-from dpproof.accountant.theorems.composition import compose, self_compose
+from dpproof.accountant.theorems.composition import _composed_level, compose, self_compose
 from dpproof.accountant.theorems.conversion import convert
 from dpproof.accountant.theorems.subsampling import subsample_poisson
 from tests.accountant.guarantees import oracle
@@ -257,3 +256,28 @@ def test_orders_that_are_too_large_to_compute_are_left_out() -> None:
         compose(ZCDP(rho=0.1), sampled, orders=[2, 10_000])
     with pytest.raises(NotCertified, match="too little noise"):
         compose(RDP(points=((10_000, 1),)), sampled)
+
+
+_RANGE = BoundedRange(epsilon=1).to_pair()
+_FORGOTTEN = post_process(BoundedRange(epsilon=1).to_pair(), description="rounding")
+_GAUSSIAN = GDP(mu=1).to_pair()
+
+
+@pytest.mark.parametrize(
+    ("parts", "level"),
+    [
+        ([_RANGE, _RANGE], Attained.POINTS),
+        ([_RANGE, _FORGOTTEN], Attained.NO),
+        ([_RANGE, _GAUSSIAN], Attained.NO),
+        ([_GAUSSIAN, _GAUSSIAN], Attained.WHOLE),
+        ([_RANGE] * 513, Attained.NO),
+    ],
+    ids=["ranges", "post-processed", "beside", "whole", "too many"],
+)
+def test_ranges_alone_attain_points(
+    parts: list[DominatingPair[AddRemove]], level: Attained
+) -> None:
+    """Up to 512 mechanisms of one range, each attained at points, attain points together."""
+    product = Product.merge([factor for one in parts for factor in one.forward.factors])
+
+    assert _composed_level(parts, product, product) is level

@@ -7,12 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import spatial, stats
+from scipy import stats
 
 from dpproof.accountant import GDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Enumeration, PrefixCounts, TradeOffRegion
-from dpproof.auditing.bounds.trade_off_region import lower_hull
 
 REGION = TradeOffRegion(significance=0.05)
 Law = tuple[Fraction, Fraction, Fraction]
@@ -50,18 +49,6 @@ def test_the_true_curve_is_refuted_rarely(p: Law, q: Law) -> None:
             )
 
     assert error <= 0.9
-
-
-def test_hull_is_the_lower_convex_hull() -> None:
-    """The vertices that a general library finds, seen from below."""
-    rng = np.random.default_rng(5)
-    points = [(float(x), float(y)) for x, y in rng.random((60, 2)) if y > (1 - x) ** 2 / 2]
-    hull = lower_hull([(0.0, 1.0), *points, (1.0, 0.0)])
-    cloud = np.array([(0.0, 1.0), *points, (1.0, 0.0), (1.0, 1.0)])
-    corners = {tuple(cloud[j]) for j in spatial.ConvexHull(cloud).vertices} - {(1.0, 1.0)}
-
-    assert set(hull) == corners
-    assert list(hull) == sorted(hull)
 
 
 @pytest.mark.parametrize("mu", [0.27, 1.0, 3.0])

@@ -17,8 +17,8 @@ from dpproof.accountant.theorems.composition import compose
 from dpproof.ledger import chain, database
 from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
-from dpproof.ledger.ledger import Ledger
-from dpproof.ledger.spend import Spend
+from dpproof.ledger.ledger import Ledger, connect
+from dpproof.ledger.spending import Spend
 
 THIRD = dp.ZCDP(rho=Fraction(1, 3))
 SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))
@@ -398,3 +398,11 @@ def test_a_spend_asks_the_database_twice(tmp_path: Path, monkeypatch: pytest.Mon
         ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key=f"k{number}")
 
     assert trips == [3, 4, 4, 4, 3]  # the first one reads the budgets before it plans
+
+
+def test_what_is_no_file_is_refused_with_what_to_give(tmp_path: Path) -> None:
+    """Nothing and a folder are no files that exist already."""
+    for place in ("", " ", str(tmp_path)):
+        for create in (True, False):
+            with pytest.raises(LedgerError, match="a ledger is a file such as"):
+                connect(place, create=create)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-from dpproof.ledger import server, taking
+from dpproof.ledger import server, spending
 from dpproof.ledger.database import LOCK, Execute
 from dpproof.ledger.errors import AlreadySpent, LedgerError
 from dpproof.ledger.ledger import Ledger
@@ -193,7 +193,7 @@ def test_what_the_server_undid_for_another_is_repeated(
     """A spend that lost a deadlock is made again, and refused if it always loses."""
     ledger = Ledger.create(_fresh(url, "deadlocks"), budget=dp.ZCDP(rho=1))
     lost = "DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$"
-    times, read = [2], taking.found_under_lock
+    times, read = [2], spending.found_under_lock
 
     def losing(execute: Execute, *more: Any) -> Any:  # noqa: ANN401  # as what it replaces
         if times[0] > 0:
@@ -201,7 +201,7 @@ def test_what_the_server_undid_for_another_is_repeated(
             execute(lost)
         return read(execute, *more)
 
-    monkeypatch.setattr(taking, "found_under_lock", losing)
+    monkeypatch.setattr(spending, "found_under_lock", losing)
     assert ledger.spend(PART, key="a").fresh
     times[0] = 99
     with pytest.raises(LedgerError, match="deadlock detected; nothing was spent"):

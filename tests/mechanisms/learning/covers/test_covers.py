@@ -17,7 +17,6 @@ from dpproof.mechanisms import (
     Polygon,
     RademacherProjection,
     RandomDirections,
-    published_cover,
 )
 
 COVERS: list[Cover] = [
@@ -73,21 +72,6 @@ def test_the_surface_of_a_cube_covers_the_sphere(dimension: int, cells: int) -> 
     assert chords.max() > cover.radius / 3
 
 
-def test_sizes_of_the_specification() -> None:
-    """How many random directions come near any one, and how large a published cover is."""
-    needed = [
-        RandomDirections.needed(dimension=k, angle=angle, failure=0.05)
-        for k, angle in ((8, 0.3), (10, 0.3), (15, 0.5), (20, 0.5))
-    ]
-    covers = [published_cover(ratio=ratio, records=10_000) for ratio in (1, 2, 5, 10)]
-
-    assert needed == pytest.approx([1.0e5, 1.3e6, 7.5e5, 3.4e7], rel=0.03)
-    assert [cover.dimension for cover in covers] == [6_000, 23_169, 141_871, 563_673]
-    assert [round(cover.log10_size) for cover in covers[:2]] == [9_677, 44_218]
-    assert not any(cover.feasible for cover in covers)
-    assert "out of reach" in str(covers[0])
-
-
 def test_pairs_miss_a_cap_no_more_often() -> None:
     """(1 - 2 p)^(size/2) <= (1 - p)^size, and random covers do so: 600 of 8 directions."""
     rng, missed = np.random.default_rng(3), 0
@@ -107,8 +91,6 @@ def test_refusals() -> None:
         lambda: RandomDirections(size=0, dimension=2, seed=1),
         lambda: RandomDirections(size=10**9, dimension=2, seed=1),
         lambda: RandomDirections(size=9, dimension=2, seed=0.5),  # type: ignore[arg-type]
-        lambda: RandomDirections.needed(dimension=1, angle=0.3, failure=0.1),
-        lambda: RandomDirections.needed(dimension=2, angle=1.6, failure=0.1),
         lambda: CubeSurface(dimension=7, cells=1_000),
         lambda: CubeSurface(dimension=0, cells=1),
         lambda: Polygon(corners=5),
@@ -119,7 +101,6 @@ def test_refusals() -> None:
         lambda: CoverUnion(covers=("circle",)),  # type: ignore[arg-type]
         lambda: CoverUnion(covers=(Polygon(corners=4),), maps=(None, None)),
         lambda: CoverUnion(covers=(Polygon(corners=4),), maps=("id",)),  # type: ignore[arg-type]
-        lambda: published_cover(ratio=0.5, records=10),
     ]
     for position, construct in enumerate(bad):
         with pytest.raises(ParameterError):

@@ -1,0 +1,477 @@
+"""Write one spend: its key, its entry, its certificates, and the budgets after it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, final
+
+from dpproof.accountant import Guarantee, arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.errors import RelationMismatch
+from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
+from dpproof.ledger import budget, chain
+from dpproof.ledger.budget import State
+from dpproof.ledger.chain import canonical, digest
+from dpproof.ledger.charge import Plan
+from dpproof.ledger.database import LOCK, Execute, Rows
+from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
+from dpproof.ledger.identity import identity
+from dpproof.ledger.names import (
+    KINDS,
+    Where,
+    covers,
+    require_limited,
+    require_line,
+    require_place,
+    where as named,
+)
+
+WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A spend to be made, and one attempt at it.
+
+    Attributes:
+        guarantee: of what runs.
+        key: names the spend.
+        label: its purpose.
+        delta: where it is charged in sums of (epsilon, delta), if that is stated.
+        where: the dataset it reads and the principal that runs it.
+        digest: of everything that has to be equal if the key is the same.
+        attempt: tells this attempt from another one at the same key.
+    """
+
+    guarantee: Guarantee[Any]
+    key: str
+    label: str
+    delta: Fraction | None
+    where: Where
+    digest: str
+    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+def wanted(
+    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
+) -> Wanted:
+    """Return a checked request to spend.
+
+    Raises:
+        ParameterError: no guarantee, or a key, label, dataset or principal that is not one line.
+        NotImplied: a guarantee about groups.
+        LedgerError: a guarantee that cannot be told from others.
+    """
+    required_guarantee(guarantee)
+    require_single(guarantee, "a ledger")
+    require_line("key", key)
+    if label:
+        require_line("label", label)
+    require_place(where)
+    at = None if delta is None else arguments.probability(delta=delta)
+    stated = digest(canonical([identity(guarantee), *where]))
+    return Wanted(guarantee, key, label, at, where, stated)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows that a spend reads under the lock, in one round trip.
+
+    Attributes:
+        last: the number and hash of the last entry, and the state after it.
+        key: the digest, status and entry of the key, if it is there.
+        kept: the digests of certificates that are there already.
+    """
+
+    last: tuple[int, str, dict[str, Any]]
+    key: Rows
+    kept: frozenset[str]
+
+
+def found_under_lock(execute: Execute, asked: Wanted, plans: Mapping[str, Plan]) -> Found:
+    """Take the lock, and read what a spend has to know.
+
+    Raises:
+        LedgerError, LedgerDamaged: as ``chain.last``.
+    """
+    wanted = [
+        ("SELECT digest FROM certificates WHERE digest = :digest", {"digest": name})
+        for name in _texts(plans)
+    ]
+    key = ("SELECT digest, status, number FROM spends WHERE name = :name", {"name": asked.key})
+    _, last, rows, *kept = execute.together([(LOCK, {}), (chain.LAST, {}), key, *wanted])
+    there = frozenset(str(row[0]) for one in kept for row in one)
+    return Found(chain.read_last(last), rows, there)
+
+
+def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) -> str | None:
+    """Return the status of a key that is there, else None.
+
+    Args:
+        execute: in the transaction that has the lock.
+        rows: the digest, status and entry of the key.
+        asked: what is to be spent.
+        take_over: whether a pending key may be taken over.
+    Raises:
+        KeyConflict: it stands for something else, or is pending and not to be taken over.
+        LedgerDamaged: it is not what its entry says.
+    """
+    if not rows:
+        return None
+    found, status, number = rows[0]
+    entry = spent_at(execute, int(number))
+    if entry["key"] != asked.key or entry.get("request", found) != found:
+        raise LedgerDamaged(
+            f"the key {asked.key!r} does not stand for what its entry says: the ledger was changed "
+            "by something else; run dpproof ledger verify, and run nothing"
+        )
+    if found != asked.digest:
+        raise KeyConflict(_other_spend(asked, entry))
+    if status == "pending" and not take_over:
+        raise KeyConflict(
+            f"the key {asked.key!r} is reserved already, by a run that may still publish: "
+            "release it first if you know that nothing was or will be published"
+        )
+    return str(status)
+
+
+def taken_over(execute: Execute, found: Found, asked: Wanted, *, commit: bool) -> None:
+    """Write that an attempt has a key that is pending, and that it is committed if it is."""
+    number, previous, state = found.last
+    entry = {
+        "kind": "commit" if commit else "take over",
+        "time": now(),
+        "key": asked.key,
+        "owner": asked.attempt,
+    }
+    execute.later([(TAKEN_OVER, {"owner": asked.attempt, "name": asked.key})])
+    if commit:
+        settle(execute, asked.key)
+    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+
+
+def spent_at(execute: Execute, number: int) -> dict[str, Any]:
+    """Return what an entry says of the spend that it made."""
+    ((body,),) = execute("SELECT body FROM entries WHERE number = :number", number=number)
+    entry: dict[str, Any] = json.loads(body)["entry"]
+    return entry
+
+
+def _other_spend(asked: Wanted, entry: Mapping[str, Any]) -> str:
+    """Return why a key does not stand for what is asked, in one line."""
+    told = (
+        f"the key {asked.key!r} stands for another spend, which was made on {entry['time'][:10]} "
+        f"and is {entry['guarantee']}; every release needs a key of its own"
+    )
+    if entry["guarantee"] == asked.guarantee.describe():
+        told += (
+            ". It reads alike, and is another: its dataset, principal, rules or exact numbers "
+            "differ, or the key is older than version 2 of keys, which compared wording; if you "
+            "know that it is this very spend, it was paid for then: publish what was released"
+        )
+    return told
+
+
+def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
+    """Return the certificates of a spend by budget and way.
+
+    Raises:
+        KeyConflict: there is no such spend.
+        LedgerError: it has no certificate; it says why.
+        LedgerDamaged: one is missing.
+    """
+    rows = execute("SELECT number FROM spends WHERE name = :name", name=key)
+    if not rows:
+        raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
+    named = spent_at(execute, int(rows[0][0]))["certificates"]
+    told = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
+    none = [name for name in told.values() if name.startswith(WITHOUT)]
+    found = {}
+    for place, name in told.items():
+        if name in none:
+            continue
+        bodies = execute("SELECT body FROM certificates WHERE digest = :digest", digest=name)
+        if not bodies:
+            raise LedgerDamaged(f"certificate {name[:12]} is missing; run dpproof ledger verify")
+        found[place] = str(bodies[0][0])
+    if not found:
+        raise LedgerError(f"the spend {key!r} has no certificate: {none[0].removeprefix(WITHOUT)}")
+    return found
+
+
+def owned_under_lock(
+    execute: Execute, key: str, attempt: str | None
+) -> tuple[tuple[int, str, dict[str, Any]], str, int]:
+    """Take the lock, and return the last entry, the status of a key and what entry reserved it.
+
+    Raises:
+        KeyConflict: nothing is reserved for it.
+        AlreadySpent: another attempt has it.
+        LedgerError, LedgerDamaged: as ``chain.last``.
+    """
+    owner_of = ("SELECT status, owner, number FROM spends WHERE name = :name", {"name": key})
+    _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
+    read = chain.read_last(last)
+    if not rows:
+        raise KeyConflict(f"nothing is reserved for the key {key!r}")
+    status, owner, number = rows[0]
+    if attempt is not None and owner != attempt:
+        raise AlreadySpent(
+            f"another attempt has taken over the key {key!r}: publish nothing of this one"
+        )
+    return read, str(status), int(number)
+
+
+def settle(execute: Execute, key: str) -> None:
+    """Mark a key as committed."""
+    settled = "UPDATE spends SET status = 'committed' WHERE name = :name"
+    execute.later([(settled, {"name": key})])
+
+
+def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
+    """Return the budgets that a spend is charged to.
+
+    Raises:
+        RelationMismatch: they are about other neighbours.
+        LedgerError: there is none, or the dataset or principal has no limit where others have.
+    """
+    if str(asked.guarantee.relation) != state["relation"]:
+        raise RelationMismatch(
+            f"the ledger is about {state['relation']} neighbours, the guarantee about "
+            f"{asked.guarantee.relation}; state every sensitivity under one relation"
+        )
+    require_limited(state, asked.where)
+    found = {
+        label: one for label, one in state["budgets"].items() if covers(named(label), asked.where)
+    }
+    if not found:
+        raise LedgerError("no budget covers this dataset and principal; nothing may run")
+    return found
+
+
+def write(
+    execute: Execute,
+    found: Found,
+    asked: Wanted,
+    plans: Mapping[str, Plan],
+    *,
+    commit: bool,
+) -> bool:
+    """Write a spend if every budget admits it, and return whether they do."""
+    number, previous, state = found.last
+    taken, after = {}, {}
+    for label, plan in plans.items():
+        done = plan.apply(state["budgets"][label])
+        if done is None:
+            return False
+        after[label], taken[label] = done
+    state["budgets"].update(after)
+    if list(asked.where) not in state["seen"]:
+        state["seen"].append(list(asked.where))
+    named = _certificates(plans, taken)
+    entry = {
+        "kind": "spend" if commit else "reserve",
+        "time": now(),
+        "key": asked.key,
+        "label": asked.label,
+        "dataset": asked.where[0],
+        "principal": asked.where[1],
+        "guarantee": asked.guarantee.describe(),
+        "request": asked.digest,
+        "owner": asked.attempt,
+        "taken": taken,
+        "limits": {label: one["limits"] for label, one in after.items()},
+        "certificates": named,
+    }
+    spent = {
+        "name": asked.key,
+        "digest": asked.digest,
+        "status": "committed" if commit else "pending",
+        "owner": asked.attempt,
+        "number": number + 1,
+    }
+    used = {name for ways in named.values() for name in ways.values()}
+    execute.later(
+        [
+            *(
+                (KEEP, {"digest": name, "body": text})
+                for name, text in _texts(plans).items()
+                if name in used - found.kept
+            ),
+            *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
+            (SPENT, spent),
+        ]
+    )
+    return True
+
+
+KEEP: Final = "INSERT INTO certificates (digest, body) VALUES (:digest, :body)"
+TAKEN_OVER: Final = "UPDATE spends SET owner = :owner WHERE name = :name"
+SPENT: Final = (
+    "INSERT INTO spends (name, digest, status, owner, number) "
+    "VALUES (:name, :digest, :status, :owner, :number)"
+)
+
+
+def _texts(plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return the certificates of plans by their digests."""
+    texts = (
+        found.proof
+        for plan in plans.values()
+        for found in plan.charges.values()
+        if found is not None and found.proof
+    )
+    return {digest(text): text for text in texts}
+
+
+def _certificates(
+    plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, str]]:
+    """Return the digests of the certificates of what was taken, or why there is none."""
+    told: dict[str, dict[str, str]] = {}
+    for label, plan in plans.items():
+        told[label] = {}
+        for way, found in plan.charges.items():
+            if found is None or taken[label].get(way) is None:
+                continue
+            told[label][way] = digest(found.proof) if found.proof else f"{WITHOUT}{found.reason}"
+    return told
+
+
+def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan]) -> str:
+    """Return why a spend is over a budget, in one line."""
+    reasons = []
+    for label, plan in plans.items():
+        if plan.apply(states[label]) is None:
+            pairs = zip(KINDS, named(label), strict=True)
+            about = "".join(f" of {what} {one}" for what, one in pairs if one is not None)
+            reasons.append(f"the budget{about} ({_budget_words(states[label], plan)})")
+    return (
+        f"the spend {asked.key!r} costs more than is left of {', and of '.join(reasons)}; "
+        "nothing was spent: run something cheaper, or nothing"
+    )
+
+
+def _budget_words(state: State, plan: Plan) -> str:
+    """Return what a spend costs in every way that is open, and what is left there."""
+    divided = state if plan.divided is None else plan.divided
+    told = []
+    for way in divided["limits"] or ():
+        if not budget.alive(divided, way):
+            continue
+        found = plan.charges.get(way)
+        rest = " and ".join(f"{float_down(one):.4g}" for one in budget.left(divided, way))
+        cost = "not bounded or too large"
+        if found is not None:
+            cost = " and ".join(f"{float_up(one):.4g}" for one in found.costs)
+        order = budget.order_of(divided, way)
+        unit = f"divergence at order {float(order):g}" if order is not None else _UNITS[way]
+        told.append(f"{unit} {cost}, left {rest}")
+    return "; ".join(told)
+
+
+_UNITS: Final = {"basic": "epsilon and delta", "zcdp": "rho", "gdp": "mu squared"}
+
+
+def now() -> str:
+    """Return the time in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Keeper(Protocol):
+    """The methods of a ledger that a reservation uses."""
+
+    def commit(self, key: str, *, attempt: str | None = None) -> None:
+        """Keep what a key has reserved."""
+
+    def release(self, key: str, *, attempt: str | None = None) -> None:
+        """Give back what a key has reserved."""
+
+
+@final
+class Spend:
+    """A reserved part of a budget, spent until it is released.
+
+    As a context manager it commits at the end of the block, and releases if the block raises
+    before ``commit`` was called. Publish what a mechanism returned after the block, or inside it
+    after ``commit()``: what was published is never released, and is not run again for its key.
+
+    Attributes:
+        key: names the spend; another process that reserves it takes this attempt over.
+        label: its purpose.
+        committed: whether it stays spent.
+        fresh: whether it may run: its key was not committed before.
+        closed: the ways of spending that admit nothing any more because of it.
+    """
+
+    __slots__ = ("_attempt", "_ledger", "closed", "committed", "fresh", "key", "label")
+
+    def __init__(
+        self,
+        ledger: Keeper,
+        wanted: Wanted,
+        *,
+        committed: bool,
+        fresh: bool = True,
+        closed: tuple[str, ...] = (),
+    ) -> None:
+        self._ledger, self.key, self.label = ledger, wanted.key, wanted.label
+        self._attempt, self.committed = wanted.attempt, committed
+        self.fresh, self.closed = fresh, closed
+
+    def __repr__(self) -> str:
+        """Show the key and whether it is committed."""
+        return f"Spend(key={self.key!r}, committed={self.committed})"
+
+    def commit(self) -> None:
+        """Keep what was reserved, for good; to do it twice changes nothing.
+
+        Raises:
+            AlreadySpent: another attempt of the same key came first: publish nothing.
+            LedgerError: the ledger is out of reach; what was reserved stays spent.
+        """
+        self._ledger.commit(self.key, attempt=self._attempt)
+        self.committed = True
+
+    def release(self) -> None:
+        """Give back what was reserved; the mechanism did not run, or nothing was published.
+
+        Raises:
+            AlreadySpent: it was committed.
+            LedgerError: the ledger is out of reach; what was reserved stays spent.
+        """
+        self._ledger.release(self.key, attempt=self._attempt)
+
+    def __enter__(self) -> Self:
+        """Begin the run.
+
+        Raises:
+            AlreadySpent: the key was committed: its release was made, and a second one costs.
+        """
+        if self.committed:
+            raise AlreadySpent(
+                f"the key {self.key!r} was committed before: publish what was released then, or "
+                "reserve another key for another release"
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or release if the block raised before it committed."""
+        if kind is None:
+            self.commit()
+        elif not self.committed:
+            self.release()

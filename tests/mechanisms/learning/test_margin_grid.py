@@ -11,6 +11,7 @@ import pytest
 
 from dpproof.accountant import GDP, AddRemove
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms import (
     FourierFeatures,
     MarginGrid,

@@ -11,7 +11,7 @@ from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from dpproof.accountant.guarantees.provenance import applied, state
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
@@ -99,9 +99,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         if total == 1 and isinstance(factors[0].pair, FinitePair):
             return f"dominated by a pair of {len(factors[0].pair.p)} outcomes"
         if total == 1:
-            return f"dominated by {in_words(factors[0].pair)}"
+            return f"dominated by {pair_in_words(factors[0].pair)}"
         if len(factors) == 1:
-            return f"dominated by {in_words(factors[0].pair)}, {total} times"
+            return f"dominated by {pair_in_words(factors[0].pair)}, {total} times"
         return f"dominated by {total} pairs of {len(factors)} kinds"
 
     def to_pair(self) -> DominatingPair[R]:

@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
@@ -105,7 +105,7 @@ def run_law(runs: RunLaw) -> Object:
                 "probabilities": [show_rational(p) for p in runs.probabilities],
             }
         case _:
-            raise NotCertified(unwritten(in_words(runs)))
+            raise NotCertified(unwritten(pair_in_words(runs)))
 
 
 def _claim(guarantee: Guarantee[Any]) -> Object:
@@ -123,7 +123,7 @@ def pair(one: Pair) -> Object:
         NotCertified: certificates do not know this kind of pair.
     """
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
-        raise NotCertified(unwritten(f"the losses of {in_words(one)}"))
+        raise NotCertified(unwritten(f"the losses of {pair_in_words(one)}"))
     kind, names = _PAIRS[type(one)]
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
 

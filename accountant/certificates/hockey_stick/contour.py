@@ -28,7 +28,7 @@ from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.logistic import LogisticShift
@@ -116,7 +116,8 @@ def quadratures(
             nodes = MixtureAtTilt.at(factor.pair, c, factor.count).nodes(accuracy)
             if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
                 raise NotCertified(
-                    f"the proof integrates {in_words(factor.pair)} at more points than the checker "
+                    f"the proof integrates {pair_in_words(factor.pair)} at more points than the "
+                    "checker "
                     f"allows; {UNCERTIFIED}"
                 )
             tail = hint if isinstance(hint, ShiftedRule) else nodes

@@ -18,7 +18,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs.core.certificate import Json, show_rational
@@ -115,7 +115,7 @@ class MixtureAtTilt:
         rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
         if max(rule.left, rule.right) > MAX_QUADRATURE:
             raise NotCertified(
-                f"the proof integrates {in_words(self.pair)} at "
+                f"the proof integrates {pair_in_words(self.pair)} at "
                 f"{max(rule.left, rule.right)} points, where the checker allows {MAX_QUADRATURE}; "
                 f"{UNCERTIFIED}"
             )

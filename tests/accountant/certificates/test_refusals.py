@@ -20,7 +20,7 @@ from dpproof.accountant import (
     compose,
     select,
 )
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.run_counts.law import PoissonRuns
 from tests.accountant.certificates.pipelines import PYTHON, misplaced
 
@@ -120,7 +120,7 @@ def test_pairs_in_words() -> None:
     ((one,),) = [noise.to_pair().forward.factors for noise in (_little_noise(),)]
 
     expected = "a subsampled Gaussian pair with mu squared = 1, sampling rate = 0.01"
-    assert in_words(one.pair) == expected
-    assert in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
+    assert pair_in_words(one.pair) == expected
+    assert pair_in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
     finite = m.FiniteMechanism([[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]])
     assert finite.repeat(3).guarantee().describe() == "dominated by a finite pair, 3 times"

@@ -11,7 +11,7 @@ from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee
 from dpproof.accountant.guarantees.provenance import applied, state
-from dpproof.accountant.guarantees.rounding import pair_in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from typing import Final
 
 from dpproof.accountant.arithmetic.enclosure import down, up
 from dpproof.accountant.bound import Bound
@@ -142,27 +139,3 @@ def show(value: Fraction) -> str:
     if below == above:
         return f"{below:.6g}"
     return f"{above:.6g}" if math.isfinite(above) else f"{below:.6g}"
-
-
-_NAMES: Final = {"Gaussian", "Gaussians", "Laplace", "Poisson"}
-_BREAK: Final = re.compile("(?<=[a-z])(?=[A-Z])")
-
-
-def pair_in_words(value: object) -> str:
-    """Return the kind of a pair or law, and its parameters that are numbers.
-
-    What it is made of stays unsaid, as a list of masses or the product that is sampled.
-    """
-    kind = " ".join(
-        one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
-    )
-    listed = fields(value) if is_dataclass(value) and not isinstance(value, type) else ()
-    shown = [one.name for one in listed if not one.name.startswith("_")]
-    given = ((name, getattr(value, name)) for name in shown)
-    numbers = [
-        f"{name.replace('_', ' ')} = {show(Fraction(number))}"
-        for name, number in given
-        if isinstance(number, int | Fraction) and not isinstance(number, bool)
-    ]
-    article = "" if kind.endswith("runs") else "an " if kind[0] in "aeio" else "a "
-    return f"{article}{kind}" + (f" with {', '.join(numbers)}" if numbers else "")

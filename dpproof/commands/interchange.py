@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant import Guarantee
-from dpproof.accountant.guarantees.in_words import in_words
+from dpproof.accountant.guarantees.words import in_words
 from dpproof.accountant.relation import RELATIONS, Relation
 from dpproof.commands.answers import bound
 from dpproof.errors import InputError, placed

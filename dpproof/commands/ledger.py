@@ -114,7 +114,7 @@ def init(
 @where
 def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
     """Take the cost of PIPELINE out of the budget, before it runs; then commit or release."""
-    from dpproof.accountant.guarantees.in_words import in_words  # noqa: PLC0415  # as in init
+    from dpproof.accountant.guarantees.words import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, given)

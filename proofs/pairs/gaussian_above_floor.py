@@ -105,7 +105,7 @@ class GaussianAboveFloor(LossPair, ABC):
         return normal_tail(mu / 2 - ball(self.lowest) / mu)
 
     @final
-    def swapped(self) -> Pair:
+    def swapped(self) -> SwappedAboveFloor:
         """Return (Q, P), which no certificate names: tables of samples need its profile."""
         return SwappedAboveFloor(self)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from dpproof.proofs import Certificate
 from dpproof.proofs.rules import RULES
 
 HINTS = {
@@ -26,26 +27,31 @@ HINTS = {
     "epsilons",
 }
 CLAIMED = {"epsilon", "delta", "mu_squared", "true_positive_rate", "advantage"}
-RELATIONS = ("add-remove", "replace-one", "zero-out")
+RELATIONS = ("add-remove", "replace-one", "zero-out", "replace-label")
 Mutant = tuple[str, Any, bool]
 """What was damaged, the damaged document, and whether the statement only became weaker."""
 
 
 def mutants(text: str) -> Iterator[Mutant]:
     """Names of damages with the damaged documents; hints are left alone."""
-    document = json.loads(text)
+    document = _document(text)
     for make in (_numbers, _premises, _rules, _directions, _order, _claims):
         yield from make(document)
 
 
 def hints(text: str) -> Iterator[Mutant]:
     """The same for the numbers that only make a step easy to check."""
-    document = json.loads(text)
+    document = _document(text)
     for place, step in enumerate(document["steps"]):
         for path, value in _leaves(step["witness"]):
             if path[0] in HINTS:
                 for other in _nudged(value):
                     yield _set(document, ("steps", place, "witness", *path), other)
+
+
+def _document(text: str) -> Any:  # noqa: ANN401  # JSON is anything
+    """The certificate as it is written today, rules of earlier names by their own."""
+    return json.loads(Certificate.from_json(text).to_json())
 
 
 def _numbers(document: Any) -> Iterator[Mutant]:  # noqa: ANN401  # JSON is anything
@@ -73,10 +79,10 @@ def _premises(document: Any) -> Iterator[Mutant]:  # noqa: ANN401
 
 
 def _rules(document: Any) -> Iterator[Mutant]:  # noqa: ANN401
-    """Every rule replaced by every other; another name of the same rule is no damage."""
+    """Every rule replaced by every other."""
     for place, step in enumerate(document["steps"]):
-        for name, rule in RULES.items():
-            if rule is not RULES[step["rule"]]:
+        for name in RULES:
+            if name != step["rule"]:
                 yield _set(document, ("steps", place, "rule"), name)
 
 

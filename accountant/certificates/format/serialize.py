@@ -17,8 +17,8 @@ from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.rounding import pair_in_words
 from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair

@@ -28,7 +28,7 @@ from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.guarantees.rounding import pair_in_words
+from dpproof.accountant.guarantees.words import pair_in_words
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.logistic import LogisticShift

@@ -163,12 +163,11 @@ def test_refusals() -> None:
     """Other relations, a bare sensitivity, no noise, and a sample of everything are refused."""
     good: dict[str, Any] = {
         "sigma": 1,
-        "contribution": L2Contribution(1),
+        "contribution": L2Contribution(1, ReplaceOne()),
         "scheme": Poisson(sampling_rate=0.5),
-        "relation": ReplaceOne(),
     }
     for name, value, refusal in (
-        ("relation", AddRemove(), NotImplied),
+        ("contribution", L2Contribution(1), NotImplied),
         ("contribution", L2(1), ParameterError),
         ("sigma", 0, ParameterError),
         ("scheme", Poisson(sampling_rate=1), ParameterError),

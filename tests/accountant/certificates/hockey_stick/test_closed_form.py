@@ -39,7 +39,7 @@ from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.logic.read_pairs import read_product
+from dpproof.proofs.logic.statement import LANGUAGE
 from dpproof.proofs.pairs.core_pairs import outcomes, terms
 
 PARTS = st.lists(
@@ -117,7 +117,7 @@ MANY = {
 @pytest.mark.parametrize("name", FEW)
 def test_losses_are_those_that_the_checker_lists(name: str) -> None:
     """The same numbers, from floats and from balls, and where they bend is just past them."""
-    product, checked = FEW[name], read_product([*factors(FEW[name])])
+    product, checked = FEW[name], LANGUAGE.product([*factors(FEW[name])])
     found = losses(product)
     listed = terms(checked).losses
     wanted = np.unique(np.round([float(loss.mid()) for loss, _ in listed], 11))
@@ -150,7 +150,7 @@ def test_other_losses_are_not_listed(name: str) -> None:
     assert not has_few_losses(MANY[name])
     assert losses(MANY[name]) is None
     assert bends(MANY[name]) is None
-    assert outcomes(read_product([*factors(MANY[name])])) == 0
+    assert outcomes(LANGUAGE.product([*factors(MANY[name])])) == 0
 
 
 def test_more_losses_than_a_selection_takes() -> None:

@@ -1,13 +1,40 @@
-"""The subject of a guarantee, in the words of its author."""
+"""Guarantees, pairs and laws of numbers of runs in words, for sentences that people read."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
-from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.readable import declared
 
-_MOST_PARTS = 3  # that are named one by one
+if TYPE_CHECKING:
+    from dpproof.accountant.guarantees.derivation import Derivation
+    from dpproof.accountant.guarantees.guarantee import Guarantee
+
+_NAMES: Final = {"Gaussian", "Gaussians", "Laplace", "Poisson"}
+_MOST_PARTS: Final = 3  # that are named one by one
+_BREAK: Final = re.compile("(?<=[a-z])(?=[A-Z])")
+
+
+def pair_in_words(value: object) -> str:
+    """Return the kind of a pair or law, and its parameters that are numbers.
+
+    What it is made of stays unsaid, as a list of masses or the product that is sampled.
+    """
+    kind = " ".join(
+        one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
+    )
+    shown = [name for name in declared(value) or () if not name.startswith("_")]
+    given = ((name, getattr(value, name)) for name in shown)
+    numbers = [
+        f"{name.replace('_', ' ')} = {show(Fraction(number))}"
+        for name, number in given
+        if isinstance(number, int | Fraction) and not isinstance(number, bool)
+    ]
+    article = "" if kind.endswith("runs") else "an " if kind[0] in "aeio" else "a "
+    return f"{article}{kind}" + (f" with {', '.join(numbers)}" if numbers else "")
 
 
 def in_words(guarantee: Guarantee[Any]) -> str:

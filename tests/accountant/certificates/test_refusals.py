@@ -123,5 +123,7 @@ def test_pairs_in_words() -> None:
     expected = "a subsampled Gaussian pair with mu squared = 1, sampling rate = 0.01"
     assert pair_in_words(one.pair) == expected
     assert pair_in_words(PoissonRuns(rate=2)) == "Poisson runs with rate = 2"
-    finite = m.FiniteMechanism([[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]])
+    finite = m.FiniteMechanism(
+        [[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 4), Fraction(3, 4)]], relation=AddRemove()
+    )
     assert finite.repeat(3).guarantee().describe() == "dominated by a finite pair, 3 times"

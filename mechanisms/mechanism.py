@@ -17,14 +17,14 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, require_relation
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling import SamplingScheme
+from dpproof.accountant.sampling import EpochScheme, SamplingScheme
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
 from dpproof.mechanisms.parameters import Arguments
 from dpproof.mechanisms.queries import Query, require_query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms import Repeated, Selected, Subsampled, Thresholded
+    from dpproof.mechanisms import Allocated, Repeated, Selected, Subsampled, Thresholded
     from dpproof.mechanisms.queries import Score
 
 
@@ -122,6 +122,18 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
             ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.
         """
         return mechanisms.Subsampled(self, scheme)
+
+    @final
+    def allocate(self, scheme: EpochScheme) -> Allocated[R]:
+        """Return this mechanism on every batch of an epoch, to which a scheme allocates all records.
+
+        Its ``guarantee`` raises NotImplied where no theorem covers the scheme: for shuffled batches
+        all but Gaussian sums whose sensitivity is an ``L2Contribution``, and add-remove.
+
+        Raises:
+            ParameterError: not a scheme of an epoch.
+        """
+        return mechanisms.Allocated(self, scheme)
 
     @final
     def repeat(self, count: int) -> Repeated[R]:

@@ -59,6 +59,7 @@ PLAIN: Final = (
     "post-process",
     "map-records",
     "restrict/relation",
+    "allocate/shuffled",
     "subsample/poisson",
     "subsample/gaussian-sum",
     "subsample/positions",

@@ -27,7 +27,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import epsilon
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST: Final = 1e-60  # Mass of P at which the table ends. Heuristic: what is beyond is left out.
@@ -108,29 +109,38 @@ class ShuffledGaussianPair(TabulatedPair):
     @property
     def end(self) -> float:
         """Return the loss at the threshold where 1e-60 is left of P."""
+        return min(max(self.reach(_LEAST), 1e-300), _WIDEST)
+
+    def reach(self, mass: float) -> float:
+        """Return about the loss at the threshold where so much is left of P."""
         left, right = self._ends
         if self.removal:
-            (place, _) = bisect(lambda x: self._masses(_at(x))[0][0] > _LEAST, left, right)
-        else:
-            (_, place) = bisect(lambda x: self._masses(_at(x))[0][0] < _LEAST, left, right)
-        loss = float(self._loss(_at(place))[0])
-        return min(max(loss if self.removal else -loss, 1e-300), _WIDEST)
+            (_, place) = bisect(lambda x: self._masses(_at(x))[0][0] > mass, left, right)
+            return float(self._loss(_at(place))[0])
+        (place, _) = bisect(lambda x: self._masses(_at(x))[0][0] < mass, left, right)
+        return -float(self._loss(_at(place))[0])
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Bound the profile by the best threshold from below, by the Gaussian's from above.
 
         Rounds: logs of Phi by their own slack, so that 1 - F has as much, and F as much times its
-            log. Where a mass is next to the smallest float, nothing is known from below.
+            log. The mass under Q is raised to one that has all its digits.
         """
-        x = self._thresholds(epsilon)
-        first, second = self._masses(x)
+        x = self.thresholds(epsilon)
+        first, second = (np.maximum(one, _SMALLEST) for one in self._masses(x))
         slack = _LOG_TAIL * (1.0 + x * x + self._shifts[0] ** 2)
         if not self.removal:
-            slack = slack * (1.0 - np.minimum(*np.log([first, second])))
-        with np.errstate(over="ignore", divide="ignore"):
+            slack = slack * (1.0 - np.log(np.minimum(first, second)))
+        with np.errstate(over="ignore"):
             lower = first * (1.0 - slack) - np.exp(epsilon) * second * (1.0 + slack)
-        known = np.where(second > _SMALLEST, np.maximum(lower, 0.0), 0.0)
+        known = np.where(first > _SMALLEST, np.maximum(lower, 0.0), 0.0)
         return known, gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
+
+    def cells(self, ends: Reals) -> tuple[Reals, Reals]:
+        """Approximate both laws' masses of the cells between thresholds, by increasing losses."""
+        ordered = ends if self.removal else ends[::-1]
+        first, second = (np.concatenate([[1.0], one, [0.0]]) for one in self._masses(ordered))
+        return np.asarray(-np.diff(first)), np.asarray(-np.diff(second))
 
     def delta(self, epsilon: float) -> Bound:
         """Bracket delta of one epoch at a real epsilon."""
@@ -149,6 +159,16 @@ class ShuffledGaussianPair(TabulatedPair):
         end = self.end
         least = invert(lower_ends, (level, level), 0.1 * end, 0.1 * end, end).lower
         return Bound(min(least, upper), upper)
+
+    def thresholds(self, epsilon: Reals) -> Reals:
+        """Return about the places beyond which (up to which, if swapped) losses exceed epsilon."""
+        wanted = epsilon if self.removal else -epsilon
+        low, high = (np.full(epsilon.shape, end) for end in self._ends)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            short = self._loss(middle) < wanted
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        return np.asarray(0.5 * (low + high))
 
     @property
     def _shifts(self) -> tuple[float, float]:
@@ -179,15 +199,17 @@ class ShuffledGaussianPair(TabulatedPair):
         )
         return np.asarray(ahead - behind)
 
-    def _thresholds(self, epsilon: Reals) -> Reals:
-        """Return about the thresholds at which the loss is epsilon."""
-        wanted = epsilon if self.removal else -epsilon
-        low, high = (np.full(epsilon.shape, end) for end in self._ends)
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            short = self._loss(middle) < wanted
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.asarray(0.5 * (low + high))
+
+def as_gaussian(product: Product) -> Product:
+    """Return what dominates a product: Gaussian pairs in the place of shuffled batches."""
+    return Product.merge([Factor(_plain(f.pair), f.count) for f in product.factors])
+
+
+def _plain(pair: Pair) -> Pair:
+    """Return a pair with the Gaussian pair in the place of shuffled batches."""
+    if isinstance(pair, SubsampledPair):
+        return replace(pair, base=as_gaussian(pair.base))
+    return pair.plain if isinstance(pair, ShuffledGaussianPair) else pair
 
 
 def _log_hazard(y: Reals) -> Reals:

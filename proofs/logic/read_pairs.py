@@ -13,6 +13,7 @@ from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.gaussian import GaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Pair, Product
@@ -41,6 +42,15 @@ def _sampled(fields: Fields) -> Pair:
     return SampledPair(base, rate(fields), read_direction(fields.take("direction")))
 
 
+def _largest_of_gaussians(fields: Fields) -> Pair:
+    return LargestOfGaussiansPair(
+        fields.positive("mu_squared"),
+        fields.whole("batches"),
+        fields.flag("replaced"),
+        fields.flag("removal"),
+    )
+
+
 MAX_FLOOR: Final = 600  # nats
 
 KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
@@ -61,6 +71,7 @@ KINDS: Final[dict[str, Callable[[Fields], Pair]]] = {
         f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)
     ),
     "folded-gaussian": lambda fields: FoldedGaussianPair(fields.positive("mu_squared")),
+    "largest-of-gaussians": _largest_of_gaussians,
     "sampled": _sampled,
 }
 

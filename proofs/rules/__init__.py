@@ -11,7 +11,9 @@ from dpproof.proofs.logic.rule import Rule
 from dpproof.proofs.logic.statement import NOTION_TYPES
 from dpproof.proofs.rules import (
     above_threshold,
+    allocate,
     attacks,
+    cells,
     compose,
     compose_ranges,
     convert,
@@ -139,6 +141,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "subsample/without-replacement": subsample.without_replacement,
             "subsample/gaussian-sum": subsample.gaussian_sum,
             "subsample/positions": repeated_positions.repeated_positions,
+            "allocate/shuffled": allocate.shuffled,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },
@@ -186,6 +189,7 @@ RULE_SETS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "at-least/contour": lower_bound.contour,
             "at-least/smoothed": lower_bound.smoothed,
             "at-least/lattice": lower_bound.lattice,
+            "at-least/cells": cells.cells,
             "at-least/renyi": lower_bound.renyi,
             "at-least/true-positive-rate": lower_power.true_positive_rate,
         },

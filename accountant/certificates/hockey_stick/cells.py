@@ -72,9 +72,9 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
         tuple(Factor(one.pair, count) for one, (_, count) in zip(found, pairs, strict=True))
     )
     if moves:
-        epsilon = epsilon_at(used, delta).lower * (1 - _ROOM)
+        epsilon = min(epsilon, epsilon_at(used, delta).lower * (1 - _ROOM))
     else:
-        delta = delta_at(used, epsilon).lower * (1 - _ROOM)
+        delta = min(delta, delta_at(used, epsilon).lower * (1 - _ROOM))
     if not (delta > 0 and (epsilon > 0 or not moves)):
         raise NotCertified(
             f"no cells of the largest noisy sum prove a lower end near epsilon = {epsilon:.6g}; "

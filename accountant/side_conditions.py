@@ -82,8 +82,8 @@ FIXED_SIZE_SAMPLE: Final = SideCondition(
 )
 SHUFFLED_BATCHES: Final = SideCondition(
     "shuffled batches",
-    "a uniformly random order of the records, kept for {epochs} epochs, fills {batches} batches "
-    "of public sizes, and every epoch releases one noisy sum of each batch",
+    "a uniformly random order of the records, kept for {epochs}, fills {batches} batches of public "
+    "sizes, and every epoch releases one noisy sum of each batch",
 )
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",

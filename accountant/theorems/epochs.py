@@ -92,7 +92,7 @@ def allocate_shuffled(
     )
     forward = Product.of(pair)
     bound = show(contribution.value)
-    kept = f", in one order for {scheme.epochs} epochs" if scheme.epochs > 1 else ""
+    kept = f"{scheme.epochs} epochs" if scheme.epochs > 1 else "one epoch"
     return DominatingPair(
         forward=forward,
         backward=forward if replaced else forward.swapped(),
@@ -100,10 +100,10 @@ def allocate_shuffled(
         derivation=applied(
             ALLOCATE_SHUFFLED,
             f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
-            f"at most {bound} over {scheme.batches} shuffled batches{kept} ({relation})",
+            f"at most {bound} over {scheme.batches} shuffled batches for {kept} ({relation})",
             assumptions=(
                 SUM_OF_CONTRIBUTIONS(bound=bound),
-                SHUFFLED_BATCHES(batches=scheme.batches, epochs=scheme.epochs),
+                SHUFFLED_BATCHES(batches=scheme.batches, epochs=kept),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
             ),

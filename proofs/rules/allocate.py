@@ -26,15 +26,15 @@ def shuffled(step: Application) -> tuple[str, ...]:
     batches, epochs = step.witness.whole("batches"), step.witness.whole("epochs")
     product = ((GaussianPair(epochs * (moves * contribution / sigma) ** 2), 1),)
     step.expect(Pairs(product, product))
+    often = "once" if epochs == 1 else f"{epochs} times"
     order = (
         "puts the records in an order that is drawn uniformly, anew and independently of all other "
-        f"randomness, and is kept for {epochs} epochs"
+        f"randomness, fills {batches} batches in it, whose sizes are the same for all datasets"
     )
     added = (
-        f"fills {batches} batches, whose sizes are the same for all datasets, in that order, and "
-        "in every epoch adds to each batch's sum of its records' contributions, each a list of "
-        f"numbers, as long for every record, of at most {exact(contribution)} in L2 norm that "
-        "depends on no other record"
+        f"{often} adds to every batch's sum of its records' contributions, each a list of numbers, "
+        f"as long for every record, of at most {exact(contribution)} in L2 norm that depends on no "
+        "other record"
     )
     noise = (
         f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, drawn anew for every "

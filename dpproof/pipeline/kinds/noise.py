@@ -46,8 +46,9 @@ MOVES: Mapping[str, type[L1 | L2 | LInf]] = {**NORMS, "linf": LInf}
 def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     if "noise_multiplier" in given.values:
         multiplier = given.values["noise_multiplier"]
+        unit = L2Contribution(1) if given.summed else L2(1)
         try:
-            return Gaussian(sigma=multiplier, sensitivity=L2(1), relation=given.relation)
+            return Gaussian(sigma=multiplier, sensitivity=unit, relation=given.relation)
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal

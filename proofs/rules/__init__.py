@@ -215,6 +215,7 @@ PAIRS: Final[Mapping[str, str]] = MappingProxyType(
         "opposite-gaussians": "samples",
         "floored-gaussian": "curves",
         "folded-gaussian": "curves",
+        "largest-of-gaussians": "lower",
     }
 )
 """The set of every kind of pair."""

@@ -125,7 +125,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     @final
     def allocate(self, scheme: EpochScheme) -> Allocated[R]:
-        """Return this mechanism on every batch of an epoch, to which a scheme allocates all records.
+        """Return this mechanism on every batch of an epoch, as a scheme allocates all records.
 
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme: for shuffled batches
         all but Gaussian sums whose sensitivity is an ``L2Contribution``, and add-remove.

@@ -68,9 +68,7 @@ def imported(
     return whole, _printed(found, file, poisson=poisson)
 
 
-def _printed(
-    found: Mapping[str, Any], file: str, *, poisson: bool
-) -> Guarantee[Relation] | None:
+def _printed(found: Mapping[str, Any], file: str, *, poisson: bool) -> Guarantee[Relation] | None:
     """Return what tools print for shuffled batches; None for anything else."""
     shuffled = not poisson and ("history" in found or "noise_multiplier" in found)
     return _guarantee(found, file, None, poisson=True) if shuffled else None
@@ -177,9 +175,7 @@ class _Asked:
         return _Asked(exported(told), told.relation, known, delta, printed)
 
 
-def _asked(
-    path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
-) -> _Asked:
+def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
     """Return what other accountants are asked about a file."""
     text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
     if path.endswith(".toml") or (path == STANDARD_INPUT and not text.lstrip().startswith("{")):

@@ -66,8 +66,8 @@ def compared(
     ours = whole.epsilon(delta=delta)
     peers = []
     if printed is not None:
-        told = printed.epsilon(delta=delta).upper
-        peers.append(_judged("Poisson", told, "of samples", ours, (event, relation, delta)))
+        theirs, asked = printed.epsilon(delta=delta).upper, (event, relation, delta)
+        peers.append(_judged("Poisson", theirs, "of samples", ours, asked))
     for name, (ask, why) in _PEERS.items():
         try:
             found = ask(event, relation, delta)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
@@ -25,8 +24,8 @@ from dpproof.errors import InputError
 from dpproof.interop.training import shuffled
 from dpproof.mechanisms import Gaussian, Laplace
 
-# Relative rounding of a rate that is one over a whole number of batches.
-_ROUNDED: Final = Fraction(1, 10**9)
+# Relative rounding of a rate that is one over a whole number of batches: of single precision.
+_ROUNDED: Final = Fraction(1, 10**6)
 _ROOT_OF_TWO_UP = Fraction(14142135623730951, 10**16)
 
 
@@ -126,7 +125,8 @@ def from_opacus_history(
         relation: of shuffled batches ZeroOut(), by default, or ReplaceOne(); of Poisson samples
             add-remove.
     Raises:
-        InputError: it is no history, or of another relation.
+        InputError: it is no history, of another relation, or of shuffled batches whose number is
+            not one over the rate.
         ParameterError: a number outside its domain, or poisson is neither true nor false.
         NotImplied: shuffled batches under add-remove.
     Example:
@@ -155,9 +155,16 @@ def _entry(entry: object, relation: Relation | None, *, poisson: bool) -> Guaran
         raise ParameterError("noise_multiplier", noise, "above 0", "there is no privacy without")
     scheme = Poisson(sampling_rate=rate)
     if poisson:
-        step = Gaussian(sigma=noise, sensitivity=L2(1)).subsample(scheme)
+        stated: Relation = AddRemove()
+        step = Gaussian(sigma=noise, sensitivity=L2(1), relation=stated).subsample(scheme)
         return step.repeat(steps).guarantee()
-    batches = math.ceil(1 / scheme.sampling_rate * (1 - _ROUNDED))
+    batches = round(1 / scheme.sampling_rate)
+    if abs(batches * scheme.sampling_rate - 1) > _ROUNDED:
+        raise InputError(
+            f"a sample_rate of {float(scheme.sampling_rate):.6g} is not one over a number of "
+            "batches, which Opacus records of a loader: whether the last batch was dropped is not "
+            "known; give records, batch_size and epochs to from_shuffled_training"
+        )
     return shuffled(batches, arguments.count(num_steps=steps), noise, relation)
 
 

@@ -71,9 +71,7 @@ def shuffled(
     Of an epoch that is not finished the whole is accounted for, and forgotten in part.
     """
     noise: Any = noise_multiplier
-    base = Gaussian(
-        sigma=noise, sensitivity=L2Contribution(1), relation=relation or ZeroOut()
-    )
+    base = Gaussian(sigma=noise, sensitivity=L2Contribution(1), relation=relation or ZeroOut())
     epochs = math.ceil(steps / batches)
     whole = base.allocate(ShuffledBatches(batches=batches)).repeat(epochs).guarantee()
     if steps == epochs * batches:

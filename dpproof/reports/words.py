@@ -66,7 +66,9 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
             population = grouped(scheme.population_size)
             return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
         case ShuffledBatches():
-            kept = f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
+            kept = (
+                f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
+            )
             return f"all records in {grouped(scheme.batches)} shuffled batches{kept}"
         case None:
             return ""

@@ -77,8 +77,8 @@ class Allocated(Mechanism[R]):
             )
         if self.base.contribution is None:
             raise NotImplied(
-                "an L2 sensitivity says how far a sum moves when one record is added; where records "
-                "change places every record's contribution matters: state "
+                "an L2 sensitivity says how far a sum moves when one record is added; where "
+                "records change places every record's contribution matters: state "
                 "sensitivity=L2Contribution(...)"
             )
         return allocate_shuffled(

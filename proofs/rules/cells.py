@@ -87,7 +87,7 @@ def divergence(found: Masses, span: Fraction, epsilon: arb) -> arb:
     for one in reversed(units):
         without = without * ratio + one
     within = (epsilon - ball(start + skipped * span)).exp() * without
-    return (sum(units) - within) / 2**_BITS
+    return (arb(sum(units)) - within) / (1 << _BITS)
 
 
 def _largest(pair: Pair) -> LargestOfGaussiansPair:

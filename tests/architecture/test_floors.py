@@ -56,6 +56,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "outputs",
         "parameters",
         "samplers",
+        "batches",
         "queries",
         "mechanism",
         "noise",

@@ -23,7 +23,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.proofs import limits
-from dpproof.proofs.certificate import Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 _CELLS: Final = 2_000  # Of the pair with the most of them.
 _SUMS: Final = limits.MAX_CELL_SUMS // 2  # Places of a sum of losses.
@@ -80,7 +80,7 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
             f"no cells of the largest noisy sum prove a lower end near epsilon = {epsilon:.6g}; "
             f"{UNCERTIFIED}"
         )
-    hints = [
+    hints: list[Json] = [
         {
             "unit": show_rational(Fraction(1, 1 << _BITS)),
             "offset": show_rational(one.offset),
@@ -94,7 +94,7 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
         "epsilon": show_rational(Fraction(epsilon)),
         "delta": show_rational(Fraction(delta)),
     }
-    witness: Object = {"span": show_rational(Fraction(span)), "factors": [*hints]}
+    witness: Object = {"span": show_rational(Fraction(span)), "factors": hints}
     return Step(rule="at-least/cells", premises=(), witness=witness, conclusion=claim)
 
 

@@ -233,9 +233,7 @@ def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
 
     Bounded ranges become logistic pairs, shuffled batches Gaussian pairs.
     """
-    forward, backward = (
-        as_gaussian(as_logistic(one)) for one in (pair.forward, pair.backward)
-    )
+    forward, backward = (as_gaussian(as_logistic(one)) for one in (pair.forward, pair.backward))
     if (forward, backward) == (pair.forward, pair.backward):
         return pair
     return DominatingPair(forward=forward, backward=backward, relation=pair.relation)

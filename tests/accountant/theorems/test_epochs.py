@@ -46,7 +46,10 @@ LINE = np.linspace(-10.0, 10.0, 401)
 
 
 def epoch(
-    sigma: float = 1, batches: int = 469, epochs: int = 1, relation: Any = ZeroOut()  # noqa: ANN401, B008
+    sigma: float = 1,
+    batches: int = 469,
+    epochs: int = 1,
+    relation: Any = ZeroOut(),  # noqa: ANN401, B008
 ) -> DominatingPair[Any]:
     """Unit contributions."""
     return allocate_shuffled(
@@ -79,7 +82,9 @@ def test_no_small_dataset_exceeds_the_upper_end(relation: Any, sizes: tuple[int,
     guarantee = epoch(sigma=sigma, batches=2, relation=relation)
     for _ in range(6):
         others = tuple(rng.uniform(-1, 1, sum(sizes) - 1).tolist())
-        other = 0.0 if isinstance(relation, ZeroOut) else float(rng.choice([-1, rng.uniform(-1, 1)]))
+        other = (
+            0.0 if isinstance(relation, ZeroOut) else float(rng.choice([-1, rng.uniform(-1, 1)]))
+        )
         p, q = (density((one, *others), sizes, sigma) for one in (1.0, other))
         for epsilon in EPSILONS:
             t = math.exp(epsilon)
@@ -178,8 +183,9 @@ def test_lower_ends_are_certified_beside_gaussian_noise() -> None:
 def test_every_upper_number_is_certified() -> None:
     """Renyi divergences, power, advantage and delta of the Gaussian pair above."""
     found = self_compose(epoch(batches=50), 2)
-    for asked in ({"order": 3}, {"false_positive_rate": 0.01}, {"advantage": True}, {"epsilon": 2}):
-        assert isinstance(proofs.check(found.certify(**asked)), proofs.VerifiedUnder)  # type: ignore[arg-type]
+    asked: list[dict[str, Any]] = [{"order": 3}, {"false_positive_rate": 0.01}]
+    for question in (*asked, {"advantage": True}, {"epsilon": 2}):
+        assert isinstance(proofs.check(found.certify(**question)), proofs.VerifiedUnder)
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_shuffled_batches_are_answered_by_both_ends(
 def test_poisson_numbers_are_refuted_for_shuffled_batches(
     content: object, tmp_path: Path, command: Command
 ) -> None:
-    """The number of Poisson samples is below the lower end, and marked; so are other accountants."""
+    """The number of Poisson samples is below the lower end, and marked; so are others."""
     file = command.file(content) if isinstance(content, str) else _file(tmp_path, content)
     found = command.run("compare", file, "--json").json
     printed = {peer["name"]: peer for peer in found["peers"]}

@@ -26,11 +26,11 @@ def test_the_tutorial_of_the_field() -> None:
 
 def test_a_smaller_last_batch_is_a_batch() -> None:
     """Batches are counted up, and a run of one batch is the Gaussian mechanism."""
-    numbers = {"epochs": 1, "noise_multiplier": 1}
-    found = [
-        from_shuffled_training(records=n, batch_size=b, **numbers).epsilon(delta=1e-6).lower
-        for n, b in ((10, 10), (11, 10), (20, 10), (21, 10))
-    ]
+    runs = (
+        from_shuffled_training(records=n, batch_size=10, epochs=1, noise_multiplier=1)
+        for n in (10, 11, 20, 21)
+    )
+    found = [run.epsilon(delta=1e-6).lower for run in runs]
 
     assert found[0] == pytest.approx(4.8865541)
     assert found[0] > found[1] == found[2] > found[3]

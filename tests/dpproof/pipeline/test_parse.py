@@ -150,8 +150,9 @@ def shuffled(sampling: str, release: str = SUM, relation: str = "zero-out") -> S
 
 def test_shuffled_batches_are_epochs_in_fresh_orders_unless_kept() -> None:
     """Epochs count as runs if each has an order of its own, and belong to the scheme if kept."""
-    fresh, kept = shuffled("batches = 9, epochs = 4"), shuffled(
-        'batches = 9, epochs = 4, order = "kept"'
+    fresh, kept = (
+        shuffled("batches = 9, epochs = 4"),
+        shuffled('batches = 9, epochs = 4, order = "kept"'),
     )
     once = shuffled('batches = 9, order = "fresh"', SUM + "count = 3\n")
 
@@ -181,7 +182,12 @@ def test_shuffled_sums_are_of_bounded_contributions(release: str) -> None:
         ("batches = 9", MULTIPLE, "replace-one", "which states its clipping norm"),
         ("batches = 9", SUM, "add-remove", "no guarantee under relation"),
         ("batches = 9", SUM, "replace-label", "left out under replace-label"),
-        ("batches = 9", 'mechanism = "laplace"\nscale = 1\nsensitivity = 1\n', "zero-out", "states"),
+        (
+            "batches = 9",
+            'mechanism = "laplace"\nscale = 1\nsensitivity = 1\n',
+            "zero-out",
+            "states",
+        ),
         ("batches = 0", SUM, "zero-out", "batches"),
         ("batches = 9, epochs = 0", SUM, "zero-out", "epochs"),
         ('batches = 9, order = "sorted"', SUM, "zero-out", "order"),
@@ -196,9 +202,7 @@ def test_shuffled_batches_are_refused(
     with pytest.raises(InputError, match=words):
         shuffled(sampling, release, relation)
     with pytest.raises(InputError, match="epochs"):
-        parsed(
-            f'{SHUFFLED}{SUM}sampling = {{ scheme = "poisson", rate = 0.1, epochs = 3 }}'
-        )
+        parsed(f'{SHUFFLED}{SUM}sampling = {{ scheme = "poisson", rate = 0.1, epochs = 3 }}')
 
 
 def test_numbers_of_shuffled_batches_are_replaced() -> None:

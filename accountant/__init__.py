@@ -81,8 +81,10 @@ if TYPE_CHECKING:
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (
+        EpochScheme as EpochScheme,
         Poisson as Poisson,
         SamplingScheme as SamplingScheme,
+        ShuffledBatches as ShuffledBatches,
         WithoutReplacement as WithoutReplacement,
     )
     from dpproof.accountant.sensitivity import (

@@ -29,6 +29,7 @@ from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
+from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
@@ -52,7 +53,13 @@ _WIDE, _WIDER, _HANDFUL = 1e-6, 1e-4, 1e4
 _TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
-    ComposedRangePair | SelectedPair | ThresholdedPair | SubsampledPair | MixturePair | ReleasedFew
+    ComposedRangePair
+    | SelectedPair
+    | ThresholdedPair
+    | SubsampledPair
+    | ShuffledGaussianPair
+    | MixturePair
+    | ReleasedFew
 )
 
 
@@ -247,7 +254,7 @@ def _alone(product: Product) -> Alone | None:
     if composed is not None:
         return composed
     pair = profile.closed_form(product)
-    if isinstance(pair, SelectedPair | ThresholdedPair | SubsampledPair | MixturePair):
+    if isinstance(pair, Alone):
         return pair
     return released_few(product)
 

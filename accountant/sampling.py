@@ -53,3 +53,24 @@ class WithoutReplacement(Readable):
 
 
 SamplingScheme = Poisson | WithoutReplacement
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShuffledBatches(Readable):
+    """A scheme in which a random order of all records fills ``batches`` batches, one after another.
+
+    Every record is in exactly one batch of an epoch. The order is kept for ``epochs`` epochs;
+    ``.repeat(E)`` draws a new one E times, as ``DataLoader(shuffle=True)`` does.
+    """
+
+    batches: int
+    epochs: int
+
+    def __init__(self, *, batches: int, epochs: int = 1) -> None:
+        """Keep both whole numbers, from 1."""
+        object.__setattr__(self, "batches", arguments.count(batches=batches))
+        object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
+
+
+EpochScheme = ShuffledBatches

@@ -80,6 +80,11 @@ FIXED_SIZE_SAMPLE: Final = SideCondition(
     "the sample is a uniformly random subset of exactly {size} of the {population} records, drawn "
     "independently of the mechanism's randomness",
 )
+SHUFFLED_BATCHES: Final = SideCondition(
+    "shuffled batches",
+    "a uniformly random order of the records, kept for {epochs}, fills {batches} batches of public "
+    "sizes, and every epoch releases one noisy sum of each batch",
+)
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",
     "the query's exact value is a sum over the records, the term of a record having Euclidean norm "

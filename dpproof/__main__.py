@@ -253,8 +253,8 @@ def import_(
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
     warn(delta)
-    guarantee = interchange.imported(file, relation, poisson=poisson)
-    found = interchange.answer(guarantee, Fraction(1, 10**6) if delta is None else delta)
+    known = interchange.imported(file, relation, poisson=poisson)
+    found = interchange.answer(*known, Fraction(1, 10**6) if delta is None else delta)
     if as_json:
         streams.say_json(found)
         return HOLDS
@@ -262,6 +262,8 @@ def import_(
     streams.say(f"{found['statement']}, {found['relation']} neighbours")
     whose = "" if ends["attained"] else " of the dominating pair"
     streams.say(f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {found['delta']:g}")
+    if found["meaning"]:
+        streams.say(found["meaning"])
     for assumption in found["assumptions"]:
         streams.say(f"- {assumption}")
     return HOLDS

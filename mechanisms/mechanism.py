@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling import SamplingScheme
+from dpproof.accountant.sampling import EpochScheme, SamplingScheme
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
@@ -27,7 +27,7 @@ from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms import Repeated, Selected, Subsampled, Thresholded
+    from dpproof.mechanisms import Allocated, Repeated, Selected, Subsampled, Thresholded
     from dpproof.mechanisms.queries import Score
 
 
@@ -119,6 +119,18 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
             ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.
         """
         return mechanisms.Subsampled(self, scheme)
+
+    @final
+    def allocate(self, scheme: EpochScheme) -> Allocated[R]:
+        """Return this mechanism on every batch of an epoch, as a scheme allocates all records.
+
+        Its ``guarantee`` raises NotImplied where no theorem covers the scheme: for shuffled batches
+        all but Gaussian sums whose sensitivity is an ``L2Contribution``, and add-remove.
+
+        Raises:
+            ParameterError: not a scheme of an epoch.
+        """
+        return mechanisms.Allocated(self, scheme)
 
     @final
     def repeat(self, count: int) -> Repeated[R]:

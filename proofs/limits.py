@@ -49,6 +49,8 @@ MAX_SHIFT: Final = 1_000  # losses of a discrete Laplace pair with a closed prof
 MAX_CHAIN: Final = 1_000  # steps between neighbours whose Renyi divergences are added up
 MAX_TRIALS: Final = 100_000  # of a binomial number of runs
 MAX_RUNS: Final = 1_000  # of a finite law, one probability each
+MAX_ENDS: Final = 4_096  # of cells of outcomes
+MAX_CELL_SUMS: Final = 1 << 17  # sums of losses of cells on their lattice
 MAX_RANGE_CELLS: Final = 512  # of a range's grid
 MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
 
@@ -64,6 +66,7 @@ FORMULAS: Final = {
     "folded-gaussian": 60,
     "discrete-gaussian": 20,
 }
+CELL: Final = 64  # of two masses, and a loss rounded down
 LOOK_UP: Final = 160  # in the sums of a lattice
 LEVEL: Final = 4  # of one bound of a list
 RUN_LAW: Final = 4  # of phi by formula
@@ -184,3 +187,8 @@ def minors_work(products: int, bits: int) -> int:
 def look_up_work(points: int, bits: int) -> int:
     """Price a look-up among listed divergences, with denominators of so many bits in all."""
     return 8 * (points + bits // 256)
+
+
+def cell_sums_work(size: int) -> int:
+    """Price the power of a law on a lattice that ends with so many losses, and its sum."""
+    return 4 * size

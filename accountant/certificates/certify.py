@@ -11,6 +11,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
+from dpproof.accountant.certificates.hockey_stick.cells import is_shuffled
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -160,6 +161,12 @@ def _lower(
     false_positive_rate: Number | None,
 ) -> tuple[Step, ...]:
     """Return the lower end of one number, after the steps that lead to it."""
+    points = delta is not None or epsilon is not None
+    if not points and any(map(is_shuffled, products)):
+        raise NotCertified(
+            "of shuffled batches the lower ends of epsilon and of delta are certified, and no "
+            "others; ask for one of them"
+        )
     if false_positive_rate is not None:
         return _lower_power(products, false_positive_rate)
     if order is not None:

@@ -90,6 +90,8 @@ def true_positive_rate(product: Product, false_positive_rate: float) -> Bound:
             break
     if upper - lower > _WIDE * upper:
         lower = max(lower, min(_power_by_deltas(below, rate), upper))
+    if upper - lower > _WIDE * upper and below not in (above, product):  # far apart
+        lower = max(lower, min(true_positive_rate(below, rate).lower, upper))
     return Bound(lower, upper)
 
 
@@ -397,6 +399,8 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     best = _mu_below(below, np.append(likely, end * _SHORT), smallest_delta)
     if smallest_delta == 0.0:
         best = max(best, math.sqrt(gaussian_tails(product)) * (1 - 1e-14))
+    if best < (1 - _WIDE) * verified and below not in (above, product):  # far apart
+        best = max(best, smallest_mu(below, smallest_delta).lower)
     return Bound(min(best, verified), verified)
 
 

@@ -46,6 +46,7 @@ from dpproof.accountant.side_conditions import (
 )
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.theorems.epochs import ALLOCATE_SHUFFLED
 
 SUBSAMPLE_POISSON: Final = Theorem(
     rule="subsample/poisson",
@@ -83,7 +84,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         One pair per direction.
     Raises:
         NotImplied: under replace-one and replace-label, about groups (each of their records is
-            drawn by itself), or when only a Rényi curve is known.
+            drawn by itself), of shuffled batches, or when only a Rényi curve is known.
     Example:
         >>> from dpproof.accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
@@ -104,6 +105,11 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
     require_single(guarantee, "the amplification by a sample")
+    if any(node.theorem is ALLOCATE_SHUFFLED for node in guarantee.derivation.everything()):
+        raise NotImplied(
+            "shuffled batches are of public sizes, and a Poisson sample has a random one; sample "
+            "with Poisson instead of shuffling, or shuffle all records"
+        )
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair

@@ -20,12 +20,14 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.guarantees.point_lists import profile_places
 from dpproof.accountant.relation import Relation
+from dpproof.accountant.sampling import ShuffledBatches
 from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_rdp
 from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError, placed
 from dpproof.files import ended_in_time
 from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.rounding import above, below
 
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2
@@ -47,6 +49,8 @@ class StageCost:
         one_run: epsilon of one run alone, where the stage selects among several; else None.
         share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
             that adds up; None where that is not a positive finite number.
+        poisson: epsilon of as many Poisson samples, which tools print for shuffled batches; None
+            of any other stage, and where nothing is known of it.
     """
 
     stage: Stage
@@ -54,6 +58,7 @@ class StageCost:
     epsilon: Bound
     one_run: Bound | None
     share: float | None
+    poisson: Bound | None = None
 
     @property
     def factor(self) -> float | None:
@@ -140,7 +145,8 @@ def pieces(pipeline: Pipeline) -> int:
     These are: what holds, its total, and what follows.
     """
     runs = sum(stage.runs is not None for stage in pipeline.stages)
-    return 2 * len(pipeline.stages) + runs + len(FALSE_POSITIVE_RATES) + 4
+    shuffled = sum(isinstance(stage.sampling, ShuffledBatches) for stage in pipeline.stages)
+    return 2 * len(pipeline.stages) + runs + shuffled + len(FALSE_POSITIVE_RATES) + 4
 
 
 @final
@@ -217,6 +223,7 @@ class _Found:
                     epsilon=rows[alone_of(stage)],
                     one_run=rows.get(run_of(stage)),
                     share=share,
+                    poisson=rows.get(printed_of(stage)),
                 )
                 for stage, guarantee, share in stages
             ),
@@ -279,6 +286,8 @@ class _Found:
             if stage.runs is not None:
                 unknown = Bound(0.0, math.inf)
                 asked[run_of(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
+            if isinstance(stage.sampling, ShuffledBatches):
+                asked[printed_of(stage)] = (stage.place, partial(_printed, stage, delta), None)
         nothing: list[None] = [None] * len(self._guarantees)
         asked["shares"] = (pipeline.file, lambda: _shares(self._guarantees), nothing)
         chance = Bound(0.0, 1.0)
@@ -302,6 +311,24 @@ def run_of(stage: Stage) -> str:
     return f"one run of {stage.name}"
 
 
+def printed_of(stage: Stage) -> str:
+    """Return the name of what tools print for a stage of shuffled batches."""
+    return f"Poisson accounting of {stage.name}"
+
+
+def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
+    """Return what a bracket of shuffled batches means, beside what tools print for them.
+
+    Example:
+        >>> beside_poisson(Bound(6.9026, 19.4236), Bound(0.8534, 0.8535))
+        'Poisson accounting would print 0.85; the truth lies between 6.90 and 19.43'
+    """
+    ends = f"the truth lies between {below(epsilon.lower, 3)} and {above(epsilon.upper, 4)}"
+    if printed is None:
+        return ends
+    return f"Poisson accounting would print {printed.upper:.2g}; {ends}"
+
+
 def detected(rate: Fraction) -> str:
     """Return the name of what attacks detect at a rate of false alarms."""
     return f"detection at {float(100 * rate):g} % false alarms"
@@ -309,6 +336,11 @@ def detected(rate: Fraction) -> str:
 
 def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
     return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
+
+
+def _printed(stage: Stage, delta: Fraction) -> Bound | None:
+    known = stage.as_poisson()
+    return None if known is None else known.epsilon(delta=delta)
 
 
 def total(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, final
 
 from dpproof.accountant import Guarantee
 from dpproof.accountant.guarantees.words import in_words
-from dpproof.accountant.relation import RELATIONS, Relation
+from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.answers import bound
 from dpproof.errors import InputError, placed
 from dpproof.files import STANDARD_INPUT, content, shown_path
@@ -23,10 +24,12 @@ from dpproof.interop import (
 )
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
+from dpproof.interop.training import from_training
 
 KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
-    '"spent_budget" (diffprivlib) or "mechanism_specs" (PipelineDP)'
+    '"spent_budget" (diffprivlib), "mechanism_specs" (PipelineDP), or n, batch_size, epochs and '
+    "noise_multiplier of a training run"
 )
 ENDS = ("lower", "upper")
 SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
@@ -49,14 +52,26 @@ def document(text: str, file: str) -> Mapping[str, Any]:
     return found
 
 
-def imported(path: str, relation: str | None, *, poisson: bool) -> Guarantee[Relation]:
+def imported(
+    path: str, relation: str | None, *, poisson: bool
+) -> tuple[Guarantee[Relation], Guarantee[Relation] | None]:
     """Return the guarantee that a file of another tool describes.
+
+    Of shuffled batches it is beside that of as many Poisson samples, which tools print for them.
 
     Raises:
         InputError: it is none that is known, or is refused; one line.
     """
     file = shown_path(path)
-    return _guarantee(document(content(path, KNOWN), file), file, relation, poisson=poisson)
+    found = document(content(path, KNOWN), file)
+    whole = _guarantee(found, file, relation, poisson=poisson)
+    return whole, _printed(found, file, poisson=poisson)
+
+
+def _printed(found: Mapping[str, Any], file: str, *, poisson: bool) -> Guarantee[Relation] | None:
+    """Return what tools print for shuffled batches; None for anything else."""
+    shuffled = not poisson and ("history" in found or "noise_multiplier" in found)
+    return _guarantee(found, file, None, poisson=True) if shuffled else None
 
 
 def _guarantee(
@@ -73,16 +88,9 @@ def _guarantee(
         if "class_name" in found:
             return from_dp_event(found, relation=stated)
         if "history" in found:
-            if relation not in (None, "add-remove"):
-                raise InputError(f"{file}: a history of Opacus is about add-remove neighbours")
-            if not poisson:
-                raise InputError(
-                    f"{file}: it does not say how batches were drawn, and its numbers are true of "
-                    "Poisson samples alone; if that is what ran, poisson_sampling=True and no "
-                    "other sampler, say --poisson"
-                )
-            guarantee: Guarantee[Any] = from_opacus_history(found, poisson=poisson)
-            return guarantee
+            return from_opacus_history(found, poisson, stated)
+        if "noise_multiplier" in found:
+            return from_training(found, stated, poisson=poisson)
         if "spent_budget" in found:
             return from_diffprivlib(found, stated)
         if "mechanism_specs" in found:
@@ -90,14 +98,21 @@ def _guarantee(
     raise InputError(f"{file}: expected {KNOWN}")
 
 
-def answer(guarantee: Guarantee[Relation], delta: Fraction) -> dict[str, Any]:
-    """Return what an imported guarantee costs, as JSON."""
-    epsilon = guarantee.epsilon(delta=delta)
+def answer(
+    guarantee: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
+) -> dict[str, Any]:
+    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too."""
+    epsilon, sentence = guarantee.epsilon(delta=delta), ""
+    if printed is not None:
+        from dpproof.commands.budget import beside_poisson  # noqa: PLC0415  # for these alone
+
+        sentence = beside_poisson(epsilon, printed.epsilon(delta=delta))
     return {
         "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
         "epsilon": bound(epsilon),
+        "meaning": sentence,
         "assumptions": list(guarantee.derivation.all_assumptions()),
     }
 
@@ -110,13 +125,14 @@ def comparison(
     Raises:
         InputError: the file is refused, or no event stands for the pipeline.
     """
-    event, known, at = _event(path, relation, delta, poisson=poisson)
-    stated = known.relation
+    asked = _asked(path, relation, delta, poisson=poisson)
     with placed(shown_path(path)):
-        ours, peers = compared(event, stated, float(at), known)
+        ours, peers = compared(
+            asked.event, asked.relation, float(asked.delta), asked.known, asked.printed
+        )
     return {
-        "relation": str(stated),
-        "delta": float(at),
+        "relation": str(asked.known.relation),
+        "delta": float(asked.delta),
         "epsilon": bound(ours),
         "peers": [
             {
@@ -131,10 +147,36 @@ def comparison(
     }
 
 
-def _event(
-    path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
-) -> tuple[Event, Guarantee[Relation], Fraction]:
-    """Return the event of a file, the guarantee that it was made of, and the delta."""
+@final
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What other accountants are asked.
+
+    Attributes:
+        event: what they are given.
+        relation: the neighbours that they are asked about.
+        known: what runs.
+        delta: at which epsilon is asked for.
+        printed: of shuffled batches the Poisson samples that the event stands for, else None.
+    """
+
+    event: Event
+    relation: Relation
+    known: Guarantee[Relation]
+    delta: Fraction
+    printed: Guarantee[Relation] | None = None
+
+    @staticmethod
+    def of(
+        known: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
+    ) -> _Asked:
+        """Return the question about a guarantee, as accountants of Poisson samples are asked it."""
+        told = known if printed is None else printed
+        return _Asked(exported(told), told.relation, known, delta, printed)
+
+
+def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
+    """Return what other accountants are asked about a file."""
     text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
     if path.endswith(".toml") or (path == STANDARD_INPUT and not text.lstrip().startswith("{")):
         from dpproof.commands.budget import total  # noqa: PLC0415  # for pipelines only
@@ -147,14 +189,20 @@ def _event(
             whole = total(
                 [stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta
             )
-            return exported(whole), whole, delta or pipeline.delta
+            told = [stage.as_poisson() for stage in pipeline.stages]
+            printed = None
+            if any(told):
+                pairs = zip(told, pipeline.stages, strict=True)
+                printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
+            return _Asked.of(whole, printed, delta or pipeline.delta)
     at = Fraction(1, 10**6) if delta is None else delta
     found = document(text, file)
     whole = _guarantee(found, file, relation, poisson=poisson)
     if "class_name" in found:
-        return event_from_json(found), whole, at
+        return _Asked(event_from_json(found), whole.relation, whole, at)
+    printed = _printed(found, file, poisson=poisson)
     with placed(file):
-        return exported(whole), whole, at
+        return _Asked.of(whole, printed, at)
 
 
 def bracket(ends: Mapping[str, Any]) -> str:

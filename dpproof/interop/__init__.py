@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         from_pipeline_dp as from_pipeline_dp,
     )
     from dpproof.interop.to_event import to_dp_event as to_dp_event
+    from dpproof.interop.training import from_shuffled_training as from_shuffled_training
 else:
     _HOMES = public_names.homes_of(__name__)
     __all__ = list(_HOMES)

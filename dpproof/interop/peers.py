@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from dpproof.accountant import Bound, Guarantee
@@ -29,7 +29,7 @@ class Peer:
     """The answer of one accountant.
 
     Attributes:
-        name: RDP, PLD or PRV.
+        name: RDP, PLD or PRV; Poisson, of shuffled batches, is our own number for samples.
         epsilon: its number; None if it has none.
         why: in a line, why it differs from the bracket, or why there is no number.
         saved: the part of the noise that is spared at its epsilon, by the bracket's upper end; None
@@ -46,7 +46,11 @@ class Peer:
 
 
 def compared(
-    event: Event, relation: Relation, delta: float, known: Guarantee[Any] | None = None
+    event: Event,
+    relation: Relation,
+    delta: float,
+    known: Guarantee[Any] | None = None,
+    printed: Guarantee[Any] | None = None,
 ) -> tuple[Bound, tuple[Peer, ...]]:
     """Return our bracket of epsilon, and what the other accountants say.
 
@@ -55,12 +59,16 @@ def compared(
         relation: which datasets are neighbours.
         delta: at which epsilon is asked for.
         known: what the event was made of, if it may say more than the event.
+        printed: of batches that were shuffled, the Poisson samples that the event stands for.
     Raises:
         NotImplied: no theorem here covers the event.
     """
     whole = from_dp_event(event, relation=relation) if known is None else known
     ours = whole.epsilon(delta=delta)
     peers = []
+    if printed is not None:
+        theirs, asked = printed.epsilon(delta=delta).upper, (event, relation, delta)
+        peers.append(_judged("Poisson", theirs, "of samples", ours, asked))
     for name, (ask, why) in _PEERS.items():
         try:
             found = ask(event, relation, delta)
@@ -72,6 +80,8 @@ def compared(
             peers.append(Peer(name, None, f"no answer: {told}"))
         else:
             peers.append(_judged(name, found, why, ours, (event, relation, delta)))
+    if printed is not None:
+        peers = [replace(one, why=_SHUFFLED) if one.refuted else one for one in peers]
     return ours, tuple(peers)
 
 
@@ -183,6 +193,7 @@ def _sampled_gaussians(event: Event, count: int) -> list[tuple[tuple[float, floa
     raise InputError("sampled Gaussians only")
 
 
+_SHUFFLED: Final = "refuted for this loader: batches are shuffled, and cost at least the lower end"
 _PACKAGES: Final = {"RDP": "dp-accounting", "PLD": "dp-accounting", "PRV": "prv-accountant"}
 _PEERS: Final[dict[str, tuple[Callable[[Event, Relation, float], float], str]]] = {
     "RDP": (_rdp, "Rényi divergences at a few orders, which lose in the conversion to delta"),

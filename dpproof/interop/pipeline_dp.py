@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from dpproof.accountant import (
     L1,
@@ -14,14 +14,18 @@ from dpproof.accountant import (
     Guarantee,
     Poisson,
     PureDP,
+    arguments,
     compose,
     self_compose,
 )
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError
+from dpproof.interop.training import shuffled
 from dpproof.mechanisms import Gaussian, Laplace
 
+# Relative rounding of a rate that is one over a whole number of batches: of single precision.
+_ROUNDED: Final = Fraction(1, 10**6)
 _ROOT_OF_TWO_UP = Fraction(14142135623730951, 10**16)
 
 
@@ -104,42 +108,64 @@ def _get(spec: object, field: str) -> Any:  # noqa: ANN401  # whatever the libra
 def from_opacus_history(
     history: Sequence[Sequence[Any]] | Mapping[str, Any],
     poisson: bool = False,  # noqa: FBT001, FBT002  # a contract
-) -> Guarantee[AddRemove]:
-    """Return the guarantee of a training with Opacus, under add/remove of one record.
+    relation: Relation | None = None,
+) -> Guarantee[Relation]:
+    """Return the guarantee of a training with Opacus.
+
+    A history does not say how batches were drawn, and Opacus' own numbers are true of Poisson
+    samples alone. With ``poisson_sampling=False`` batches are those of the user's loader, shuffled
+    anew in every epoch: that has an upper and a lower end of its own, and costs more.
 
     Args:
         history: ``accountant.history``, a list of (noise_multiplier, sample_rate, num_steps), or
             ``accountant.state_dict()``.
         poisson: state that batches were drawn by Poisson sampling (``poisson_sampling=True``, no
-            other sampler). A history does not say so, and what it means without is unknown.
+            other sampler). Otherwise they are read as shuffled batches, one over the sample rate
+            an epoch.
+        relation: of shuffled batches ZeroOut(), by default, or ReplaceOne(); of Poisson samples
+            add-remove.
     Raises:
-        NotImplied: Poisson sampling is not stated.
-        InputError: it is no history.
-        ParameterError: a number outside its domain.
+        InputError: it is no history, of another relation, or of shuffled batches whose number is
+            not one over the rate.
+        ParameterError: a number outside its domain, or poisson is neither true nor false.
+        NotImplied: shuffled batches under add-remove.
     Example:
         >>> from_opacus_history([(1.0, 0.01, 100)], poisson=True).epsilon(delta=1e-5).upper < 1.2
         True
+        >>> from_opacus_history([(1.0, 0.01, 100)]).epsilon(delta=1e-5).lower > 3
+        True
     """
-    if poisson is not True:
-        raise NotImplied(
-            "a history of Opacus does not say how batches were drawn, and its numbers are true of "
-            "Poisson sampling alone; if that is what ran (poisson_sampling=True and no other "
-            "sampler), say poisson=True; shuffled batches of fixed size cost more"
+    if not isinstance(poisson, bool):
+        raise ParameterError(
+            "poisson", poisson, "True or False", "say True of Poisson samples, False of shuffling"
         )
+    if poisson and not isinstance(relation, AddRemove | None):
+        raise InputError("a history of Poisson samples is about add-remove neighbours")
     entries = history.get("history") if isinstance(history, Mapping) else history
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise InputError("expected a list of (noise_multiplier, sample_rate, num_steps)")
-    return compose(*(_entry(entry) for entry in entries))
+    return compose(*(_entry(entry, relation, poisson=poisson) for entry in entries))
 
 
-def _entry(entry: object) -> Guarantee[AddRemove]:
+def _entry(entry: object, relation: Relation | None, *, poisson: bool) -> Guarantee[Relation]:
     if not isinstance(entry, Sequence) or isinstance(entry, str) or len(entry) != 3:
         raise InputError(f"expected (noise_multiplier, sample_rate, num_steps), got {entry!r:.60}")
     noise, rate, steps = entry
     if not isinstance(noise, int | float) or not noise > 0:
         raise ParameterError("noise_multiplier", noise, "above 0", "there is no privacy without")
-    step = Gaussian(sigma=noise, sensitivity=L2(1)).subsample(Poisson(sampling_rate=rate))
-    return step.repeat(steps).guarantee()
+    scheme = Poisson(sampling_rate=rate)
+    if poisson:
+        stated: Relation = AddRemove()
+        step = Gaussian(sigma=noise, sensitivity=L2(1, stated)).subsample(scheme)
+        return step.repeat(steps).guarantee()
+    batches = round(1 / scheme.sampling_rate)
+    if abs(batches * scheme.sampling_rate - 1) > _ROUNDED:
+        raise InputError(
+            f"a sample_rate of {float(scheme.sampling_rate):.6g} is not one over a number of "
+            "batches, which Opacus records of a loader: whether the last batch was dropped is not "
+            "known; give records, batch_size and epochs to from_shuffled_training"
+        )
+    return shuffled(batches, arguments.count(num_steps=steps), noise, relation)
 
 
 def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guarantee[Relation]:  # noqa: ANN401  # of a library that need not be there

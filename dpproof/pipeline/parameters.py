@@ -86,6 +86,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     "population_size": Parameter(
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
+    "batches": Parameter(rule=COUNT, more_is_private=None, whole=True, words="batches of an epoch"),
+    "epochs": Parameter(rule=COUNT, more_is_private=False, whole=True, words="epochs in one order"),
     "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
     "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
     "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),

@@ -12,8 +12,14 @@ from hashlib import sha256
 from typing import Final
 
 from dpproof import files
-from dpproof.accountant.relation import RELATIONS, Relation, ReplaceLabel
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel
+from dpproof.accountant.sampling import (
+    EpochScheme,
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    WithoutReplacement,
+)
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
 from dpproof.pipeline.parameters import PARAMETERS, ROWS
@@ -25,7 +31,13 @@ from dpproof.pipeline.vocabulary import KINDS
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8
 POWER_OF_N = re.compile(r"1/n(?:\^(\d{1,2}(?:\.\d{1,6})?))?")
-SCHEMES = {"poisson": ("rate",), "without-replacement": ("sample_size", "population_size")}
+SCHEMES = {
+    "poisson": ("rate",),
+    "without-replacement": ("sample_size", "population_size"),
+    "shuffled": ("batches",),
+}
+EPOCHS = ("epochs", "order")  # beside the batches of an epoch
+ORDERS = ("fresh", "kept")
 BATCHES = ("batch", "population")
 NAME = "a name on one line"
 A_STAGE = "at least one [[stage]] table"
@@ -41,7 +53,16 @@ _OTHER_SCHEME: Final = {
         "samples of a fixed size do not work under relation = {relation}; write "
         'scheme = "poisson" with a rate, or relation = "replace-one"'
     ),
+    "shuffled": (
+        "shuffled batches have no guarantee under relation = {relation}: one record less moves "
+        'another into the last batch; write relation = "zero-out" or relation = "replace-one", '
+        "where the number of records is public"
+    ),
 }
+_A_SUM: Final = (
+    "shuffled batches work for one gaussian release alone, which states its clipping norm; write "
+    'sigma = 1.0 and contribution = 1, or noise_multiplier = 1.0 under relation = "zero-out"'
+)
 
 Document = Mapping[str, object]
 
@@ -173,9 +194,13 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
 
 
 def _count(section: Section) -> int:
-    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up."""
+    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up.
+
+    Epochs in a fresh order each count as well.
+    """
     if "epochs" not in section.values:
-        return int(section.number("count", COUNT)) if "count" in section.values else 1
+        count = int(section.number("count", COUNT)) if "count" in section.values else 1
+        return count * _epochs(section)["fresh"]
     if "count" in section.values:
         raise section.refuse("epochs", "expected either count or epochs, not both")
     epochs, table = section.number("epochs", POSITIVE), section.values.get("sampling")
@@ -288,21 +313,36 @@ def _whole(section: Section, names: tuple[str, ...], takes: str) -> tuple[str, .
     return names
 
 
+def _epochs(section: Section) -> Mapping[str, int]:
+    """Read the epochs of shuffled batches by their order; 1 of any other sampling."""
+    found = dict.fromkeys(ORDERS, 1)
+    sampling = section.values.get("sampling")
+    if isinstance(sampling, Mapping) and sampling.get("scheme") == "shuffled":
+        table = section.table("sampling", A_SCHEME)
+        order = table.choice("order", ORDERS) if "order" in sampling else "fresh"
+        found[order] = int(table.number("epochs", COUNT)) if "epochs" in sampling else 1
+    return found
+
+
 def _sampling(
     section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme:
+) -> SamplingScheme | EpochScheme:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
-    table.only(["scheme", *(key for keys in SCHEMES.values() for key in keys), *BATCHES])
+    named = (key for keys in SCHEMES.values() for key in keys)
+    table.only(["scheme", *named, *BATCHES, *EPOCHS])
     scheme = table.choice("scheme", SCHEMES)
     keys = BATCHES if scheme == "poisson" and "batch" in table.values else SCHEMES[scheme]
+    others = EPOCHS if scheme == "shuffled" else ()
     for key in table.values:
-        if key not in ("scheme", *keys):
+        if key not in ("scheme", *keys, *others):
             problem = f"not a parameter here: {scheme} takes {' and '.join(keys)}"
             raise table.refuse(key, problem)
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
+    if scheme == "shuffled":
+        return _shuffled(section, table, relation, releases)
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
@@ -319,6 +359,20 @@ def _sampling(
         problem = f"expected at most population_size = {population}, got {size}"
         raise table.refuse("sample_size", problem)
     return WithoutReplacement(sample_size=size, population_size=population)
+
+
+def _shuffled(
+    section: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
+) -> ShuffledBatches:
+    """Read how all records are shuffled into batches."""
+    if isinstance(relation, AddRemove):
+        told = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
+        raise table.refuse("scheme", told)
+    multiple = len(releases) == 1 and "noise_multiplier" in releases[0].values
+    if not (_is_gaussian_sum(releases) or (multiple and not relation.symmetric)):
+        raise table.refuse("scheme", _A_SUM)
+    batches = int(table.number("batches", COUNT))
+    return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:

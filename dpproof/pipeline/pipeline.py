@@ -8,9 +8,15 @@ from fractions import Fraction
 from typing import final
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import Relation
+from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.sampling import (
+    EpochScheme,
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    WithoutReplacement,
+)
 from dpproof.accountant.theorems.composition import (
     compose as compose_guarantees,
     self_compose,
@@ -44,10 +50,15 @@ class Release:
     norm: str
     rows: Mapping[str, Rows] = field(default_factory=dict)
 
-    def build(self, relation: Relation) -> Mechanism[Relation]:
-        """Return the mechanism; its sensitivity is stated under the given relation."""
+    def build(self, relation: Relation, *, summed: bool = False) -> Mechanism[Relation]:
+        """Return the mechanism; its sensitivity is stated under the given relation.
+
+        Args:
+            relation: the neighbouring relation.
+            summed: whether it acts on batches, as a sum of bounded contributions.
+        """
         given = ReleaseParameters(
-            values=self.values, norm=self.norm, relation=relation, rows=self.rows
+            values=self.values, norm=self.norm, relation=relation, rows=self.rows, summed=summed
         )
         return self.kind.build(given)
 
@@ -62,8 +73,9 @@ class Stage:
         name: unique in the pipeline.
         releases: all of them see the same sample; none where there are stages.
         stages: the stages that run together instead, with different names.
-        sampling: the scheme that draws the sample, None when every release sees all records.
-        count: the number of fresh samples that are drawn and released on.
+        sampling: the scheme that draws the sample, or allocates all records to batches; None when
+            every release sees all records.
+        count: the number of fresh samples, or allocations, that are drawn and released on.
         runs: the number of runs of all this, the best released; None to release it as it is.
         protect: the number of records that its guarantee covers.
     """
@@ -71,7 +83,7 @@ class Stage:
     place: str
     name: str
     releases: tuple[Release, ...]
-    sampling: SamplingScheme | None = None
+    sampling: SamplingScheme | EpochScheme | None = None
     count: int = 1
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
@@ -83,12 +95,27 @@ class Stage:
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
         """
-        releases = [release.build(relation) for release in self.releases]
+        summed = isinstance(self.sampling, EpochScheme)
+        releases = [release.build(relation, summed=summed) for release in self.releases]
         parts = [*releases, *(stage.build(relation) for stage in self.stages)]
         joint = parts[0] if len(parts) == 1 else compose(*parts)
-        sampled = joint if self.sampling is None else joint.subsample(self.sampling)
+        if isinstance(self.sampling, EpochScheme):
+            sampled: Mechanism[Relation] = joint.allocate(self.sampling)
+        else:
+            sampled = joint if self.sampling is None else joint.subsample(self.sampling)
         once = sampled if self.count == 1 else sampled.repeat(self.count)
         return once if self.runs is None else once.select(self.runs)
+
+    def as_poisson(self) -> Guarantee[Relation] | None:
+        """Return what tools print for shuffled batches: the guarantee of as many Poisson samples.
+
+        It is under add-remove, of samples of the batches' mean size. None for any other stage.
+        """
+        if not isinstance(self.sampling, ShuffledBatches):
+            return None
+        scheme, steps = self.sampling, self.sampling.batches * self.sampling.epochs
+        rate = Poisson(sampling_rate=Fraction(1, scheme.batches))
+        return replace(self, sampling=rate, count=self.count * steps).guarantee(AddRemove())
 
     def guarantee(self, relation: Relation) -> Guarantee[Relation]:
         """Return the guarantee of the stage, all its runs included, labelled with its name.
@@ -132,6 +159,9 @@ class Stage:
         if isinstance(self.sampling, WithoutReplacement):
             found["sample_size"] = Fraction(self.sampling.sample_size)
             found["population_size"] = Fraction(self.sampling.population_size)
+        if isinstance(self.sampling, ShuffledBatches):
+            found["batches"] = Fraction(self.sampling.batches)
+            found["epochs"] = Fraction(self.sampling.epochs)
         names = [name for release in self.releases for name in release.values]
         for release in self.releases:
             for name, value in release.values.items():
@@ -169,6 +199,8 @@ class Stage:
             population = self.sampling.population_size
             sampling = WithoutReplacement(sample_size=int(value), population_size=population)
             return replace(self, sampling=sampling)
+        if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
+            return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)
         releases = tuple(
             replace(release, values={**release.values, name: value})

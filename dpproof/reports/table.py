@@ -12,7 +12,17 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpproof.commands.budget import EPSILON, MU, SHARE_ORDER, Budget, StageCost, alone_of, run_of
+from dpproof.accountant.sampling import ShuffledBatches
+from dpproof.commands.budget import (
+    EPSILON,
+    MU,
+    SHARE_ORDER,
+    Budget,
+    StageCost,
+    alone_of,
+    beside_poisson,
+    run_of,
+)
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
 from dpproof.reports import words
@@ -123,6 +133,10 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
     else:
         unknown = "not computed" if MU in budget.missing else "no finite μ is certified"
         yield "μ", "0: everything is within δ" if mu == 0 else unknown
+    for cost in budget.stages:
+        if isinstance(cost.stage.sampling, ShuffledBatches):
+            meant = beside_poisson(cost.epsilon, cost.poisson)
+            yield "shuffled", f"ε of stage {quoted(cost.stage.name)}: {meant}"
     yield "share", f"part of the total Rényi divergence at order {SHARE_ORDER}, where parts add up"
 
 

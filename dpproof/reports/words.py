@@ -7,7 +7,13 @@ from fractions import Fraction
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.sampling import (
+    EpochScheme,
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    WithoutReplacement,
+)
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
@@ -51,14 +57,19 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | None) -> str:
-    """Return ``Poisson sample of 1 %``; nothing when every record takes part."""
+def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
+    """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
         case Poisson():
             return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
         case WithoutReplacement():
             population = grouped(scheme.population_size)
             return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
+        case ShuffledBatches():
+            kept = (
+                f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
+            )
+            return f"all records in {grouped(scheme.batches)} shuffled batches{kept}"
         case None:
             return ""
 

@@ -23,6 +23,7 @@ from dpproof.mechanisms.samplers.discrete_laplace import (
     discrete_laplace as discrete_laplace,
 )
 from dpproof.mechanisms.samplers.geometric import geometric as geometric
+from dpproof.mechanisms.samplers.permutation import permutation as permutation
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,
     gaussian_rounded as gaussian_rounded,

@@ -11,9 +11,20 @@ from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair, read_direction
+
+
+def _largest_of_gaussians(fields: Fields, _language: Language) -> Pair:
+    return LargestOfGaussiansPair(
+        fields.positive("mu_squared"),
+        fields.whole("batches"),
+        fields.flag("replaced"),
+        fields.flag("removal"),
+    )
+
 
 MAX_FLOOR: Final = 600  # nats
 
@@ -37,5 +48,6 @@ KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
         f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)
     ),
     "folded-gaussian": lambda fields, _: FoldedGaussianPair(fields.positive("mu_squared")),
+    "largest-of-gaussians": _largest_of_gaussians,
     "sampled": _sampled,
 }

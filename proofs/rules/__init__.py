@@ -21,7 +21,9 @@ from dpproof.proofs.logic.statement import (
 )
 from dpproof.proofs.rules import (
     above_threshold,
+    allocate,
     attacks,
+    cells,
     compose,
     compose_ranges,
     convert,
@@ -120,6 +122,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "subsample/without-replacement": subsample.without_replacement,
             "subsample/gaussian-sum": subsample.gaussian_sum,
             "subsample/positions": repeated_positions.repeated_positions,
+            "allocate/shuffled": allocate.shuffled,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },
@@ -166,6 +169,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "at-least/contour": lower_bound.contour,
             "at-least/smoothed": lower_bound.smoothed,
             "at-least/lattice": lower_bound.lattice,
+            "at-least/cells": cells.cells,
             "at-least/renyi": lower_bound.renyi,
             "at-least/true-positive-rate": lower_power.true_positive_rate,
         },
@@ -192,6 +196,7 @@ PAIRS: Final[Mapping[str, str]] = MappingProxyType(
         "opposite-gaussians": "samples",
         "floored-gaussian": "curves",
         "folded-gaussian": "curves",
+        "largest-of-gaussians": "lower",
     }
 )
 """The extension of every kind of pair that the core does not know."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import Poisson, WithoutReplacement
+from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
 
 
 @pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), "1", None, True])
@@ -28,3 +28,13 @@ def test_sample_is_at_most_the_population() -> None:
         WithoutReplacement(sample_size=7, population_size=6)
     with pytest.raises(ParameterError, match="sample_size"):
         WithoutReplacement(sample_size=0, population_size=6)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "3", None, True])
+def test_batches_and_epochs_are_counts(bad: Any) -> None:  # noqa: ANN401
+    """Whole numbers from 1; one epoch by default."""
+    assert ShuffledBatches(batches=3).epochs == 1
+    with pytest.raises(ParameterError, match="batches"):
+        ShuffledBatches(batches=bad)
+    with pytest.raises(ParameterError, match="epochs"):
+        ShuffledBatches(batches=3, epochs=bad)

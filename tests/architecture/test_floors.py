@@ -53,6 +53,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "mechanisms": (
         "outputs",
         "samplers",
+        "batches",
         "queries",
         "parameters",
         "mechanism",

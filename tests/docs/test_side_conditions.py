@@ -33,6 +33,7 @@ from dpproof.accountant import (
     PureDP,
     RenyiFilter,
     ReplaceOne,
+    ShuffledBatches,
     TruncatedNegativeBinomial,
     ZCDPFilter,
     ZeroOut,
@@ -109,6 +110,7 @@ VERDICTS: Final = {
     "best output alone": r"of the outputs only the best.* neither the number of runs, nor which",
     "score and fixed threshold": r"looks at an output alone, score and threshold being fixed",
     "first output alone": r"only that output, or that none did, and neither the number of runs",
+    "shuffled batches": r"order that is drawn uniformly, .* fills \d+ batches in it",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",
     "smooth bound": r"moves by at most the bound of either, and the bounds differ by a factor",
@@ -198,6 +200,11 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "ranges": _disjoint_choices,
     "sampled blanks": _sampled_blanks,
     "sampled sum": _sampled_sum,
+    "shuffled": lambda: (
+        Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
+        .allocate(ShuffledBatches(batches=3))
+        .guarantee()
+    ),
     "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),
     "positions": lambda: parallel_positions(
         GDP(mu=1, relation=ReplaceOne()), GDP(mu=2, relation=ReplaceOne())

@@ -35,6 +35,7 @@ from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, show_rational
@@ -162,7 +163,7 @@ _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
     DominatingPair: ("dominating-pair", {"forward": "forward", "backward": "backward"}),
 }
 
-_PLAIN: Final = ("categories", "removal", "shift")
+_PLAIN: Final = ("categories", "removal", "shift", "batches", "replaced")
 
 _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     GaussianPair: ("gaussian", "mu_squared"),
@@ -173,6 +174,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     OppositeGaussiansPair: ("opposite-gaussians", "mu_squared sampling_rate"),
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
+    ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),
     RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
     FinitePair: ("finite", "p q"),

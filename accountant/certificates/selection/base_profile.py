@@ -30,6 +30,7 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges.pair import as_logistic
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import curve
+from dpproof.accountant.subsampling.shuffled import as_gaussian
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Step
 
@@ -228,8 +229,11 @@ def finite_guarantee(
 
 
 def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
-    """Return the pair that the checker knows: bounded ranges as logistic pairs, or itself."""
-    forward, backward = as_logistic(pair.forward), as_logistic(pair.backward)
+    """Return the pair that the checker knows, or itself.
+
+    Bounded ranges become logistic pairs, shuffled batches Gaussian pairs.
+    """
+    forward, backward = (as_gaussian(as_logistic(one)) for one in (pair.forward, pair.backward))
     if (forward, backward) == (pair.forward, pair.backward):
         return pair
     return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
@@ -250,7 +254,10 @@ def moved_to(pair: DominatingPair[Any], point: Point) -> Point:
 @final
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """The finite pairs that replace selected pairs, and whole products of bounded ranges."""
+    """The finite pairs that replace selected pairs, and whole products of bounded ranges.
+
+    Gaussian pairs replace shuffled batches.
+    """
 
     known: dict[Pair, Pair] = field(default_factory=dict)
     products: dict[Product, Product] = field(default_factory=dict)
@@ -273,7 +280,8 @@ class Substitutes:
         """Return a product with all substitutes."""
         if product in self.products:
             return self.products[product]
-        return Product.merge([Factor(self._pair(f.pair), f.count) for f in product.factors])
+        factors = [Factor(self._pair(f.pair), f.count) for f in product.factors]
+        return as_gaussian(Product.merge(factors))
 
     def _pair(self, pair: Pair) -> Pair:
         """Return a pair's substitute, or itself."""

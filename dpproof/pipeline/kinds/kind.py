@@ -35,12 +35,14 @@ class ReleaseParameters:
         norm: of the sensitivity among them, empty without one.
         relation: the neighbouring relation.
         rows: arrays of arrays by their names, such as a covariance.
+        summed: whether it acts on batches, as a sum whose records' contributions are bounded.
     """
 
     values: Mapping[str, Fraction]
     norm: str
     relation: Relation
     rows: Mapping[str, Rows] = field(default_factory=dict)
+    summed: bool = False
 
     def sensitivity(self) -> L1[Relation] | L2[Relation] | LInf[Relation]:
         """Return the sensitivity among the numbers, in its norm."""

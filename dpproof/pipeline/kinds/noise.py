@@ -42,8 +42,10 @@ from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
     if "noise_multiplier" in given.values:
         multiplier = given.values["noise_multiplier"]
+        relation = given.relation
+        unit = L2Contribution(1, relation) if given.summed else L2(1, relation)
         try:
-            return Gaussian(sigma=multiplier, sensitivity=L2(1, given.relation))
+            return Gaussian(sigma=multiplier, sensitivity=unit)
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal

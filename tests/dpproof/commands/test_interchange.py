@@ -47,8 +47,59 @@ def test_import(
     assert (found.status, found.json["epsilon"]["lower"] > 0) == (0, True)
     assert "epsilon lies in" in command.run("import", file, *options).out
     silent = command.run("import", file)
+    if "--poisson" in options:  # otherwise it was shuffled
+        assert "shuffled batches" in silent.out
+        return
     assert (silent.status, silent.err.count("\n")) == (2, 1)
-    assert f"say {'--poisson' if '--poisson' in options else 'it with --relation'}" in silent.err
+    assert "say it with --relation" in silent.err
+
+
+HISTORY = {"history": [[1.0, 1 / 469, 4690]], "mechanism": "prv"}
+NUMBERS = {"n": 60_000, "batch_size": 128, "epochs": 10, "noise_multiplier": 1.0}
+FILE = """
+[pipeline]
+relation = "zero-out"
+delta = 1e-6
+[[stage]]
+name = "training"
+mechanism = "gaussian"
+noise_multiplier = 1.0
+sampling = { scheme = "shuffled", batches = 469, epochs = 10 }
+"""
+
+
+@pytest.mark.parametrize("content", [HISTORY, NUMBERS], ids=["opacus", "keras"])
+def test_shuffled_batches_are_answered_by_both_ends(
+    content: object, tmp_path: Path, command: Command
+) -> None:
+    """In place of a refusal: the bracket, and a sentence with what tools print."""
+    file = _file(tmp_path, content)
+    found = command.run("import", file, "--json").json
+
+    assert found["relation"] == "zero-out"
+    assert found["epsilon"]["attained"]
+    assert 6.902 < found["epsilon"]["lower"] < 6.903
+    assert found["meaning"] == (
+        "Poisson accounting would print 0.85; the truth lies between 6.90 and 19.43"
+    )
+    assert f"\n{found['meaning']}\n" in command.run("import", file).out
+    refused = command.run("import", file, "--relation", "add-remove")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("content", [HISTORY, NUMBERS, FILE], ids=["opacus", "keras", "file"])
+def test_poisson_numbers_are_refuted_for_shuffled_batches(
+    content: object, tmp_path: Path, command: Command
+) -> None:
+    """The number of Poisson samples is below the lower end, and marked; so are others."""
+    file = command.file(content) if isinstance(content, str) else _file(tmp_path, content)
+    found = command.run("compare", file, "--json").json
+    printed = {peer["name"]: peer for peer in found["peers"]}
+
+    assert 0.853 < printed["Poisson"]["epsilon"] < 0.854
+    assert printed["Poisson"]["refuted"]
+    assert all(peer["refuted"] for peer in found["peers"] if peer["epsilon"] is not None)
+    assert "refuted for this loader" in command.run("compare", file).out
 
 
 def test_an_import_says_what_it_is(tmp_path: Path, command: Command) -> None:

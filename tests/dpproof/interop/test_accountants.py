@@ -41,9 +41,10 @@ def test_opacus_history_is_the_composition() -> None:
 @pytest.mark.parametrize(
     ("history", "poisson", "error"),
     [
-        (HISTORY, False, dp.NotImplied),
-        (HISTORY, None, dp.NotImplied),
-        (HISTORY, 1, dp.NotImplied),
+        (HISTORY, None, dp.ParameterError),
+        (HISTORY, 1, dp.ParameterError),
+        ([(1.0, 0.1, 0)], False, dp.ParameterError),
+        ([(1.0, 1.5, 5)], False, dp.ParameterError),
         ([], True, InputError),
         ({"mechanism": "rdp"}, True, InputError),
         ([(1.0, 0.1)], True, InputError),
@@ -52,9 +53,35 @@ def test_opacus_history_is_the_composition() -> None:
     ],
 )
 def test_opacus_refusals(history: Any, poisson: Any, error: type[Exception]) -> None:  # noqa: ANN401  # bad on purpose
-    """Without the word Poisson, and with numbers that are none, nothing is answered."""
+    """With neither word, and with numbers that are none, nothing is answered."""
     with pytest.raises(error):
         from_opacus_history(history, poisson=poisson)
+
+
+def test_opacus_without_poisson_samples_is_shuffled() -> None:
+    """One over the rate batches an epoch, in a new order each, under zero-out or replace-one."""
+    epochs = dp.Gaussian(sigma=1.5, sensitivity=dp.L2Contribution(1, dp.ZeroOut()))
+    expected = epochs.allocate(dp.ShuffledBatches(batches=469)).repeat(10).guarantee()
+    found = from_opacus_history([(1.5, 1 / 469, 4690)])
+    assert found.epsilon(delta=1e-6) == expected.epsilon(delta=1e-6)
+    assert found.attained
+    with pytest.raises(InputError, match="whether the last batch was dropped"):
+        from_opacus_history([(1.5, 128 / 60_000, 4690)])
+    other = from_opacus_history([(1.5, 1 / 469, 4690)], relation=dp.ReplaceOne())
+    assert other.epsilon(delta=1e-6).lower > expected.epsilon(delta=1e-6).lower
+    with pytest.raises(dp.NotImplied, match="amplifies nothing"):
+        from_opacus_history([(1.5, 1 / 469, 4690)], relation=ADD)
+    with pytest.raises(InputError, match="add-remove neighbours"):
+        from_opacus_history([(1.5, 1 / 469, 4690)], poisson=True, relation=dp.ZeroOut())
+
+
+def test_an_unfinished_epoch_is_accounted_for_as_a_whole() -> None:
+    """What is forgotten can only help: the upper end is that of whole epochs, none is attained."""
+    part, whole = (from_opacus_history([(1.0, 0.01, steps)]) for steps in (150, 200))
+
+    assert part.epsilon(delta=1e-6).upper == whole.epsilon(delta=1e-6).upper
+    assert not part.epsilon(delta=1e-6).attained
+    assert whole.epsilon(delta=1e-6).attained
 
 
 def test_diffprivlib() -> None:

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sampling import Poisson, WithoutReplacement
+from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
 from dpproof.mechanisms import Gaussian
 from dpproof.pipeline.parse import parse
-from dpproof.pipeline.pipeline import Pipeline
+from dpproof.pipeline.pipeline import Pipeline, Stage
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, PIPELINE
 
 
@@ -135,3 +135,81 @@ def test_sampling_under_replace_label_is_refused(scheme: str) -> None:
     assert parsed(text).relation == ReplaceLabel()
     with pytest.raises(InputError, match="replace-label"):
         parsed(f"{text}sampling = {{ scheme = {scheme} }}")
+
+
+SHUFFLED = '[pipeline]\nrelation = "zero-out"\ndelta = 1e-6\n[[stage]]\nname = "a"\n'
+SUM = 'mechanism = "gaussian"\nsigma = 2\ncontribution = 2\n'
+MULTIPLE = 'mechanism = "gaussian"\nnoise_multiplier = 1\n'
+
+
+def shuffled(sampling: str, release: str = SUM, relation: str = "zero-out") -> Stage:
+    """The stage of a file with this sampling table."""
+    text = SHUFFLED.replace("zero-out", relation) + release
+    return parsed(f'{text}sampling = {{ scheme = "shuffled", {sampling} }}').stages[0]
+
+
+def test_shuffled_batches_are_epochs_in_fresh_orders_unless_kept() -> None:
+    """Epochs count as runs if each has an order of its own, and belong to the scheme if kept."""
+    fresh, kept = (
+        shuffled("batches = 9, epochs = 4"),
+        shuffled('batches = 9, epochs = 4, order = "kept"'),
+    )
+    once = shuffled('batches = 9, order = "fresh"', SUM + "count = 3\n")
+
+    assert (fresh.sampling, fresh.count) == (ShuffledBatches(batches=9), 4)
+    assert (kept.sampling, kept.count) == (ShuffledBatches(batches=9, epochs=4), 1)
+    assert once.count == 3
+    assert shuffled("batches = 9, epochs = 4", SUM + "count = 3\n").count == 12
+
+
+@pytest.mark.parametrize("release", [SUM, MULTIPLE])
+def test_shuffled_sums_are_of_bounded_contributions(release: str) -> None:
+    """Sigma with a contribution, and under zero-out a noise multiplier, say the same."""
+    noisy = Gaussian(sigma=1, sensitivity=L2Contribution(1, ZeroOut()))
+    expected = noisy.allocate(ShuffledBatches(batches=9)).guarantee()
+    found = shuffled("batches = 9", release)
+
+    assert found.guarantee(ZeroOut()) == expected
+    printed = found.as_poisson()
+    assert printed is not None
+    assert printed.relation == AddRemove()
+    assert printed.epsilon(delta=1e-6).upper < found.guarantee(ZeroOut()).epsilon(delta=1e-6).upper
+
+
+@pytest.mark.parametrize(
+    ("sampling", "release", "relation", "words"),
+    [
+        ("batches = 9", MULTIPLE, "replace-one", "which states its clipping norm"),
+        ("batches = 9", SUM, "add-remove", "no guarantee under relation"),
+        ("batches = 9", SUM, "replace-label", "left out under replace-label"),
+        (
+            "batches = 9",
+            'mechanism = "laplace"\nscale = 1\nsensitivity = 1\n',
+            "zero-out",
+            "states",
+        ),
+        ("batches = 0", SUM, "zero-out", "batches"),
+        ("batches = 9, epochs = 0", SUM, "zero-out", "epochs"),
+        ('batches = 9, order = "sorted"', SUM, "zero-out", "order"),
+        ("batches = 9, rate = 0.1", SUM, "zero-out", "not a parameter here"),
+        ("epochs = 9", SUM, "zero-out", "batches"),
+    ],
+)
+def test_shuffled_batches_are_refused(
+    sampling: str, release: str, relation: str, words: str
+) -> None:
+    """What is no sum, has no theorem or no meaning is refused in the file's words."""
+    with pytest.raises(InputError, match=words):
+        shuffled(sampling, release, relation)
+    with pytest.raises(InputError, match="epochs"):
+        parsed(f'{SHUFFLED}{SUM}sampling = {{ scheme = "poisson", rate = 0.1, epochs = 3 }}')
+
+
+def test_numbers_of_shuffled_batches_are_replaced() -> None:
+    """Batches, epochs of a kept order, and count have addresses of their own."""
+    stage = shuffled('batches = 9, epochs = 4, order = "kept"')
+
+    assert stage.numbers()["batches"] == 9
+    assert stage.numbers()["epochs"] == 4
+    assert stage.replaced("epochs", Fraction(2)).sampling == ShuffledBatches(batches=9, epochs=2)
+    assert stage.replaced("batches", Fraction(2)).sampling == ShuffledBatches(batches=2, epochs=4)

@@ -1,0 +1,106 @@
+"""Mechanisms on the batches of an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpproof.accountant import (
+    L1,
+    L2,
+    L2Contribution,
+    NotImplied,
+    ParameterError,
+    Poisson,
+    ReplaceOne,
+    ShuffledBatches,
+    ZeroOut,
+)
+from dpproof.mechanisms import Allocated, ClippedSum, Gaussian, Laplace
+from tests.contracts.mechanism_contract import MechanismContract, one_bad
+
+SUM = ClippedSum(lower=-1, upper=1)
+TWO = ShuffledBatches(batches=2)
+
+
+def noisy(sigma: float, relation: Any = ZeroOut()) -> Gaussian[Any]:  # noqa: ANN401, B008
+    """Noise on a sum of contributions of at most 1."""
+    return Gaussian(sigma=sigma, sensitivity=L2Contribution(1, relation), query=SUM)
+
+
+class TestAllocated(MechanismContract):
+    """Noisy sums of two shuffled batches."""
+
+    def mechanism(self) -> Allocated[Any]:
+        """On records."""
+        return noisy(0.6).allocate(TWO)
+
+    def data(self) -> object:
+        """One record against all others."""
+        return np.array([1.0] + [-1.0] * 9)
+
+    def neighbour(self) -> object:
+        """The record zeroed out."""
+        return np.array([0.0] + [-1.0] * 9)
+
+    def increasing_noise(self) -> Sequence[Allocated[Any]]:
+        """The base grows noisier."""
+        return [noisy(sigma).allocate(TWO) for sigma in (0.5, 1.0, 8.0)]
+
+    def invalid(self) -> Sequence[Callable[[], object]]:
+        """A scheme of single steps, a base that is no mechanism."""
+        return one_bad(
+            Allocated,
+            good={"base": noisy(1), "scheme": TWO},
+            bad={
+                "base": (3, "gaussian", None),
+                "scheme": (2, "shuffled", None, Poisson(sampling_rate=0.5)),
+            },
+        )
+
+
+@pytest.mark.parametrize("relation", [ZeroOut(), ReplaceOne()], ids=str)
+def test_one_batch_costs_what_the_base_costs(relation: Any) -> None:  # noqa: ANN401
+    """Shuffling into one batch is no shuffling."""
+    base = noisy(1, relation)
+    one = base.allocate(ShuffledBatches(batches=1)).guarantee().epsilon(delta=1e-6)
+    plain = base.guarantee().epsilon(delta=1e-6)
+
+    assert one.upper == plain.upper
+    assert one.relative_width < 1e-6
+
+
+def test_every_record_is_in_one_batch_of_every_epoch() -> None:
+    """Nearly without noise, an epoch's sums add up to the sum of all records, twice if kept."""
+    data = np.linspace(-1, 1, 7) ** 3
+    kept = noisy(1e-9).allocate(ShuffledBatches(batches=3, epochs=2))
+    first, second = np.split(kept.release_many(data, 50), 2, axis=1)
+
+    assert np.abs(first.sum(axis=1) - data.sum()).max() < 1e-6
+    assert np.abs(first - second).max() < 1e-6
+    assert len(np.unique(np.round(first[:, 0], 3))) > 10
+
+
+def test_only_sums_of_contributions_have_a_guarantee() -> None:
+    """A sensitivity is refused with its reason, and so is other noise; both run."""
+    records = [0.5, 0.25, -1.0]
+    base = Gaussian(sigma=1, sensitivity=L2(1, ZeroOut()), query=sum)
+    other = Laplace(scale=1, sensitivity=L1(1, ZeroOut()), query=sum)
+    for mechanism, reason in ((base, "every record's contribution"), (other, "sums alone")):
+        epoch = mechanism.allocate(TWO)
+
+        assert epoch.release_many(records, 4).shape == (4, 2)
+        with pytest.raises(NotImplied, match=reason):
+            epoch.guarantee()
+
+
+def test_refuses_values_and_too_few_records() -> None:
+    """A batch needs records, and every batch at least one."""
+    value = Gaussian(sigma=1, sensitivity=L2Contribution(1, ZeroOut()))
+    with pytest.raises(ParameterError, match="query="):
+        value.allocate(TWO).release(3.0)
+    with pytest.raises(ParameterError, match="at least batches"):
+        noisy(1).allocate(TWO).release([0.5])

@@ -1,0 +1,87 @@
+"""The batches that schemes draw, against their law."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpproof.accountant import ParameterError, Poisson, ShuffledBatches
+from dpproof.mechanisms import ReplayRng, index_batches
+
+
+class Scripted:
+    """Words that a test has chosen."""
+
+    def __init__(self, words: tuple[int, ...]) -> None:
+        """Give these words, in this order."""
+        self._left = list(words)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next words."""
+        taken, self._left = self._left[:count], self._left[count:]
+        return np.array(taken, dtype=np.uint64)
+
+
+def test_every_order_comes_from_as_many_words() -> None:
+    """The law, exactly: orders of five different words are one to one with the batches' orders."""
+    scheme = ShuffledBatches(batches=2)
+    drawn = Counter(
+        tuple(np.concatenate(list(index_batches(scheme, records=5, rng=Scripted(words)))).tolist())
+        for words in permutations((3, 1 << 62, 5, 0, (1 << 64) - 1))
+    )
+
+    assert sorted(drawn) == sorted(permutations(range(5)))
+    assert set(drawn.values()) == {1}
+
+
+def test_equal_words_are_drawn_again() -> None:
+    """A tie says nothing about which record comes first."""
+    words = (7, 7, 1, 2, 0, 1)
+    (batch,) = index_batches(ShuffledBatches(batches=1), records=3, rng=Scripted(words))
+
+    assert batch.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(("records", "batches"), [(10, 3), (9, 3), (5, 5), (1, 1), (1000, 469)])
+def test_batches_are_a_partition_into_nearly_equal_parts(records: int, batches: int) -> None:
+    """Every record is in one batch, and sizes differ by at most one, larger ones first."""
+    drawn = list(index_batches(ShuffledBatches(batches=batches), records=records))
+    sizes = [len(batch) for batch in drawn]
+
+    assert len(drawn) == batches
+    assert sorted(np.concatenate(drawn).tolist()) == list(range(records))
+    assert max(sizes) - min(sizes) <= 1
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_kept_order_repeats_and_a_seed_replays() -> None:
+    """Two epochs of a kept order are equal; the same seed gives the same batches."""
+    scheme = ShuffledBatches(batches=4, epochs=2)
+    first, again = (
+        [batch.tolist() for batch in index_batches(scheme, records=11, rng=ReplayRng(3))]
+        for _ in range(2)
+    )
+
+    assert first == again
+    assert first[:4] == first[4:]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "records"),
+    [
+        (Poisson(sampling_rate=0.5), 9),
+        (3, 9),
+        (ShuffledBatches(batches=4), 3),
+        (ShuffledBatches(batches=4), 0),
+        (ShuffledBatches(batches=4), 4.5),
+    ],
+)
+def test_refuses_other_schemes_and_too_few_records(scheme: Any, records: Any) -> None:  # noqa: ANN401
+    """Only schemes of an epoch, and a record for every batch."""
+    with pytest.raises(ParameterError):
+        list(index_batches(scheme, records=records))

@@ -117,8 +117,8 @@ def _response(draw: Draw) -> Part:
     epsilon, categories = min(draw.positive(), Fraction(20)), draw.integer(2, 9)
     truth = Neighbours.symmetric(response(epsilon, categories=categories))
     source = (
-        f"mechanisms.RandomizedResponse(epsilon={text(epsilon)}, categories={categories})"
-        ".guarantee()"
+        f"mechanisms.RandomizedResponse(epsilon={text(epsilon)}, categories={categories}, "
+        "relation=AddRemove()).guarantee()"
     )
     return Part(source, truth, attained=True)
 

@@ -173,7 +173,7 @@ def draw_learner(source: Draw) -> Case:
         rate = source.fraction_below_one()
         learner = (
             f"BatchPerceptron(margin=1, steps=1, sigma={text(sigma)}, norm={text(norm)}, "
-            f"rate={text(rate)})"
+            f"rate={text(rate)}, relation=AddRemove())"
         )
         sample = PoissonSample(Normal(real(norm / sigma)).delta, real(rate))
         made = Pipeline(f"mechanisms.{learner}.guarantee()", sample, attained=False)

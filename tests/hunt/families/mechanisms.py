@@ -27,9 +27,9 @@ def _table(draw: Draw) -> Part:
     listed = ", ".join(map(law_text, rows))
     if len(rows) > 2:
         ordered = tuple((p, q) for p in rows for q in rows if p is not q)
-        source = f"mechanisms.FiniteMechanism([{listed}]).guarantee()"
+        source = f"mechanisms.FiniteMechanism([{listed}], relation=AddRemove()).guarantee()"
         return Part(source, Neighbours(ordered, ordered), attained=False)
-    source = f"mechanisms.FiniteMechanism([{listed}], neighbours=[(0, 1)]).guarantee()"
+    source = f"mechanisms.FiniteMechanism([{listed}], neighbours=[(0, 1)], relation=AddRemove()).guarantee()"
     return Part(source, Neighbours.symmetric((rows[0], rows[1])), attained=True)
 
 
@@ -46,7 +46,7 @@ def _unary(draw: Draw) -> Part:
     keep = 1 - flip if symmetric else Fraction(1, 2)
     source = (
         f"mechanisms.UnaryEncoding(epsilon={text(epsilon)}, categories={draw.integer(2, 9)}, "
-        f"symmetric={symmetric}).guarantee()"
+        f"symmetric={symmetric}, relation=AddRemove()).guarantee()"
     )
     return Part(source, Neighbours.symmetric(_two_bits(keep, flip)), attained=True)
 
@@ -64,8 +64,8 @@ def _rappor(draw: Draw) -> Part:
         zero = one / 2
     keep, flip = (1 - f / 2) * one + f / 2 * zero, f / 2 * one + (1 - f / 2) * zero
     source = (
-        f"mechanisms.Rappor(f={text(f)}, one={text(one)}, zero={text(zero)}, categories=3)"
-        ".guarantee()"
+        f"mechanisms.Rappor(f={text(f)}, one={text(one)}, zero={text(zero)}, categories=3, "
+        "relation=AddRemove()).guarantee()"
     )
     return Part(source, Neighbours.symmetric(_two_bits(keep, flip)), attained=True)
 
@@ -83,7 +83,8 @@ def _subset(draw: Draw) -> Part:
     keep = _kept(epsilon, d, k - d)
     one, other = keep * Fraction(k - d, k - 1), (1 - keep) * Fraction(d, k - 1)
     source = (
-        f"mechanisms.SubsetSelection(epsilon={text(epsilon)}, categories={k}, size={d}).guarantee()"
+        f"mechanisms.SubsetSelection(epsilon={text(epsilon)}, categories={k}, size={d}, "
+        "relation=AddRemove()).guarantee()"
     )
     rest = 1 - one - other
     return Part(
@@ -98,7 +99,7 @@ def _hashing(draw: Draw) -> Part:
     one, other = apart * keep, apart * (1 - keep) / (g - 1)
     source = (
         f"mechanisms.LocalHashing(epsilon={text(epsilon)}, categories={draw.integer(2, 99)}, "
-        f"cells={g}).guarantee()"
+        f"cells={g}, relation=AddRemove()).guarantee()"
     )
     rest = 1 - one - other
     return Part(
@@ -199,7 +200,7 @@ def _published(draw: Draw) -> Part:
     """Coins of one or two counts that move by one, by the recursion of the docstring."""
     epsilon, delta = Fraction(draw.integer(4, 24), 8), Fraction(draw.integer(1, 20), 10**3)
     cells, swapped = draw.choose(((1, False), (2, False), (2, True)))
-    given = "relation=ReplaceOne()" if swapped else f"contributions={cells}"
+    given = "relation=ReplaceOne()" if swapped else f"contributions={cells}, relation=AddRemove()"
     share = (1 - Fraction(1, 2**30)) / cells
     most, falling = delta * share, exponential(-epsilon * share)
     kept = [Fraction(0)]
@@ -243,7 +244,7 @@ def _permuted(draw: Draw) -> Part:
     scale = (1 if monotone else 2) / epsilon
     pair = tuple(_flips(scores, scale) for scores in _scores(draw, monotone=monotone))
     name = draw.choose(("PermuteAndFlip", "ReportNoisyMax"))
-    source = f"mechanisms.{name}(epsilon={text(epsilon)}, monotone={monotone}).guarantee()"
+    source = f"mechanisms.{name}(epsilon={text(epsilon)}, monotone={monotone}, sensitivity=LInf(1)).guarantee()"
     return Part(source, Neighbours.symmetric((pair[0], pair[1])), attained=False)
 
 
@@ -258,7 +259,7 @@ def _threshold(draw: Draw) -> Part:
     )
     source = (
         f"mechanisms.AboveThreshold(threshold_scale={text(scales[0])}, "
-        f"query_scale={text(scales[1])}, monotone={monotone}).guarantee()"
+        f"query_scale={text(scales[1])}, monotone={monotone}, sensitivity=LInf(1)).guarantee()"
     )
     return Part(source, Neighbours.symmetric((pair[0], pair[1])), attained=False)
 

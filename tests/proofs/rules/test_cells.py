@@ -131,7 +131,7 @@ OTHERS = [
         {**said("1/2"), "notion": "hockey-stick"},
         [],
         {"c": "1", "step": "1/8", "nodes": 8, "tau": "0", "tails": [None], "factors": [None]},
-        "at-least/cells",
+        "are not listed",
     ),
 ]
 

@@ -51,6 +51,7 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
     rows: list[list[object]] = []
     for mu in (0.05, 0.1, 0.2):
         shared: dict[str, Any] = {"margin": 1, "norm_bound": 1, "mu": mu, "records": records}
+        shared["relation"] = ReplaceOne()
         costs = [
             PhasedHinge(**shared, sampling=s).guarantee().epsilon(delta=delta).upper
             for s in ("permutation", "with-replacement")

@@ -25,6 +25,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.arithmetic.normal_distribution import log_ndtr
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import epsilon
+from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
@@ -34,6 +35,7 @@ from dpproof.accountant.subsampling.tabulated import TabulatedPair
 _LEAST: Final = 1e-60  # Mass of P at which the table ends. Heuristic: what is beyond is left out.
 _WIDEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _FARTHEST: Final = 38.0  # Standard deviations beyond which normal tails are 0. Heuristic.
+_LIKELY: Final = 0.99  # Mass under P of an event where losses are too large for a table. Heuristic.
 _HALVINGS: Final = 60  # Of a threshold. Heuristic: every threshold gives a lower end.
 # Least mass with all its digits. Soundness depends on it.
 _SMALLEST: Final = 1e-290
@@ -113,28 +115,43 @@ class ShuffledGaussianPair(TabulatedPair):
 
     def reach(self, mass: float) -> float:
         """Return about the loss at the threshold where so much is left of P."""
+        loss = float(self._loss(_at(self._place(mass)))[0])
+        return loss if self.removal else -loss
+
+    def _place(self, mass: float) -> float:
+        """Return about the threshold where so much is left of P."""
         left, right = self._ends
         if self.removal:
-            (_, place) = bisect(lambda x: self._masses(_at(x))[0][0] > mass, left, right)
-            return float(self._loss(_at(place))[0])
-        (place, _) = bisect(lambda x: self._masses(_at(x))[0][0] < mass, left, right)
-        return -float(self._loss(_at(place))[0])
+            return bisect(lambda x: self._masses(_at(x))[0][0] > mass, left, right)[1]
+        return bisect(lambda x: self._masses(_at(x))[0][0] < mass, left, right)[0]
+
+    def below(self, count: int) -> Pair:
+        """Return a table of the largest sum, or where losses are too large one event of it."""
+        if self.end < _WIDEST:
+            return TabulatedPair.below(self, count)
+        p, q = (Fraction(float(one[0])) for one in self._rounded(_at(self._place(_LIKELY))))
+        return FinitePair(p=(p, 1 - p), q=(q, 1 - q))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Bound the profile by the best threshold from below, by the Gaussian's from above.
+        """Bound the profile by the best threshold from below, by the Gaussian's from above."""
+        first, second = self._rounded(self.thresholds(epsilon))
+        with np.errstate(over="ignore"):
+            lower = first - np.exp(epsilon) * second
+        return np.maximum(lower, 0.0), gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
+
+    def _rounded(self, x: Reals) -> tuple[Reals, Reals]:
+        """Return both laws' masses of an event, the first rounded down and the second up.
 
         Rounds: logs of Phi by their own slack, so that 1 - F has as much, and F as much times its
-            log. The mass under Q is raised to one that has all its digits.
+            log; twice that covers a product with e^epsilon. Below the least mass with all its
+            digits the first is 0, and the second that mass.
         """
-        x = self.thresholds(epsilon)
-        first, second = (np.maximum(one, _SMALLEST) for one in self._masses(x))
-        slack = _LOG_TAIL * (1.0 + x * x + self._shifts[0] ** 2)
+        first, second = self._masses(x)
+        slack = 2.0 * _LOG_TAIL * (1.0 + x * x + self._shifts[0] ** 2)
         if not self.removal:
-            slack = slack * (1.0 - np.log(np.minimum(first, second)))
-        with np.errstate(over="ignore"):
-            lower = first * (1.0 - slack) - np.exp(epsilon) * second * (1.0 + slack)
-        known = np.where(first > _SMALLEST, np.maximum(lower, 0.0), 0.0)
-        return known, gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
+            slack = slack * (1.0 - np.log(np.maximum(np.minimum(first, second), _SMALLEST)))
+        low = np.where(first > _SMALLEST, first * (1.0 - slack), 0.0)
+        return np.maximum(low, 0.0), np.maximum(second, _SMALLEST) * (1.0 + slack)
 
     def cells(self, ends: Reals) -> tuple[Reals, Reals]:
         """Approximate both laws' masses of the cells between thresholds, by increasing losses."""
@@ -158,7 +175,7 @@ class ShuffledGaussianPair(TabulatedPair):
 
         end = self.end
         least = invert(lower_ends, (level, level), 0.1 * end, 0.1 * end, end).lower
-        return Bound(min(least, upper), upper)
+        return Bound(least, upper)
 
     def thresholds(self, epsilon: Reals) -> Reals:
         """Return about the places beyond which (up to which, if swapped) losses exceed epsilon."""

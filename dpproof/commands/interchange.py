@@ -70,7 +70,8 @@ def imported(
 
 def _printed(found: Mapping[str, Any], file: str, *, poisson: bool) -> Guarantee[Relation] | None:
     """Return what tools print for shuffled batches; None for anything else."""
-    shuffled = not poisson and ("history" in found or "noise_multiplier" in found)
+    training = "history" in found or ("noise_multiplier" in found and "class_name" not in found)
+    shuffled = training and not poisson
     return _guarantee(found, file, None, poisson=True) if shuffled else None
 
 

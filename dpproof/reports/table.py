@@ -134,7 +134,7 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
         unknown = "not computed" if MU in budget.missing else "no finite μ is certified"
         yield "μ", "0: everything is within δ" if mu == 0 else unknown
     for cost in budget.stages:
-        if isinstance(cost.stage.sampling, ShuffledBatches):
+        if isinstance(cost.stage.sampling, ShuffledBatches) and cost.epsilon.attained:
             meant = beside_poisson(cost.epsilon, cost.poisson)
             yield "shuffled", f"ε of stage {quoted(cost.stage.name)}: {meant}"
     yield "share", f"part of the total Rényi divergence at order {SHARE_ORDER}, where parts add up"

@@ -119,9 +119,7 @@ def _masses(
             loss = ball(Fraction(least, max(most, 1))).log()
             place = lower_units((loss - ball(offset)) / ball(span), 0)
             units[place] = units.get(place, 0) + least
-    if not units:
-        raise RefusedError("no cell has a mass")
-    first, last = min(units), max(units)
+    first, last = min(units, default=0), max(units, default=0)
     if last - first >= limits.MAX_CELL_SUMS:
         raise RefusedError(f"a sum has more than {limits.MAX_CELL_SUMS} losses")
     listed = [units.get(place, 0) for place in range(first, last + 1)]

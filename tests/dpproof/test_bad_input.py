@@ -11,6 +11,7 @@ from dpproof.pipeline import vocabulary
 from dpproof.pipeline.section import listed, quoted
 from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
 
+SCHEMES = '"poisson", "without-replacement" or "shuffled"'
 TRAINING = 'stage "training"'
 POISSON = 'sampling = { scheme = "poisson", rate = 0.01 }\n'
 ABOVE_ZERO = "a finite number above 0"
@@ -196,11 +197,11 @@ CASES: dict[str, tuple[str, str]] = {
     ),
     "no scheme": (
         f"{PIPELINE}{GAUSSIAN}sampling = {{ rate = 0.1 }}",
-        f'{TRAINING}: sampling.scheme: missing; expected "poisson" or "without-replacement"',
+        f"{TRAINING}: sampling.scheme: missing; expected {SCHEMES}",
     ),
     "unknown scheme": (
         f'{PIPELINE}{GAUSSIAN}sampling = {{ scheme = "shuffle", rate = 0.1 }}',
-        f'{TRAINING}: sampling.scheme: expected "poisson" or "without-replacement", got "shuffle"',
+        f'{TRAINING}: sampling.scheme: expected {SCHEMES}, got "shuffle"',
     ),
     "unknown key in sampling": (
         f'{PIPELINE}{GAUSSIAN}sampling = {{ scheme = "poisson", ratio = 0.1 }}',

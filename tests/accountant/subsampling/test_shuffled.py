@@ -206,13 +206,16 @@ def test_lower_ends_fall_with_the_number_of_batches() -> None:
     assert all(more < less for less, more in itertools.pairwise(found))
 
 
-def test_noise_too_small_for_tables_is_refused_or_bracketed() -> None:
-    """Very little noise leaves the upper end a Gaussian's, and a lower end that is below it."""
-    pair = shuffled(50, "0.02")
-    found = answers.epsilon(Product.of(pair), DELTA)
+@pytest.mark.parametrize("count", [1, 3, 1000])
+@pytest.mark.parametrize("noise", ["0.02", "0.001"])
+def test_noise_too_small_for_tables_is_bracketed(noise: str, count: int) -> None:
+    """Very little noise leaves the upper end a Gaussian's, the lower one that of one event."""
+    pair = shuffled(50, noise)
+    for one in (pair, pair.swapped()):
+        found = answers.epsilon(Product.of(one).times(count), DELTA)
 
-    assert found.upper == answers.epsilon(Product.of(pair.plain), DELTA).upper
-    assert 0 < found.lower <= found.upper
+        assert found.upper == answers.epsilon(Product.of(pair.plain).times(count), DELTA).upper
+        assert 500 * count < found.lower <= found.upper
 
 
 def test_gaussian_pairs_take_their_place_in_samples_too() -> None:

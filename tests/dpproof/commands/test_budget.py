@@ -67,7 +67,9 @@ def test_json_has_the_same_keys_with_the_same_types(command: Command) -> None:
         for value in (answer["epsilon"], answer["mu"], answer["advantage"]):
             assert value["lower"] <= value["upper"]
         for stage in answer["stages"]:
-            assert set(stage) == {"name", "epsilon", "one_run", "factor", "share"}
+            keys = {"name", "epsilon", "one_run", "factor", "share", "poisson_accounting"}
+            assert set(stage) == keys
+            assert stage["poisson_accounting"] is None
 
 
 def test_over_budget_is_status_1(command: Command) -> None:
@@ -341,10 +343,48 @@ def test_without_epsilon_in_time_there_is_no_answer(command: Command) -> None:
     assert command.budget(ISSUE, "--seconds", "0").status == 2
 
 
-def test_pieces_are_those_that_are_named(tmp_path: Path) -> None:
+SHUFFLED = """
+[pipeline]
+relation = "zero-out"
+delta = 1e-6
+[[stage]]
+name = "training"
+mechanism = "gaussian"
+noise_multiplier = 1.0
+sampling = { scheme = "shuffled", batches = 469, epochs = 10 }
+"""
+
+
+def test_shuffled_batches_are_told_beside_poisson_accounting(command: Command) -> None:
+    """Both ends, what they mean, and the number that tools print."""
+    page = " ".join(command.budget(SHUFFLED).out.split())
+    (stage,) = command.budget(SHUFFLED, "--json").json["stages"]
+
+    assert "all records in 469 shuffled batches, 10 times" in page
+    assert "Poisson accounting would print 0.85; the truth lies between 6.90 and 19.43" in page
+    assert 6.902 < stage["epsilon"]["lower"] < stage["epsilon"]["upper"] < 19.424
+    assert 0.853 < stage["poisson_accounting"]["lower"] < 0.854
+    kept = SHUFFLED.replace("epochs = 10", 'epochs = 10, order = "kept"')
+    page = " ".join(command.budget(kept).out.split())
+    assert "all records in 469 shuffled batches, in one order for 10 epochs" in page
+
+
+def test_both_ends_of_shuffled_batches_are_written(tmp_path: Path, command: Command) -> None:
+    """Certificates of the upper and of the lower end, verified by the checker's command."""
+    file, out = command.file(SHUFFLED), str(tmp_path / "certificate.json")
+    for options, stated in (((), "is (19.4236"), (("--lower",), "not (6.902")):
+        assert command.run("certify", file, "-o", out, *options).status == 0
+        verdict = command.run("check", out)
+
+        assert verdict.status == 0
+        assert stated in verdict.out
+
+
+@pytest.mark.parametrize("text", [ISSUE, SHUFFLED], ids=["issue", "shuffled"])
+def test_pieces_are_those_that_are_named(text: str, tmp_path: Path) -> None:
     """A bar reaches its end."""
     file = tmp_path / "pipeline.toml"
-    file.write_text(ISSUE, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     pipeline, named = parse.load(str(file)), list[str]()
     budget.spend(pipeline, named.append)
 

@@ -87,7 +87,7 @@ def test_every_form_builds_and_is_documented(word: str) -> None:
 def test_every_parameter_is_used() -> None:
     """No parameter is left of a word that is gone."""
     used = {name for kind in KINDS.values() for name in kind.parameters}
-    sampling = {"rate", "sample_size", "population_size", "count"}
+    sampling = {"rate", "sample_size", "population_size", "batches", "epochs", "count"}
 
     assert {*PARAMETERS, *ROWS} == used | sampling
 

@@ -38,7 +38,7 @@ def _release(draw: Draw) -> str:
             f"mechanisms.Gaussian(sigma={x}, sensitivity=L2({y})).guarantee()",
             f"mechanisms.Laplace(scale={x}, sensitivity=L1({y})).guarantee()",
             f"mechanisms.DiscreteLaplace(scale={x}, sensitivity=L1(1)).guarantee()",
-            f"mechanisms.RandomizedResponse(epsilon={x}, categories=3, relation=AddRemove()).guarantee()",
+            f"mechanisms.RandomizedResponse(epsilon={x}, relation=AddRemove()).guarantee()",
         )
     )
 

@@ -29,7 +29,10 @@ def _table(draw: Draw) -> Part:
         ordered = tuple((p, q) for p in rows for q in rows if p is not q)
         source = f"mechanisms.FiniteMechanism([{listed}], relation=AddRemove()).guarantee()"
         return Part(source, Neighbours(ordered, ordered), attained=False)
-    source = f"mechanisms.FiniteMechanism([{listed}], neighbours=[(0, 1)], relation=AddRemove()).guarantee()"
+    source = (
+        f"mechanisms.FiniteMechanism([{listed}], neighbours=[(0, 1)], relation=AddRemove())"
+        ".guarantee()"
+    )
     return Part(source, Neighbours.symmetric((rows[0], rows[1])), attained=True)
 
 
@@ -244,7 +247,10 @@ def _permuted(draw: Draw) -> Part:
     scale = (1 if monotone else 2) / epsilon
     pair = tuple(_flips(scores, scale) for scores in _scores(draw, monotone=monotone))
     name = draw.choose(("PermuteAndFlip", "ReportNoisyMax"))
-    source = f"mechanisms.{name}(epsilon={text(epsilon)}, monotone={monotone}, sensitivity=LInf(1)).guarantee()"
+    source = (
+        f"mechanisms.{name}(epsilon={text(epsilon)}, monotone={monotone}, sensitivity=LInf(1))"
+        ".guarantee()"
+    )
     return Part(source, Neighbours.symmetric((pair[0], pair[1])), attained=False)
 
 

@@ -72,10 +72,12 @@ MECHANISMS: tuple[Callable[[Draw], str], ...] = (
     _some("ThresholdedCounts", "scale", "delta=Fraction(1, 1000)", "relation=AddRemove()"),
     _some("LogisticObjective", "sigma", "regulariser", "relation=AddRemove()"),
     lambda draw: (
-        f"mechanisms.FiniteMechanism([{_law(draw)}, {_law(draw)}], relation=AddRemove()).guarantee()"
+        f"mechanisms.FiniteMechanism([{_law(draw)}, {_law(draw)}], relation=AddRemove())"
+        ".guarantee()"
     ),
     lambda draw: (
-        f"mechanisms.FiniteMechanism([{_law(draw)}, {_law(draw)}, {_law(draw)}], relation=AddRemove()).guarantee()"
+        f"mechanisms.FiniteMechanism([{_law(draw)}, {_law(draw)}, {_law(draw)}], "
+        "relation=AddRemove()).guarantee()"
     ),
 )
 """What is used once."""

@@ -43,6 +43,15 @@ DOMAINS: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
         {"mu_squared": NOT_POSITIVE, "floor": ("-1/8", "4801/8")},
     ),
     "folded-gaussian": ({"mu_squared": "1"}, {"mu_squared": NOT_POSITIVE}),
+    "largest-of-gaussians": (
+        {"mu_squared": "1", "batches": 3, "replaced": True, "removal": False},
+        {
+            "mu_squared": NOT_POSITIVE,
+            "batches": (0, -1, "3"),
+            "replaced": (1, "true"),
+            "removal": (0, "false"),
+        },
+    ),
     "sampled": (
         {"base": [{"pair": GAUSSIAN, "count": 1}], "sampling_rate": "1/8", "direction": "removal"},
         {"base": ([GAUSSIAN],), "sampling_rate": RATE, "direction": ("both", 1)},

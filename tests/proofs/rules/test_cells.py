@@ -91,6 +91,7 @@ CASES = [
     Case(RULE, said(ZEROED * CLOSE), [], cut(hint(offset="1/2048"))),
     Case(RULE, said(ZEROED * CLOSE), [], cut(span="1"), "the claimed divergence"),
     Case(RULE, said("0"), [], cut(hint(ends=[0]))),
+    Case(RULE, said(ZEROED * CLOSE), [], cut(hint(ends=[*ENDS, 1000]))),
     Case(RULE, said("0", epsilon="900"), [], cut()),
     Case(RULE, said("1/100", epsilon="900"), [], cut(), "the claimed divergence"),
     Case(RULE, said("0"), [fact([gaussian("1")], "1", "1")], cut(), "no premise"),

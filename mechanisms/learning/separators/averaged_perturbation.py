@@ -90,7 +90,7 @@ class AveragedPerturbation(OracleChoice[R]):
         rate: one over the mean of a coordinate's noise, in losses, in [2^-100, 2^100]. Less of it
             makes minima closer to each other, and farther from the best.
         loss: of a candidate at a record.
-        oracle: an exact one; None is ``EnumerationOracle()``.
+        oracle: an exact one; by default ``EnumerationOracle()``.
         relation: the neighbouring relation; replace-one costs twice the slope.
     Outputs:
         A record with the field ``weights``: the noisy average, floats of shape (coordinates,).

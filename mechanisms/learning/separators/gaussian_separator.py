@@ -61,7 +61,7 @@ class GaussianSeparator(OracleChoice[R]):
     Args:
         sigma: standard deviation of the noise on a place, in losses.
         space, loss, relation: as for ``SeparatorPerturbation``.
-        oracle: an exact one; None is ``EnumerationOracle()``.
+        oracle: an exact one; by default ``EnumerationOracle()``.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).
     Raises:

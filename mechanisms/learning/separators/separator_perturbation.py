@@ -99,7 +99,7 @@ class SeparatorPerturbation(OracleChoice[R]):
         space: the candidates, such as ``Cube(10)``.
         noise: "linf", "laplace" or "sphere".
         loss: of a candidate at a record.
-        oracle: the minimiser; None is ``EnumerationOracle()``.
+        oracle: the minimiser; by default ``EnumerationOracle()``.
         relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).

@@ -69,7 +69,7 @@ class SphereLift(OracleChoice[R]):
         epsilon: nats, in [2^-200, 1024].
         space: the candidates, such as ``Grid(3, 2)``.
         loss: of a candidate at a record.
-        oracle: an exact one; None is ``EnumerationOracle()``.
+        oracle: an exact one; by default ``EnumerationOracle()``.
         relation: the neighbouring relation; replace-one costs twice the noise.
     Outputs:
         A record with the field ``weights``: the candidate, integers of shape (coordinates,).

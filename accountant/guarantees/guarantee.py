@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
     from dpproof.proofs.core.certificate import Certificate
 
-_Arguments = ParamSpec("_Arguments")
+_Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 
 
-def within_floats(question: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+def within_floats(question: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
     """Make a question raise NotCertified if a number on the way to its answer overflows.
 
     An overflow that code provides for is handled where it occurs. Any other would go on as an
@@ -46,7 +46,7 @@ def within_floats(question: Callable[_Arguments, _Answer]) -> Callable[_Argument
     """
 
     @wraps(question)
-    def answered(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
+    def answered(*arguments: _Asked.args, **named: _Asked.kwargs) -> _Answer:
         """Answer the question, or refuse."""
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):

@@ -23,6 +23,7 @@ from dpproof.commands.ledger import exact, ledger
 from dpproof.files import seconds_of
 
 HOLDS, DOES_NOT_HOLD, INTERRUPTED = 0, 1, 130
+BAD_INPUT = 2
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -377,13 +378,6 @@ def _require_other(out: str | None, file: str) -> None:
         require_other(out, file)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
-BAD_INPUT = 2
-
-
 def failed(error: Exception) -> int:
     """Say in a line why there is no answer; where the output is the reason, stop writing to it."""
     match error:
@@ -424,3 +418,7 @@ def refuse(line: str, status: int) -> int:
     with contextlib.suppress(OSError, ValueError):
         click.echo(streams.shown(" ".join(line.split()), sys.stderr), err=True)
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+BEGAN = pytest.StashKey[float]()
 
 # What ``pytest -m smoke`` runs: some of every package, in under two minutes on two cores.
 SMOKE = (
@@ -35,9 +39,30 @@ SMOKE = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run say how long it may take, and in which order."""
+    parser.addoption("--minutes", type=float, help="start no test later than this; skip the rest")
+    parser.addoption("--order", type=int, help="seed of the order of the files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note when the run began."""
+    config.stash[BEGAN] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what the time does not reach."""
+    minutes = item.config.getoption("minutes")
+    if minutes is not None and time.monotonic() - item.config.stash[BEGAN] > 60 * minutes:
+        pytest.skip(f"not reached within {minutes:g} minutes")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ``-m smoke`` runs, before they are chosen."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that ``-m smoke`` runs, before they are chosen, and order the files."""
+    order = config.getoption("order")
+    if order is not None:
+        items.sort(key=lambda item: random.Random(f"{order} {item.path.name}").random())
     folder = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(folder).as_posix() if folder in item.path.parents else ""

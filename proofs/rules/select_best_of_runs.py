@@ -32,6 +32,7 @@ from dpproof.proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 128
+DIGITS: Final = 8  # of the masses at which tangents touch, so that many cells share one
 FINER: Final = 512  # further bits of costs: those at losses up to 400 nats are above 0
 ONE: Final = 1 << BITS
 LARGEST: Final = 1 << 4096  # of a value that becomes an integer; larger ones are refused
@@ -195,14 +196,14 @@ def _ends(
         (x, _units(_least(outcomes, edges, one))) for x, one in zip(placed, masses, strict=True)
     ]
     reached = [_place(edges, k) for k in blocks]
-    gains = _gains(runs, placed, 0)
+    gains, tangents = _gains(runs, placed, 0), Tangents(runs)
     both = pairwise(zip(blocks, reached, strict=True))
     for ((k, start), (end, last)), count in zip(both, close, strict=True):
         first = bisect_left(masses, end)
         near = _near(runs, outcomes[start][0], [masses[first] - one for one in (k, end)])
         known = [-_units(-_least(outcomes, edges, one)) for one in (k, end)]
         chords = _chords(runs, (k, end), known[0], floors[first : first + count + 1])
-        costs = _costs(runs, near, chords, cells[first:], known)
+        costs = _costs(tangents, near, chords, cells[first:], known)
         weights = _weights(outcomes, edges, (k, end), range(start, last + 1))
         before = [gains[0], *gains[len(gains) - len(costs[0]) + 1 :]]
         gains = _gains(runs, placed[first:], _units(end))
@@ -294,8 +295,45 @@ def _chords(
     return found
 
 
+@final
+class Tangents:
+    """Tangents of phi', each computed once, in units of 2^-BITS.
+
+    Attributes:
+        lowest: phi'(0), rounded down.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        """Take the law of the number of runs."""
+        self._runs, self._listed = runs, dict[int, tuple[int, int, int]]()
+        self.lowest = max(_lower(runs.phi(1, arb(0))), 0)
+
+    def plane(self, z: int, line: Line, known: list[int]) -> list[list[int]]:
+        """Return the tangent near z, at both ends of the block and of the cell."""
+        z = min(max(z, 0), ONE)
+        z = _rounded(z) if z << 1 < ONE else ONE - _rounded(ONE - z)
+        if z not in self._listed:
+            value, tilt = self._runs.phi(1, _mass(z)), self._runs.phi(2, _mass(z))
+            self._listed[z] = _lower(value), _lower(tilt), -_lower(-tilt)
+        value, down, up = self._listed[z]
+        return [
+            [value + ((up if x - least < z else down) * (x - least - z) >> BITS) for x in line]
+            for least in known
+        ]
+
+
+def _rounded(z: int) -> int:
+    """Return a number of few binary digits near z."""
+    spare = max(z.bit_length() - DIGITS, 0)
+    return (z + (1 << spare >> 1)) >> spare << spare
+
+
 def _costs(
-    runs: Runs, near: list[int], chords: list[list[int]], cells: list[Cell], known: list[int]
+    tangents: Tangents,
+    near: list[int],
+    chords: list[list[int]],
+    cells: list[Cell],
+    known: list[int],
 ) -> list[list[int]]:
     """Return numbers at or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
 
@@ -305,28 +343,17 @@ def _costs(
     between two cells takes the smaller bound. Cells with a chord bound nothing at their beginning.
     All are at or above 0 but for rounding, and so is what is returned.
     """
-    lowest = max(_lower(runs.phi(1, arb(0))), 0)
-    both = zip(near, chords, strict=True)
-    found = [[lowest, max(one, 0), *ends] for one, ends in both]
+    lowest, plane_at = tangents.lowest, tangents.plane
+    found = [[lowest, max(one, 0), *ends] for one, ends in zip(near, chords, strict=True)]
     for line, other in cells[len(chords[0]) :]:
-        plane = _plane(runs, sum(line) - sum(known) >> 1, line, known)
+        plane = plane_at(sum(line) - sum(known) >> 1, line, known)
         if plane[1][0] < lowest:
-            plane = _plane(runs, line[0] - known[1], line, known)
+            plane = plane_at(line[0] - known[1], line, known)
         if plane[1][0] < 0:
-            plane = _plane(runs, other[0] - known[1], other, known)
+            plane = plane_at(other[0] - known[1], other, known)
         for side, (left, right) in zip(found, plane, strict=True):
             side[-1:] = [max(min(left, side[-1]), 0), max(right, 0)]
     return found
-
-
-def _plane(runs: Runs, z: int, line: Line, known: list[int]) -> list[list[int]]:
-    """Return the tangent at z, cut to [0, 1], at both ends of the block and of the cell."""
-    z = min(max(z, 0), ONE)
-    value, tilt = _lower(runs.phi(1, _mass(z))), runs.phi(2, _mass(z))
-    slopes = _lower(tilt), -_lower(-tilt)
-    return [
-        [value + (slopes[x - least < z] * (x - least - z) >> BITS) for x in line] for least in known
-    ]
 
 
 def _mass(z: int) -> arb:

@@ -1,7 +1,7 @@
 """Whole audits of every control, repeated where the claim is exactly true.
 
 An alarm is a violation, or a bound above the truth, at 5 %; more alarms than the limits have
-probability 0.3 % at that rate. Samples are few, so that the file takes minutes; with 280 a dataset
+probability 0.2 % at that rate. Samples are few, so that the file takes minutes; with 280 a dataset
 an audit has a band and a sharp event, with 40 one event.
 """
 
@@ -17,7 +17,7 @@ from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 
 pytestmark = pytest.mark.slow
 
-REPEATS, MOST = 1_000, 69
+REPEATS, MOST = 400, 33
 CONTROLS = [
     Case("equal distributions", lambda _, *rest: laplace(1.0)(0.0, *rest), 0.0, 1.0, (0, 0), 60),
     Case("constant", lambda _, size, __: np.zeros(size), 0.0, 1.0, (0, 0), 60),

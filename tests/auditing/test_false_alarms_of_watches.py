@@ -1,7 +1,7 @@
 """Whole runs of ``watch``, repeated where the claim is exactly true and looked at after each block.
 
 Three statements are made, each wrong with probability at most 5 %: the claim is refuted, epsilon
-is above its bound, mu is. More than 69 of 1,000 would have probability 0.3 % at that rate.
+is above its bound, mu is. More than 33 of 400 would have probability 0.2 % at that rate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 
 pytestmark = pytest.mark.slow
 
-REPEATS, MOST = 1_000, 69
+REPEATS, MOST = 400, 33
 CONTROLS = [
     Case("gaussian, as a curve", gaussian(1.0), 0.0, 1.0, GDP(mu=1), 100),
     Case("laplace, as a curve", laplace(1.0), 0.0, 1.0, LAPLACE, 100),

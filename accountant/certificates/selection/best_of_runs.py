@@ -49,7 +49,7 @@ _COUNT = 1024  # Ratios of all selections.
 _ALONE = limits.MAX_WORK * 11 // 24
 _AMONG = limits.MAX_WORK * 9 // 24
 _CELLS = 2.4  # Cells for each block.
-_BLOCKS = 8, 320  # Fewest and most blocks.
+_BLOCKS = 8, 288  # Fewest and most blocks.
 _SHORTEST = 1e-3  # Least end of a table, nats.
 _UNIT = 2.0**-128  # The checker's unit of rounding.
 

@@ -21,6 +21,7 @@ from dpproof.accountant.certificates.selection.base_profile import evenly
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
+from dpproof.proofs.rules.select_best_of_runs import DIGITS
 
 # A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.
 _NEAR, _SLIP = 1e-9, 1e-6
@@ -140,11 +141,18 @@ def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, known: Reals) -> R
 
 
 def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Reals:
-    """Return the tangent of phi' at z, at both ends of the rows and of the cells."""
+    """Return the tangent of phi' near z, at both ends of the rows and of the cells."""
     z = np.clip(z, 0.0, 1.0)
+    z = np.where(z < 0.5, _rounded(z), 1.0 - _rounded(1.0 - z))
     value = runs.derivative(z)
     tilt = value * runs.growth(z)
     return np.array([[value + tilt * (one - known - z) for one in line] for known in inside])
+
+
+def _rounded(z: Reals) -> Reals:
+    """Return numbers of few binary digits near z, as the checker does."""
+    digits, exponent = np.frexp(z)
+    return np.ldexp(np.rint(digits * 2**DIGITS) / 2**DIGITS, exponent)
 
 
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:

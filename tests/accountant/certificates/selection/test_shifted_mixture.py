@@ -156,7 +156,7 @@ def check_among(guarantee: Guarantee[Any], rules: set[str], over: float = 5e-5) 
 @pytest.mark.parametrize("name", AMONG)
 def test_among_other_parts(name: str) -> None:
     """Two selections, the selection of the documents, and a selection from a selection."""
-    over = 3e-4 if name == "again" else 5e-5  # a selection from a selection is two sums behind
+    over = 4e-4 if name == "again" else 5e-5  # a selection from a selection is two sums behind
     check_among(AMONG[name](), {"dominate/pair", "select/pair"}, over)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark the tests that ``-m smoke`` runs, before they are chosen, and order the files."""
     order = config.getoption("order")
     if order is not None:
-        items.sort(key=lambda item: random.Random(f"{order} {item.path.name}").random())
+        items.sort(key=lambda item: sha256(f"{order} {item.location[0]}".encode()).digest())
     folder = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(folder).as_posix() if folder in item.path.parents else ""

@@ -58,7 +58,10 @@ LONG: dict[str, Callable[[], Guarantee[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "rate"), [("many nodes", 0.1), ("much work a node", 0.001)])
+@pytest.mark.parametrize(
+    ("name", "rate"),
+    [("many nodes", 0.1), pytest.param("much work a node", 0.001, marks=pytest.mark.slow)],
+)
 def test_long_lines(name: str, rate: float) -> None:
     """Sums of many nodes stay sharp, and within what the checker does."""
     guarantee = LONG[name]()

@@ -58,7 +58,7 @@ from dpproof.proofs.core.certificate import show_rational
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 
-LONG = {"samples", "sampled answers", "five samples", "rough"}
+LONG = {"samples", "sampled answers", "five samples", "rough", "whole noise beside laplace"}
 
 
 GRID = 1e-3  # Relative room of a grid for composed bounded ranges.
@@ -169,6 +169,7 @@ def test_divergence_at_an_order(name: str) -> None:
     assert value <= certifiable(guarantee).rdp(order=2).upper * (1 + Fraction(CLOSE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["poisson", "subsets"])
 @pytest.mark.parametrize(
     "order", [3, *(pytest.param(order, marks=pytest.mark.slow) for order in (1.5, 16))]
@@ -461,8 +462,14 @@ def _chosen(epsilon: float) -> Guarantee[Any]:
             {"delta": 1e-6},
             marks=pytest.mark.slow,
         ),
-        (lambda: select_above(_ranges(), RUNS), {"delta": 1e-6}),
-        (lambda: mixture([_ranges(), _chosen(0.5)], weights=[0.5, 0.5]), {"delta": 1e-6}),
+        pytest.param(
+            lambda: select_above(_ranges(), RUNS), {"delta": 1e-6}, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            lambda: mixture([_ranges(), _chosen(0.5)], weights=[0.5, 0.5]),
+            {"delta": 1e-6},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["group", "attack", "profile", "approx", "pure", "best", "beside", "above", "either"],
 )

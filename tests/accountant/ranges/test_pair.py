@@ -66,7 +66,9 @@ def test_two_uses_at_epsilon_zero() -> None:
     assert bound.width <= 1e-6
 
 
-@pytest.mark.parametrize(("epsilon", "uses"), [(1, 100), (1, 1000), (Fraction(1, 100), 100_000)])
+@pytest.mark.parametrize(
+    ("epsilon", "uses"), [(1, 100), pytest.param(1, 1000, marks=pytest.mark.slow)]
+)
 def test_no_worse_than_by_zcdp_and_no_better_than_one_loss_repeated(
     epsilon: Fraction, uses: int
 ) -> None:
@@ -168,6 +170,7 @@ def test_lower_ends_of_compositions_are_not_certified() -> None:
         guarantee.certify(delta=1e-6, lower=True)
 
 
+@pytest.mark.slow
 def test_samples_of_compositions_are_certified_as_of_logistic_pairs() -> None:
     """Five uses on one sample are certified above the bracket's epsilon, and not from below."""
     five = ExponentialMechanism(epsilon=0.5, sensitivity=LInf(1)).repeat(5)
@@ -206,6 +209,7 @@ def test_profile_is_its_own_swap_and_ends_at_the_largest_loss() -> None:
     assert pair.epsilon(0.0).upper == pytest.approx(3.0)
 
 
+@pytest.mark.slow
 def test_lower_ends_hold_where_delta_is_nearly_one() -> None:
     """Where V is above 1 - 1e-5 the lower end is at most what symmetry and the upper end allow."""
     pair = ComposedRangePair(length=Fraction(2), count=100)

@@ -118,7 +118,7 @@ def test_brackets_are_narrow(eta: Fraction, gamma: Fraction, delta: float) -> No
     assert found.width <= 3e-3 * found.upper
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 10])
+@pytest.mark.parametrize("count", [2, 3, pytest.param(10, marks=pytest.mark.slow)])
 def test_fixed_runs(count: int) -> None:
     """Within 0.05 % in epsilon, where tangents of n z^(n-1) alone leave 4 %."""
     base = Product.of(GaussianPair(mu_squared=Fraction(1, 4)))
@@ -264,7 +264,7 @@ def explicit(mu: float, law: RunLaw, order: float, sign: int) -> float:
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.describe())
-@pytest.mark.parametrize("order", [1.5, 2.0, 8.0])
+@pytest.mark.parametrize("order", [pytest.param(1.5, marks=pytest.mark.slow), 2.0, 8.0])
 def test_no_score_exceeds_a_divergence_that_is_narrow(law: RunLaw, order: float) -> None:
     """Two scores of Gaussian runs are at or below the upper end, which is within 1 %."""
     found = select(GDP(mu=Fraction(1, 4)), law).rdp(order=order)
@@ -310,6 +310,7 @@ def _counts() -> Guarantee[Any]:
     return compose(self_compose(laplace, 14), self_compose(response, 8))
 
 
+@pytest.mark.slow
 def test_tables_that_end_far_out() -> None:
     """Corners at e^-40 and less divide nothing by 0."""
     chosen = select(_counts(), PoissonRuns(rate=Fraction("22.4")))

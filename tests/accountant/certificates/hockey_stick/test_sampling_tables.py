@@ -101,7 +101,9 @@ def test_far_losses_that_share_a_sample_are_certified() -> None:
     assert isinstance(verdict, VerifiedUnder), verdict
 
 
-@pytest.mark.parametrize(("mechanism", "order"), [(TWO, 2), (THREE, 8), (CHOICES, 3)])
+@pytest.mark.parametrize(
+    ("mechanism", "order"), [(TWO, 2), (THREE, 8), pytest.param(CHOICES, 3, marks=pytest.mark.slow)]
+)
 def test_divergences_of_several_releases_on_one_sample(
     mechanism: Mechanism[AddRemove], order: int
 ) -> None:
@@ -152,6 +154,7 @@ def test_cells_that_are_too_wide_are_cut() -> None:
         _wide(tuple(points[1:]), 1.0)
 
 
+@pytest.mark.slow
 def test_long_finite_sums_share_a_sample() -> None:
     """Fewer points of the closed profile, where lines are too rough: a table all the same."""
     base = Product.of(LaplacePair(epsilon=Fraction(1, 2))).times(40)
@@ -213,6 +216,7 @@ def test_mu_of_losses_without_a_bound_is_refused() -> None:
         smallest_mu(pair, 0.001)
 
 
+@pytest.mark.slow
 def test_no_points_show_a_mu_that_is_too_small() -> None:
     """However far it is raised."""
     pair = Laplace(scale=2, sensitivity=L1(1)).subsample(RARE).repeat(3).guarantee().to_pair()

@@ -38,7 +38,7 @@ def test_from_one_sample(name: str) -> None:
     check_law(make().subsample(RARE).select(law, score=len).guarantee(), room)
 
 
-@pytest.mark.parametrize("name", ["answers", "whole"])
+@pytest.mark.parametrize("name", ["answers", pytest.param("whole", marks=pytest.mark.slow)])
 def test_from_many_samples(name: str) -> None:
     """The base is one finite sum, or one line serves many epsilons."""
     make, law, _ = SAMPLES[name]

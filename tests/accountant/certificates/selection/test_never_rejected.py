@@ -90,6 +90,7 @@ def test_two_runs_beside_another_part(name: str) -> None:
     _accepted(compose(select(EIGHTH, runs), part).certify(delta=1e-2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choose", [select, select_above])
 def test_a_base_whose_directions_differ(
     choose: Callable[[Guarantee[Any], RunLaw], Guarantee[Any]], monkeypatch: pytest.MonkeyPatch

@@ -95,8 +95,6 @@ STOPPED: dict[str, Callable[[], Guarantee[Any]]] = {
 }
 FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
     "noise": lambda: compose(select_above(GDP(mu=0.5), GEOMETRIC), GDP(mu=1)),
-}
-MORE_FIRST: dict[str, Callable[[], Guarantee[Any]]] = {
     "repeated": lambda: self_compose(select_above(GDP(mu=0.25), GEOMETRIC), 3),
     "pure": lambda: compose(select_above(PureDP(epsilon=0.5), GEOMETRIC), GDP(mu=1)),
     "selected": lambda: compose(
@@ -160,17 +158,11 @@ def test_among_other_parts(name: str) -> None:
     check_among(AMONG[name](), {"dominate/pair", "select/pair"}, over)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST)
 def test_stopping_among_other_parts(name: str) -> None:
-    """Finite pairs stand in for stopping at a threshold."""
+    """Finite pairs stand in: repeated, selected from, of a selection, with two directions."""
     check_among(FIRST[name](), {"select/above-pair"}, over=5e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MORE_FIRST)
-def test_more_stopping_among_other_parts(name: str) -> None:
-    """Repeated, of a pure base, selected from, of a selection, and with different directions."""
-    check_among(MORE_FIRST[name](), {"select/above-pair"}, over=5e-4)
 
 
 @pytest.mark.slow

@@ -51,26 +51,34 @@ def chernoff(hits: float, trials: float, share: float) -> float:
 
 
 def file_neighbours(log: BatchLog) -> float:
-    """Test ``_together`` on records 0 and 1, 2 and 3, ... of the file."""
-    return _together(log, np.arange(log.records), 0)
+    """Test whether records 0 and 1, 2 and 3, ... of the file are together as often as by chance."""
+    return _p_value(log_bets(log, np.arange(log.records), 0))
 
 
 def first_companions(log: BatchLog) -> float:
-    """Test ``_together`` on neighbours of the first epoch, in later epochs."""
-    return _together(log, np.argsort(log.labels[0], kind="stable"), 1)
+    """Test whether neighbours of the first epoch are together later as often as by chance."""
+    return _p_value(log_bets(log, np.argsort(log.labels[0], kind="stable"), 1))
 
 
-def _together(log: BatchLog, order: Indices, start: int) -> float:
-    """Test whether pairs of records are in a batch together too often or too seldom.
+def _p_value(log_e_value: float) -> float:
+    """Return the p-value of an e-value: its inverse (Ville 1939)."""
+    return min(1.0, math.exp(min(0.0, -log_e_value)) * MARGIN)
+
+
+def log_bets(log: BatchLog, order: Indices, start: int) -> float:
+    """Return the log of an e-value: bets that pairs are in a batch too often, or too seldom.
 
     Statement: if n records fill batches of fixed sizes in a uniformly random order and pairs are
         revealed one by one, the next pair is together with probability sum_t c_t(c_t - 1)/N(N - 1),
-        for c_t free places of N. Bets on pairs at these odds multiply to an e-value, and 1/e is a
-        p-value (Ville 1939). Epochs are independent; the odds of the bets are a mixture.
+        for c_t free places of N. Bets on pairs at these chances multiply to an e-value; epochs are
+        independent. Its mean is 1.
+
+    Args:
+        log: epochs of partitions.
+        order: records, of which those at places 0 and 1, 2 and 3, ... are pairs.
+        start: the first epoch that is looked at; the order may depend on those before.
     """
     n = log.records // 2 * 2
-    if n < 2 or len(log.epochs) <= start:
-        return 1.0
     logs = np.zeros(len(_ODDS))
     for sizes, labels in list(zip(log.sizes, log.labels, strict=True))[start:]:
         groups, sequence = np.append(sizes, log.records - sizes.sum()), labels[order]
@@ -85,17 +93,16 @@ def _together(log: BatchLog, order: Indices, start: int) -> float:
         together = sequence[0:n:2] == sequence[1:n:2]
         for bet, odds in enumerate(_ODDS):
             logs[bet] += np.sum(np.log1p((odds - 1) * together) - np.log1p((odds - 1) * chances))
-    value = float(special().logsumexp(logs)) - math.log(len(_ODDS))
-    return min(1.0, math.exp(min(0.0, -value)) * MARGIN)
+    return float(special().logsumexp(logs)) - math.log(len(_ODDS))
 
 
 def file_neighbours_of_samples(log: BatchLog) -> float:
-    """Test ``_both`` on records 0 and 1, 2 and 3, ... of the file."""
+    """Test whether records 0 and 1, 2 and 3, ... of the file are both in samples by chance."""
     return _both(log, np.arange(log.records), 0)
 
 
 def first_companions_of_samples(log: BatchLog) -> float:
-    """Test ``_both`` on neighbours of the first epoch, in later epochs."""
+    """Test whether neighbours of the first epoch are both in later samples by chance."""
     order = np.concatenate(log.epochs[0])
     return _both(log, order[np.sort(np.unique(order, return_index=True)[1])], 1)
 
@@ -251,18 +258,24 @@ def equal_samples(log: BatchLog) -> float:
 
 
 def equal_bins(log: BatchLog) -> float:
-    """Test whether all sizes but the last of an epoch are equal, where records choose batches.
+    """Test whether sizes are all equal but the last, or at most one apart, as no bins are.
 
-    Statement: T sizes of an epoch are multinomial; T - 1 of them are m each, for some m, with the
-        sum of n! T^-n / (m!^(T-1) (n - (T-1)m)!) over m. Epochs multiply.
+    Statement: the T sizes of an epoch are multinomial. T - 1 of them are m each, for some m, with
+        the sum over m of n! T^-n / (m!^(T-1) (n - (T-1)m)!); n mod T of them are one larger than
+        the others with C(T, n mod T) n! T^-n / prod_t m_t!. Epochs multiply.
     """
     n, batches = log.records, len(log.epochs[0])
-    if batches == 1 or np.any(log.body != log.body[0]):
+    sizes = np.concatenate(log.sizes)
+    uneven = bool(np.any(log.body != log.body[0])) and sizes.max() - sizes.min() > 1
+    if batches == 1 or uneven:
         return 1.0
     gammaln, m = special().gammaln, np.arange(n // (batches - 1) + 1.0)
-    logs = gammaln(n + 1.0) - (batches - 1) * gammaln(m + 1) - n * math.log(batches)
-    logs -= gammaln(n - (batches - 1) * m + 1)
-    return min(1.0, min(1.0, float(np.sum(np.exp(logs)))) ** len(log.epochs) * MARGIN)
+    equal = (batches - 1) * gammaln(m + 1) + gammaln(n - (batches - 1) * m + 1)
+    small, larger = divmod(n, batches)
+    even = batches * gammaln(small + 1.0) + larger * math.log(small + 1.0)
+    ways = np.append(-equal, log_choices(batches, larger) - even)
+    chance = float(np.sum(np.exp(gammaln(n + 1.0) - n * math.log(batches) + ways)))
+    return min(1.0, chance ** len(log.epochs) * MARGIN)
 
 
 def no_repeats(log: BatchLog) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant.form import DataError, withholding
 
 Indices = NDArray[np.int64]
 Loader = Iterable[Any] | Callable[[], Iterable[Any]]
@@ -89,8 +89,7 @@ class BatchLog:
         dataset: RecordedDataset | None = None,
     ) -> BatchLog:
         """Run a loader; the arguments are those of ``inspect_loader``."""
-        runs = _runs(loader, arguments.count(epochs=epochs), batches)
-        logged = tuple(tuple(_batches(run, dataset)) for run in runs)
+        logged = withholding(_logged)(loader, epochs, batches, dataset)
         if not all(logged) or not any(len(batch) for run in logged for batch in run):
             hint = "worker processes hide what they read: load in this one"
             raise DataError("loader", loader, "such that every epoch has a record", hint)
@@ -181,9 +180,18 @@ def ends(log: BatchLog, place: int) -> Indices:
     return np.append(np.cumsum(log.sizes[place]), log.records) - 1
 
 
+def _logged(
+    loader: Loader, epochs: int, batches: int | None, dataset: RecordedDataset | None
+) -> tuple[tuple[Indices, ...], ...]:
+    """Return the batches of every epoch."""
+    return tuple(tuple(_batches(run, dataset)) for run in _runs(loader, epochs, batches))
+
+
 def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator[Any]]:
     """Yield every epoch."""
-    start = loader if callable(loader) else loader.__iter__
+    if not isinstance(loader, Iterable) and not callable(loader):
+        raise DataError("loader", loader, "an iterable of batches, or a function that starts one")
+    start = loader.__iter__ if isinstance(loader, Iterable) else loader
     if batches is not None:
         stream, length = iter(start()), arguments.count(batches=batches)
         yield from (itertools.islice(stream, length) for _ in range(epochs))
@@ -205,5 +213,5 @@ def _batches(run: Iterator[Any], dataset: RecordedDataset | None) -> Iterator[In
         whole = numbers.dtype.kind in "iu" or numbers.size == 0
         if numbers.ndim != 1 or not whole or (numbers.size and numbers.min() < 0):
             hint = "give the loader range(n) as its dataset, or wrap its own in RecordedDataset"
-            raise DataError("batch", batch, "a sequence of record numbers", hint, at=place)
+            raise DataError("batch", batch, "a sequence of record numbers from 0", hint, at=place)
         yield numbers.astype(np.int64)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
-from dpproof.auditing.counts.binomial import lower_limit, upper_limit
-from dpproof.auditing.inspection import batch_laws as laws
+from dpproof.accountant.sampling import ShuffledBatches
 from dpproof.auditing.inspection.batch_log import BatchLog, Loader, RecordedDataset
+from dpproof.auditing.inspection.loader_schemes import (
+    CANDIDATES,
+    REASONS,
+    SHARES,
+    Candidate,
+    Scheme,
+    everything,
+    rate_limits,
+    uneven,
+)
 
-Scheme = Poisson | WithoutReplacement | ShuffledBatches
 _LEAST_SHOWN: Final = 1e-300  # Smaller p-values are shown as this.
 
 
@@ -51,7 +56,8 @@ class LoaderReport:
 
     Facts are certain for these epochs. A law (independence, a uniform order, a Binomial size) is
     never shown, but only not refuted at the significance. If the loader follows a scheme of the
-    verdicts, another one is named, or none, with at most this probability.
+    verdicts, another scheme is named with at most this probability. A loader that follows none may
+    be named by mistake, if it differs in nothing that is tested.
 
     Attributes:
         epochs: the number of epochs.
@@ -89,7 +95,8 @@ class LoaderReport:
     def __str__(self) -> str:
         """Return the report as a page."""
         again = "in the same order" if self.same_order else "in another order"
-        last = ", the last of an epoch, and one other" * self.constant * (len({*self.sizes}) > 1)
+        partial = self.constant and self.sizes[0] < self.sizes[1]
+        last = ", equal but for the last of an epoch" if partial else ""
         low, high = self.sampling_rate
         lines = [
             f"{self.scheme or 'no scheme'}: {self.advice}",
@@ -117,9 +124,10 @@ def inspect_loader(
     """Run a loader for some epochs, and test which scheme its batches of record numbers follow.
 
     Statement: a loader that follows a scheme of the verdicts exactly is refuted to follow it with
-        probability at most ``significance``, whatever its sampling rate; each of the scheme's laws
-        and the limits of the rate have an equal share of it (Bonferroni). Sources and p-values:
-        ``batch_laws``. A scheme is named if it is the only one that is not refuted.
+        probability at most ``significance``, whatever its sampling rate: every law of the scheme,
+        and the limits of the rate, have an equal share of it (Bonferroni). A scheme is named if it
+        is the only one that is not refuted.
+    Source: the p-values are those of ``auditing/inspection/batch_laws.py``.
 
     Args:
         loader: yields the batches of an epoch whenever it is iterated, or a function that starts
@@ -145,177 +153,31 @@ def inspect_loader(
         raise ParameterError("epochs", epochs, "at least 2, as a kept order shows in the second")
     level = float(arguments.open_probability(significance=significance))
     log = BatchLog.of(loader, epochs, records=records, batches=batches, dataset=dataset)
-    verdicts = tuple(_verdict(candidate, log, level) for candidate in _CANDIDATES)
-    left = [
-        one for one, verdict in zip(_CANDIDATES, verdicts, strict=True) if not verdict.refuted_by
-    ]
-    rates = _rates(log, level)
+    share = level / SHARES
+    verdicts = tuple(_verdict(candidate, log, share) for candidate in CANDIDATES)
+    rows = zip(CANDIDATES, verdicts, strict=True)
+    remaining = [candidate for candidate, verdict in rows if not verdict.refuted_by]
+    scheme, advice = _conclusion(log, remaining, verdicts, share)
     sizes, lengths = np.concatenate(log.sizes), [len(run) for run in log.epochs]
-    scheme = left[0].scheme(log, rates) if len(left) == 1 and not _everything(log) else None
     return LoaderReport(
         epochs=epochs,
         records=log.records,
         batches=(min(lengths), max(lengths)),
         sizes=(int(sizes.min()), int(sizes.max())),
-        constant=not _uneven(log),
+        constant=not uneven(log),
         times=(int(log.counts.min()), int(log.counts.max())),
         same_order=log.same_order,
         same_batches=log.same_batches,
         repeats=log.repeats,
-        sampling_rate=rates,
+        sampling_rate=rate_limits(log, share),
         verdicts=verdicts,
         scheme=scheme,
-        advice=_advice(log, left, verdicts),
+        advice=advice,
         significance=level,
     )
 
 
-class _Candidate(NamedTuple):
-    """A scheme: facts that contradict it, its laws, and what a budget takes."""
-
-    name: str
-    contradictions: dict[str, Callable[[BatchLog], bool]]
-    laws: dict[str, Callable[[BatchLog], float]]
-    scheme: Callable[[BatchLog, tuple[float, float]], Scheme | None]
-    advice: str
-    kept: bool = False  # one draw is kept in all epochs: laws are tested on the first
-
-
-def _uneven(log: BatchLog) -> bool:
-    """Return whether sizes differ, the last of an epoch aside, which is no larger."""
-    return bool(np.any(log.body != log.body[0])) or any(run[-1] > log.body[0] for run in log.sizes)
-
-
-def _ragged(log: BatchLog) -> bool:
-    """Return whether sizes are other ones in every epoch, or neither even nor one apart."""
-    sizes = log.sizes[0]
-    changing = any(not np.array_equal(sizes, other) for other in log.sizes)
-    return changing or (_uneven(log) and bool(sizes.max() - sizes.min() > 1))
-
-
-def _short(log: BatchLog) -> bool:
-    """Return whether more records are left out than do not fill a batch."""
-    return log.left_out >= min(int(sizes.min()) for sizes in log.sizes) or (
-        log.left_out > 0 and any(np.any(sizes != sizes[0]) for sizes in log.sizes)
-    )
-
-
-def _ties(log: BatchLog) -> int:
-    """Return the number of batches of the largest size."""
-    sizes = np.concatenate(log.sizes)
-    return int(np.count_nonzero(sizes == sizes.max()))
-
-
-def _everything(log: BatchLog) -> bool:
-    """Return whether every batch is all records."""
-    return all(len(np.unique(batch)) == log.records for batch in log.batches)
-
-
-_LEAD: Final = "no record comes long before its place in the file"
-_NEIGHBOURS: Final = "neighbours in the file are in a batch together too often or too seldom"
-_COMPANIONS: Final = "neighbours in the first epoch are together too often or too seldom later"
-_AGAIN: Final = "the same batches come again"
-_OFTEN: Final = "records come too often, or too seldom, in every other batch"
-_SIZES: Final = "the largest or the smallest batch size is too small or too large"
-_EQUAL: Final = "batch sizes are equal"
-_NO_REPEATS = {"a batch has a record more than once": lambda log: log.repeats > 0}
-_ONCE = _NO_REPEATS | {"an epoch has a record more than once": lambda log: log.counts.max() > 1}
-_ALL = _ONCE | {
-    "an epoch leaves a record out": lambda log: log.left_out > 0,
-    "epochs differ in their number of batches": lambda log: len(set(map(len, log.epochs))) > 1,
-}
-_SHUFFLED = _ONCE | {
-    "an epoch leaves out records that would fill a batch": _short,
-    "batch sizes are not fixed": _ragged,
-    "one batch an epoch leaves records out": lambda log: (
-        log.left_out > 0 and any(len(run) == 1 for run in log.epochs)
-    ),
-}
-_KEPT = {"an epoch has other batches than the first": lambda log: not log.same_order}
-_ORDER = {
-    _LEAD: laws.file_order,
-    _NEIGHBOURS: laws.file_neighbours,
-}
-_FRESH = _ORDER | {
-    _AGAIN: laws.new_partition,
-    _COMPANIONS: laws.first_companions,
-}
-_BINS = {
-    _SIZES: laws.bin_sizes,
-    _EQUAL: laws.equal_bins,
-}
-_SAMPLES = {
-    _NEIGHBOURS: laws.file_neighbours_of_samples,
-    _COMPANIONS: laws.first_companions_of_samples,
-    "no epoch has a record twice": laws.once_an_epoch,
-    _AGAIN: laws.new_samples,
-    _OFTEN: laws.often,
-}
-_WORDS: Final = "the scheme has no type here, and no theorem"
-_STEP: Final = "for subsample(...), one step for every batch"
-
-_CANDIDATES: Final = (
-    _Candidate(
-        "ShuffledBatches, a new order in every epoch",
-        _SHUFFLED,
-        _FRESH,
-        lambda log, _: ShuffledBatches(batches=len(log.epochs[0])),
-        "for allocate(...), repeated for every epoch",
-    ),
-    _Candidate(
-        "ShuffledBatches, one order for all epochs",
-        _SHUFFLED | _KEPT,
-        _ORDER,
-        lambda log, _: ShuffledBatches(batches=len(log.epochs[0]), epochs=len(log.epochs)),
-        "for allocate(...), of these epochs together: a longer training has larger epochs=",
-        kept=True,
-    ),
-    _Candidate(
-        "random allocation, every record to a batch of its own choice in every epoch",
-        _ALL,
-        _FRESH | _BINS,
-        lambda _, __: None,
-        _WORDS,
-    ),
-    _Candidate(
-        "balls in bins, every record to a batch of its own choice for all epochs",
-        _ALL | _KEPT,
-        _ORDER | _BINS,
-        lambda _, __: None,
-        _WORDS,
-        kept=True,
-    ),
-    _Candidate(
-        "WithoutReplacement, a new subset of fixed size for every batch",
-        _NO_REPEATS | {"batch sizes differ": lambda log: len({*map(len, log.batches)}) > 1},
-        _SAMPLES,
-        lambda log, _: WithoutReplacement(
-            sample_size=len(log.epochs[0][0]), population_size=log.records
-        ),
-        _STEP,
-    ),
-    _Candidate(
-        "draws with replacement, a fixed number for every batch",
-        {"batch sizes differ": _uneven},
-        _SAMPLES | {"no batch has a record more than once": laws.no_repeats},
-        lambda _, __: None,
-        _WORDS,
-    ),
-    _Candidate(
-        "Poisson, every record by a coin of its own for every batch",
-        _NO_REPEATS,
-        _SAMPLES
-        | {
-            _SIZES: laws.poisson_sizes,
-            _EQUAL: laws.equal_samples,
-        },
-        lambda _, rates: Poisson(sampling_rate=Fraction(rates[1])),
-        f"{_STEP}; the rate is an upper limit: state the true one if it is between the limits",
-    ),
-)
-
-
-def _verdict(candidate: _Candidate, log: BatchLog, significance: float) -> SchemeVerdict:
+def _verdict(candidate: Candidate, log: BatchLog, share: float) -> SchemeVerdict:
     """Look for a fact, and then for a law, that the batches contradict."""
     for text, contradicts in candidate.contradictions.items():
         if contradicts(log):
@@ -323,65 +185,26 @@ def _verdict(candidate: _Candidate, log: BatchLog, significance: float) -> Schem
     tested = log.first if candidate.kept else log
     p_values = {text: law(tested) for text, law in candidate.laws.items()}
     text = min(p_values, key=p_values.__getitem__)
-    refuted = p_values[text] <= significance / (len(p_values) + 1)
+    refuted = p_values[text] <= share
     return SchemeVerdict(candidate.name, text if refuted else "", p_values[text])
 
 
-def _rates(log: BatchLog, significance: float) -> tuple[float, float]:
-    """Return limits of the rate of Poisson samples, with the share of one law."""
-    hits, coins = sum(map(len, log.batches)), len(log.batches) * log.records
-    if hits > coins:
-        return 1.0, 1.0
-    share = significance / (len(_CANDIDATES[-1].laws) + 1) / 2
-    return float(lower_limit(hits, coins, share)), float(upper_limit(hits, coins, share))
-
-
-def _advice(log: BatchLog, left: list[_Candidate], verdicts: tuple[SchemeVerdict, ...]) -> str:
-    """Say how the scheme is used, or why there is none."""
-    if _everything(log):
-        return "every batch is all records; state the mechanism without sampling"
-    if len(left) > 1:
-        names = "; ".join(candidate.name for candidate in left)
-        return f"undecided between {names}; run more epochs"
-    if left:
-        dropped = f"; {log.left_out} records are left out of every epoch: of the bracket the upper "
-        partial = isinstance(left[0].scheme(log, (1, 1)), ShuffledBatches) and log.left_out
-        return left[0].advice + (f"{dropped}end alone is this loader's" if partial else "")
-    refutations = {verdict.refuted_by for verdict in verdicts}
-    return next(text for text, holds in _REASONS.items() if holds(log, refutations))
-
-
-_REASONS: Final[dict[str, Callable[[BatchLog, set[str]], bool]]] = {
-    "records come in the order of the file, so nothing is random": lambda log, _: (
-        log.counts.max() == 1 and log.lead == 0
-    ),
-    "the same batches come in another order: a record's companions stay, and shuffling whole "
-    "batches may amplify nothing": lambda log, _: log.same_batches and not log.same_order,
-    "the same batches come in every epoch: batches are kept, or a seed is set": lambda log, _: (
-        log.same_order
-    ),
-    "a record's place depends on its place in the file, as after a shuffle buffer smaller than the "
-    "data": lambda log, refutations: log.counts.max() == 1 and _LEAD in refutations,
-    "records near in the file, or alike, stay together, as in shards or batches by length": (
-        lambda log, refutations: (
-            log.counts.max() == 1 and bool({_NEIGHBOURS, _COMPANIONS} & refutations)
-        )
-    ),
-    "an epoch has a part of the records: inspect all devices together, or state records=": (
-        lambda log, _: log.counts.max() == 1 and _short(log)
-    ),
-    "an epoch has every record and some twice, as samplers of several devices do to fill a round: "
-    "set drop_last=True, or even_batches=False": lambda log, _: (
-        log.counts.min() == 1 and log.counts.max() == 2 and len(set(log.counts.sum(axis=1))) == 1
-    ),
-    "some records come more often than others, as with weights": lambda _, refutations: (
-        _OFTEN in refutations
-    ),
-    "many batches have the largest size: a truncated Poisson sample is another scheme": (
-        lambda log, refutations: _SIZES in refutations and _ties(log) > 2
-    ),
-    "no scheme of these is left": lambda _, __: True,
-}
+def _conclusion(
+    log: BatchLog, remaining: list[Candidate], verdicts: tuple[SchemeVerdict, ...], share: float
+) -> tuple[Scheme | None, str]:
+    """Return the one scheme that remains and how it is used, or why there is none."""
+    if everything(log):
+        return None, "every batch is all records; state the mechanism without sampling"
+    if not remaining:
+        refutations = {verdict.refuted_by for verdict in verdicts}
+        return None, next(text for text, holds in REASONS.items() if holds(log, refutations))
+    if len(remaining) > 1:
+        names = " from ".join(candidate.name for candidate in remaining)
+        return None, f"too few epochs or records to tell {names}"
+    scheme, advice = remaining[0].scheme(log, share), remaining[0].advice
+    if isinstance(scheme, ShuffledBatches) and log.left_out:
+        advice += f"; every epoch leaves out {log.left_out} records, so lower ends are not its own"
+    return scheme, advice
 
 
 def _range(ends: tuple[int, int]) -> str:

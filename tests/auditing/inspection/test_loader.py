@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpproof.accountant import L2, L2Contribution, ReplaceOne, ZeroOut
+from dpproof.accountant import L2, L2Contribution, ZeroOut
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
-from dpproof.auditing import LoaderReport, RecordedDataset, SchemeVerdict, inspect_loader
+from dpproof.auditing import LoaderReport, SchemeVerdict, inspect_loader
 from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS
 from dpproof.mechanisms import Gaussian, index_batches
 from tests.auditing.inspection import loaders
@@ -183,51 +183,6 @@ def test_our_own_batches_are_the_scheme_that_they_are_drawn_by() -> None:
     assert inspect_loader(stream, epochs=3, batches=30).scheme == kept
 
 
-def test_a_recorded_dataset_tells_which_records_are_in_a_batch() -> None:
-    """Of a loader that yields records, also where a record was looked at before."""
-    rng, dataset = np.random.default_rng(1), RecordedDataset([f"name {i}" for i in range(60)])
-
-    def start() -> Iterator[list[str]]:
-        for batch in loaders.in_batches(rng.permutation(60)[:56], 7):
-            yield [dataset[place] for place in batch]
-
-    dataset[3]  # as a constructor may, to see its form
-    report = inspect_loader(start, epochs=3, dataset=dataset)
-
-    assert (report.records, report.scheme) == (60, ShuffledBatches(batches=8))
-    with pytest.raises(DataError, match="load in this one"):  # read elsewhere
-        inspect_loader([["a record"]], epochs=2, dataset=dataset)
-
-
-@pytest.mark.parametrize(
-    "batch", [(0, 1), [0, 1], np.array([0, 1], np.uint8), [np.array([0, 1])], np.array([[0, 1]])]
-)
-def test_batches_may_be_of_many_types(batch: object) -> None:
-    """Lists, tuples, arrays, and a collated dataset of one column; empty ones too."""
-    assert inspect_loader([batch, [], np.zeros((1, 0))], epochs=2).records == 2
-
-
-@pytest.mark.parametrize(
-    "batch",
-    [
-        [0.5, 1.5],
-        ["Alice"],
-        [True, False],
-        [-1, 0],
-        [[0, 1], [1, 0]],
-        {"x": [0, 1]},
-        3,
-        [[1], [2, 3]],
-    ],
-)
-def test_batches_that_are_no_record_numbers_are_refused(batch: object) -> None:
-    """The error says which batch, and none of its values."""
-    with pytest.raises(DataError) as refusal:
-        inspect_loader([[0], batch], epochs=2)
-    assert "Alice" not in str(refusal.value)
-    assert "0.5" not in str(refusal.value)
-
-
 def test_loaders_that_cannot_be_inspected_are_refused() -> None:
     """One epoch, a stream without epochs, no loader, an epoch without batches, too few records."""
     with pytest.raises(ParameterError, match="at least 2"):
@@ -244,30 +199,6 @@ def test_loaders_that_cannot_be_inspected_are_refused() -> None:
         inspect_loader([[0, 5]], epochs=2, records=5)
     with pytest.raises(ParameterError, match="significance"):
         inspect_loader([[0]], epochs=2, significance=0)
-
-
-def test_an_error_of_a_loader_does_not_show_its_message() -> None:
-    """It may quote a record."""
-
-    def start() -> list[Any]:
-        raise ValueError("Alice")
-
-    with pytest.raises(DataError, match="ValueError") as refusal:
-        inspect_loader(start, epochs=2)
-    assert "Alice" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("replaced", [False, True])
-def test_the_name_of_a_loader_decides_its_cost(replaced: bool) -> None:  # noqa: FBT001
-    """The lower end of the shuffled loader is above what Poisson accounting prints for it."""
-    relation = ReplaceOne() if replaced else ZeroOut()
-    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, relation))
-    scheme = look(loaders.shuffled).scheme
-    assert isinstance(scheme, ShuffledBatches)
-    printed = noise.subsample(Poisson(sampling_rate=1 / 20)).repeat(20).guarantee()
-
-    truth = noise.allocate(scheme).guarantee().epsilon(delta=1e-6)
-    assert truth.lower > printed.epsilon(delta=1e-6).upper
 
 
 def test_real_loaders_of_torch() -> None:

@@ -130,7 +130,12 @@ class BatchLog:
     @cached_property
     def repeats(self) -> int:
         """Return the number of batches that have a record more than once."""
-        return sum(len(np.unique(batch)) < len(batch) for batch in self.batches)
+        return int(np.sum(np.concatenate(self.distinct) < np.concatenate(self.sizes)))
+
+    @cached_property
+    def distinct(self) -> list[Indices]:
+        """Return the numbers of distinct records in the batches of every epoch."""
+        return [np.array([len(np.unique(batch)) for batch in run]) for run in self.epochs]
 
     @cached_property
     def labels(self) -> list[Indices]:

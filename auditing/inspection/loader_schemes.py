@@ -120,6 +120,7 @@ _SAMPLES: Laws = {
     "no epoch has a record twice": laws.once_an_epoch,
     _AGAIN: laws.new_samples,
     _OFTEN: laws.often,
+    "a record never comes": laws.never,
 }
 _WORDS: Final = "the scheme has no type here, and no theorem"
 _STEP: Final = "for subsample(...), one step for every batch"

@@ -84,6 +84,12 @@ EXACT: dict[str, tuple[Law, list[Epochs], int, Callable[[Epochs], bool]]] = {
         4,
         lambda run: all(len({*a, *b}) == 4 for a, b in run),
     ),
+    "never": (
+        laws.never,
+        again(subsets(2, [1], 2), 2),
+        2,
+        lambda run: len({i for one in run for batch in one for i in batch}) < 2,
+    ),
     "no repeats": (
         laws.no_repeats,
         again(draws(3, 2, 2), 1),
@@ -253,6 +259,10 @@ def test_laws_see_what_they_are_for() -> None:
         "seed": (laws.new_samples, loaders.seeded),
         "again": (laws.new_partition, loaders.shuffled_batches),
         "rank": (laws.once_an_epoch, loaders.rank),
+        "part": (
+            laws.never,
+            lambda *_: lambda: [rng.choice(399, 133, replace=False) for _ in range(9)],
+        ),
         "weights": (laws.often, loaders.weighted),
         "cut": (laws.poisson_sizes, loaders.truncated),
         "fixed": (laws.equal_samples, loaders.fixed_size),

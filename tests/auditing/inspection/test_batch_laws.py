@@ -213,7 +213,7 @@ def test_a_loader_is_seldom_refuted_to_be_what_it_is(
     scheme: object, make: Callable[..., loaders.Start]
 ) -> None:
     """At a significance of 20 % at most 22 of 60 times: more have probability 0.1 %."""
-    alarms, place = 0, CANDIDATES.index(scheme)  # type: ignore[arg-type]
+    alarms, place = 0, CANDIDATES.index(scheme)
     for seed in range(60):
         start = make(np.random.default_rng(seed), 50, 6)
         report = inspect_loader(start, epochs=3, records=50, significance=0.2)

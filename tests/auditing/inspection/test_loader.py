@@ -14,7 +14,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
 from dpproof.auditing import LoaderReport, SchemeVerdict, inspect_loader
-from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS
+from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS, SHARES
 from dpproof.mechanisms import Gaussian, index_batches
 from tests.auditing.inspection import loaders
 
@@ -139,6 +139,19 @@ def test_a_fact_refutes_with_certainty_and_a_law_at_a_p_value() -> None:
     assert str(verdicts[COINS]).startswith(f"refuted: {COINS}: batch sizes are equal (p-value ")
     assert str(SchemeVerdict("it", "", 0.25)) == "not refuted: it (p-value 0.25)"
     assert str(SchemeVerdict("it", "a law", 0.0)) == "refuted: it: a law (p-value 1e-300)"
+
+
+@pytest.mark.parametrize(("scale", "refuted"), [(1.001, True), (0.999, False)])
+def test_a_law_is_refuted_at_its_share_of_the_significance(scale: float, refuted: bool) -> None:  # noqa: FBT001
+    """The p-value is compared with the significance over the number of shares."""
+    value = look(loaders.truncated).verdicts[-1].p_value
+    assert value is not None
+    start = loaders.truncated(np.random.default_rng(3), N, SIZE)
+    significance = value * SHARES * scale
+    report = inspect_loader(start, epochs=EPOCHS, records=N, significance=significance)
+
+    assert report.verdicts[-1].p_value == value
+    assert bool(report.verdicts[-1].refuted_by) is refuted
 
 
 def test_the_page_shows_the_scheme_its_facts_and_the_remaining_scheme_first() -> None:

@@ -115,17 +115,17 @@ def _both(log: BatchLog, order: Indices, start: int) -> float:
         pairs are disjoint, so NA applies.
     """
     n, hits, chances = log.records, 0, 0.0
-    pairs = order[: len(order) // 2 * 2].reshape(-1, 2)
+    firsts, others = order[: len(order) // 2 * 2].reshape(-1, 2).T
     batches = [batch for run in log.epochs[start:] for batch in run]
-    if not batches or not len(pairs):
+    if not batches or not len(firsts):
         return 1.0
     for batch in batches:
         inside = np.zeros(n, dtype=bool)
         inside[batch] = True
-        hits += int(np.count_nonzero(inside[pairs].all(axis=1)))
+        hits += int(np.count_nonzero(inside[firsts] & inside[others]))
         distinct = int(np.count_nonzero(inside))
         chances += distinct * (distinct - 1) / (n * (n - 1))
-    return chernoff(hits, len(batches) * len(pairs), chances / len(batches))
+    return chernoff(hits, len(batches) * len(firsts), chances / len(batches))
 
 
 def often(log: BatchLog) -> float:

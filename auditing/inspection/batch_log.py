@@ -89,7 +89,8 @@ class BatchLog:
         dataset: RecordedDataset | None = None,
     ) -> BatchLog:
         """Run a loader; the arguments are those of ``inspect_loader``."""
-        logged = withholding(_logged)(loader, epochs, batches, dataset)
+        length = None if batches is None else arguments.count(batches=batches)
+        logged = withholding(_logged)(loader, epochs, length, dataset)
         if not all(logged) or not any(len(batch) for run in logged for batch in run):
             hint = "worker processes hide what they read: load in this one"
             raise DataError("loader", loader, "such that every epoch has a record", hint)
@@ -198,8 +199,8 @@ def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator
         raise DataError("loader", loader, "an iterable of batches, or a function that starts one")
     start = loader.__iter__ if isinstance(loader, Iterable) else loader
     if batches is not None:
-        stream, length = iter(start()), arguments.count(batches=batches)
-        yield from (itertools.islice(stream, length) for _ in range(epochs))
+        stream = iter(start())
+        yield from (itertools.islice(stream, batches) for _ in range(epochs))
     elif isinstance(loader, Iterator):
         hint = "state batches=, the number of batches of an epoch, or give a function that starts"
         raise DataError("loader", loader, "an iterable that starts anew for every epoch", hint)

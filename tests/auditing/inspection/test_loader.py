@@ -210,6 +210,8 @@ def test_loaders_that_cannot_be_inspected_are_refused() -> None:
         inspect_loader([[]], epochs=2)
     with pytest.raises(ParameterError, match="records must be"):
         inspect_loader([[0, 5]], epochs=2, records=5)
+    with pytest.raises(ParameterError, match="batches must be a whole"):
+        inspect_loader([[0]], epochs=2, batches=0)
     with pytest.raises(ParameterError, match="significance"):
         inspect_loader([[0]], epochs=2, significance=0)
 

@@ -3,10 +3,10 @@
 A p-value is at most u with probability at most u if the batches follow the scheme. Sizes are
 conditioned on, so that no test knows a sampling rate. Two facts give the bounds:
 
-- NA: numbers of successes in disjoint groups of a uniform subset or permutation, and of balls in
-  bins, are negatively associated, and so are increasing functions of disjoint groups (Joag-Dev &
-  Proschan, Annals of Statistics 11 (1983), sections 3.1 and 3.2). So the probability that all
-  sizes are below a bound is at most the product, and sums of 0-1 functions have Chernoff bounds.
+- NA: the indicators of a uniform subset, its hypergeometric numbers in disjoint groups, and
+  multinomial counts are negatively associated, and so are increasing functions of disjoint groups
+  of them (Joag-Dev & Proschan, Annals of Statistics 11 (1983)). So the probability that all sizes
+  are below a bound is at most the product, and sums of 0-1 functions have Chernoff bounds.
 - Hoeffding (JASA 58 (1963), Theorem 4): draws without replacement have the Chernoff bounds of
   draws with replacement.
 
@@ -97,12 +97,12 @@ def log_bets(log: BatchLog, order: Indices, start: int) -> float:
 
 
 def file_neighbours_of_samples(log: BatchLog) -> float:
-    """Test whether records 0 and 1, 2 and 3, ... of the file are both in samples by chance."""
+    """Test whether both of records 0 and 1, 2 and 3, ... are in a sample as often as by chance."""
     return _both(log, np.arange(log.records), 0)
 
 
 def first_companions_of_samples(log: BatchLog) -> float:
-    """Test whether neighbours of the first epoch are both in later samples by chance."""
+    """Test whether both neighbours of the first epoch come together as often as by chance."""
     order = np.concatenate(log.epochs[0])
     return _both(log, order[np.sort(np.unique(order, return_index=True)[1])], 1)
 

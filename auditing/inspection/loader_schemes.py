@@ -1,4 +1,8 @@
-"""The table of sampling schemes that a loader may follow: facts, laws, and what a budget takes."""
+"""The table of sampling schemes that a loader may follow: facts, laws, and what a budget takes.
+
+A new scheme is one row of ``CANDIDATES``. Where a type and its theorem are added to the accountant,
+the row's ``scheme`` returns an object of it in place of None.
+"""
 
 from __future__ import annotations
 

@@ -53,12 +53,18 @@ from dpproof.auditing.evidence.store import (
     EvidenceStore as EvidenceStore,
     fingerprint as fingerprint,
 )
+from dpproof.auditing.inspection.batch_log import RecordedDataset as RecordedDataset
 from dpproof.auditing.inspection.check_query import check_query as check_query
 from dpproof.auditing.inspection.facts import (
     Fact as Fact,
     FactKind as FactKind,
     Inspection as Inspection,
     Movement as Movement,
+)
+from dpproof.auditing.inspection.loader import (
+    LoaderReport as LoaderReport,
+    SchemeVerdict as SchemeVerdict,
+    inspect_loader as inspect_loader,
 )
 from dpproof.auditing.inspection.neighbours import (
     all_differ as all_differ,

@@ -22,7 +22,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
-    audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed
+    audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
+                    inspect_loader
 
 The rest has a place by topic:
 
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from dpproof.auditing.audit import audit as audit
     from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
     from dpproof.auditing.inspection.check_query import check_query as check_query
+    from dpproof.auditing.inspection.loader import inspect_loader as inspect_loader
     from dpproof.auditing.inspection.neighbours import neighbours as neighbours
     from dpproof.auditing.inspection.recorder import Recorder as Recorder
     from dpproof.auditing.planning.plan import samples_needed as samples_needed

@@ -15,7 +15,10 @@ from tests.contracts.markers import TEXT, bad_data, data_methods, kept, leaks, m
 from tests.dpproof.learn.every_estimator import MODELS
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "TunedClassifier")) for name in MODELS],
+)
 def test_no_estimator_shows_or_keeps_data(name: str) -> None:
     """Fits and predictions on data of many kinds; the fitted model, its pickle and its ledger."""
     features = 2

@@ -53,6 +53,7 @@ MAX_ENDS: Final = 4_096  # of cells of outcomes
 MAX_CELL_SUMS: Final = 1 << 17  # sums of losses of cells on their lattice
 MAX_RANGE_CELLS: Final = 512  # of a range's grid
 MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
+TANGENT_BITS: Final = 8  # of masses at which tangents touch, so that many cells share one
 
 # Units of one value of M by formula, and of a profile, as measured.
 NODE: Final = 10  # of a sum, beside M

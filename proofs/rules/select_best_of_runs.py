@@ -32,7 +32,6 @@ from dpproof.proofs.rules.select import selects
 
 # Values are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.
 BITS: Final = 128
-DIGITS: Final = 8  # of the masses at which tangents touch, so that many cells share one
 FINER: Final = 512  # further bits of costs: those at losses up to 400 nats are above 0
 ONE: Final = 1 << BITS
 LARGEST: Final = 1 << 4096  # of a value that becomes an integer; larger ones are refused
@@ -324,7 +323,7 @@ class Tangents:
 
 def _rounded(z: int) -> int:
     """Return a number of few binary digits near z."""
-    spare = max(z.bit_length() - DIGITS, 0)
+    spare = max(z.bit_length() - limits.TANGENT_BITS, 0)
     return (z + (1 << spare >> 1)) >> spare << spare
 
 

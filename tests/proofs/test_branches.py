@@ -126,6 +126,7 @@ def _profiles() -> None:
     test_residues.test_an_epsilon_that_is_a_loss()
 
 
+@pytest.mark.slow
 def test_every_branch_is_taken() -> None:
     """Every statement runs, every condition is seen true and false."""
     arcs = traced({str(path) for path in FILES}, _everything)

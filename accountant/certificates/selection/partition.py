@@ -21,7 +21,7 @@ from dpproof.accountant.certificates.selection.base_profile import evenly
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
-from dpproof.proofs.rules.select_best_of_runs import DIGITS
+from dpproof.proofs.limits import TANGENT_BITS
 
 # A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.
 _NEAR, _SLIP = 1e-9, 1e-6
@@ -152,7 +152,7 @@ def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Real
 def _rounded(z: Reals) -> Reals:
     """Return numbers of few binary digits near z, as the checker does."""
     digits, exponent = np.frexp(z)
-    return np.ldexp(np.rint(digits * 2**DIGITS) / 2**DIGITS, exponent)
+    return np.ldexp(np.rint(digits * 2**TANGENT_BITS) / 2**TANGENT_BITS, exponent)
 
 
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:

@@ -88,7 +88,10 @@ if TYPE_CHECKING:
     from dpproof.accountant.sampling import (
         Poisson as Poisson,
         ShuffledBatches as ShuffledBatches,
+        TruncatedPoisson as TruncatedPoisson,
+        UserPoisson as UserPoisson,
         WithoutReplacement as WithoutReplacement,
+        WithReplacement as WithReplacement,
     )
     from dpproof.accountant.sensitivity import (
         L1 as L1,

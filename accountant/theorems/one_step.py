@@ -97,8 +97,8 @@ def subsample_counted_sum(
             "contribution",
             contribution,
             "L2Contribution(...)",
-            "a sensitivity says how far a sum moves when one record is added, and where one "
-            "record takes the place of another every record's contribution matters",
+            "a sensitivity says how far a sum moves when one record is added, and where it counts "
+            "several times, or takes another's place, every record's contribution matters",
         )
     relation = contribution.relation
     if not isinstance(relation, AddRemove):

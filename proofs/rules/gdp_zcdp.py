@@ -22,6 +22,7 @@ from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.rules.hockey_stick import finite_moment
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sums.contour import closed_profile
 
@@ -134,6 +135,9 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
         elif isinstance(pair, OppositeGaussiansPair):
             if part < 4 * pair.mu_squared:
                 raise RefusedError("a part is below the (2 mu)^2 of its opposite Gaussians")
+        elif isinstance(pair, CountedGaussiansPair):
+            if part < pair.scheme.most**2 * pair.mu_squared:
+                raise RefusedError("a part is below the mu^2 of the largest count")
         else:
             tail = partial(_half_tail, part)
             guess = partial(_least_error, pair)
@@ -222,6 +226,8 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
         return ball(pair.mu_squared / 2)
     if isinstance(pair, OppositeGaussiansPair):
         return ball(2 * pair.mu_squared)
+    if isinstance(pair, CountedGaussiansPair):
+        return ball(pair.scheme.most**2 * pair.mu_squared / 2)
     if isinstance(pair, DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
     if isinstance(pair, SampledPair):

@@ -64,7 +64,7 @@ BLANKED = said("gdp", mu_squared="2", relation="zero-out")
 
 
 def _everything() -> None:
-    for cache in (sampled._table, sampled._table_below):
+    for cache in (tabled._above, tabled._below):
         cache.cache_clear()  # of what other tests have left in it
     test_labels.test_a_label_is_quoted_and_changes_nothing("counts")
     test_labels.test_a_fact_has_no_label()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,13 @@ from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sampling import (
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
@@ -144,6 +152,9 @@ def _json(value: object) -> Json:
             return factors(value)
         case Direction():
             return value.value
+        case UserPoisson() | TruncatedPoisson() | WithReplacement() | WithoutReplacement():
+            names = {field.name: field.name for field in fields_of(value)}
+            return {"kind": _SCHEMES[type(value)], **_written(value, names)}
         case tuple():
             return [_json(one) for one in value]
         case _:
@@ -163,7 +174,24 @@ _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
     DominatingPair: ("dominating-pair", {"forward": "forward", "backward": "backward"}),
 }
 
-_PLAIN: Final = ("categories", "removal", "shift", "batches", "replaced")
+_PLAIN: Final = (
+    "categories",
+    "removal",
+    "shift",
+    "batches",
+    "replaced",
+    "contributions",
+    "largest",
+    "population_size",
+    "sample_size",
+)
+
+_SCHEMES: Final[Mapping[type, str]] = {
+    UserPoisson: "user-poisson",
+    TruncatedPoisson: "truncated-poisson",
+    WithReplacement: "with-replacement",
+    WithoutReplacement: "without-replacement",
+}
 
 _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     GaussianPair: ("gaussian", "mu_squared"),
@@ -175,6 +203,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
     ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
+    CountedGaussiansPair: ("counted-gaussians", "mu_squared scheme removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),
     RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
     FinitePair: ("finite", "p q"),

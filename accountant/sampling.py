@@ -119,7 +119,8 @@ class UserPoisson(Readable):
 CountedScheme = UserPoisson | WithReplacement | TruncatedPoisson
 """Schemes under which a record counts several times, or pushes another one out."""
 
-SamplingScheme = Poisson | WithoutReplacement | CountedScheme
+OneStepScheme = WithoutReplacement | CountedScheme
+SamplingScheme = Poisson | OneStepScheme
 
 
 @final

@@ -112,7 +112,7 @@ def table_work(size: int, value: int, lines: Sequence[int]) -> int:
 
 def counted_value(counts: int) -> int:
     """Price a value of the profile of Gaussians with so many counts: at a threshold, by Newton."""
-    return 24 * VALUE + 12 * VALUE * counts
+    return 8 * VALUE + 40 * counts
 
 
 def turn_work(size: int, runs: int, nodes: int) -> int:

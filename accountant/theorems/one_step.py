@@ -17,7 +17,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sampling import (
-    CountedScheme,
+    OneStepScheme,
     TruncatedPoisson,
     UserPoisson,
     WithoutReplacement,
@@ -41,7 +41,6 @@ SUBSAMPLE_COUNTED_SUM: Final = Theorem(
     source="proofs/theory/one_step.md",
     attained=Attained.POINTS,  # a record of contribution C against others of -C
 )
-OneStepScheme = WithoutReplacement | CountedScheme
 
 
 def subsample_counted_sum(

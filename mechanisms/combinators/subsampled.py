@@ -14,9 +14,14 @@ from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.sampling import (
+    OneStepScheme,
+    Poisson,
+    SamplingScheme,
+    WithoutReplacement,
+)
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.one_step import OneStepScheme, subsample_counted_sum
+from dpproof.accountant.theorems.one_step import subsample_counted_sum
 from dpproof.accountant.theorems.subsampling import (
     subsample_poisson,
     subsample_without_replacement,

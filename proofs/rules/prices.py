@@ -92,7 +92,7 @@ def profile_work(product: Product) -> int:
         elif isinstance(one, SampledPair):
             work += profile_work(one.base)
         elif isinstance(one, CountedGaussiansPair):
-            work += limits.counted_value(one.scheme.work)
+            work += limits.counted_value(one.scheme.listed)
     return work
 
 
@@ -104,6 +104,8 @@ def profile_making(product: Product) -> int:
     for one, _ in product:
         if isinstance(one, SampledPair):
             work += profile_making(one.base)
+        elif isinstance(one, CountedGaussiansPair):
+            work += 16 * one.scheme.summed
         else:
             work += 16 * profile_work(product)
             work += limits.finite_work(len(one.p)) if isinstance(one, FinitePair) else 0

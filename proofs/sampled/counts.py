@@ -74,10 +74,15 @@ class Binomial:
         return self.moves * self.trials
 
     @property
-    def work(self) -> int:
+    def listed(self) -> int:
         """Return about how many counts are listed."""
         mean = int(self.trials * self.rate)
-        return min(self.trials, MAX_COUNTS, 64 + mean + 24 * isqrt(mean))
+        return min(self.trials, MAX_COUNTS, 44 + mean + 24 * isqrt(mean))
+
+    @property
+    def summed(self) -> int:
+        """Return how many terms are summed to list them: one each."""
+        return self.listed
 
     def laws(self) -> tuple[Cases, ...]:
         """Return the one law, with nothing revealed."""
@@ -116,7 +121,12 @@ class Truncated:
         return 2
 
     @property
-    def work(self) -> int:
+    def listed(self) -> int:
+        """Return how many counts are listed, of both numbers of records."""
+        return 8
+
+    @property
+    def summed(self) -> int:
         """Return about how many terms the law's tails have."""
         return 64 + 24 * isqrt(int(self.population * self.rate) + 1)
 

@@ -37,6 +37,7 @@ from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.sampling import (
+    OneStepScheme,
     TruncatedPoisson,
     UserPoisson,
     WithoutReplacement,
@@ -137,6 +138,12 @@ def pair(one: Pair) -> Object:
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
 
 
+def scheme(one: OneStepScheme) -> Object:
+    """Return a scheme of one step by its kind and exact parameters."""
+    names = {field.name: field.name for field in fields_of(one)}
+    return {"kind": _SCHEMES[type(one)], **_written(one, names)}
+
+
 def _written(one: object, fields: Mapping[str, str]) -> Object:
     """Return attributes of a value in JSON, by the names they have there."""
     values = {name: getattr(one, field) for name, field in fields.items()}
@@ -152,9 +159,8 @@ def _json(value: object) -> Json:
             return factors(value)
         case Direction():
             return value.value
-        case UserPoisson() | TruncatedPoisson() | WithReplacement() | WithoutReplacement():
-            names = {field.name: field.name for field in fields_of(value)}
-            return {"kind": _SCHEMES[type(value)], **_written(value, names)}
+        case UserPoisson() | TruncatedPoisson() | WithReplacement():
+            return scheme(value)
         case tuple():
             return [_json(one) for one in value]
         case _:

@@ -31,7 +31,7 @@ from dpproof.accountant.subsampling.counts import Counts, laws
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST_LEVEL: Final = 1e-30  # Least delta at which the profile is inverted. Smaller ones raise.
-_TINY: Final = 1e-40  # Profile at which a table ends. Heuristic: what is beyond is added.
+_TINY: Final = 1e-30  # Profile at which a table ends. Heuristic: what is beyond is added.
 # Largest loss of a table, nats. Heuristic, likewise.
 _WIDEST: Final = 600.0
 # Largest epsilon whose power is a float. Soundness depends on it: beyond it only upper ends hold.
@@ -85,13 +85,18 @@ class CountedGaussiansPair(TabulatedPair):
         return True
 
     @property
+    def is_wide(self) -> bool:
+        """Return True: a record that counts often is rare, and shows itself."""
+        return True
+
+    @property
     def rest(self) -> float:
         """Return 0: no loss is infinite."""
         return 0.0
 
     @property
     def end(self) -> float:
-        """Return a loss beyond which the profile is 0, or up to 1e-40 above what is not listed."""
+        """Return a loss beyond which the profile is 0, or up to 1e-30 above what is not listed."""
         return _end(self)
 
     @property
@@ -118,7 +123,7 @@ class CountedGaussiansPair(TabulatedPair):
             one = self.swapped() if below else self
             if not some.any():
                 continue
-            low, high = one._above_zero(np.minimum(size[some], _LARGEST))
+            low, high = _above_zero(one, np.minimum(size[some], _LARGEST))
             low = np.where(size[some] > _LARGEST, 0.0, low)
             if below:
                 t = np.exp(-size[some])
@@ -127,20 +132,6 @@ class CountedGaussiansPair(TabulatedPair):
                 low, high = low - slack, high + slack
             lower[some], upper[some] = low, high
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
-
-    def _above_zero(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Enclose the profile at epsilons from 0."""
-        mu = math.sqrt(self.mu_squared)
-        ends = []
-        for cases in laws(self.scheme):
-            low, high = np.zeros((2, *epsilon.shape))
-            for law in cases:
-                least, most = _Mixture(law, mu * law.shifts, self.removal).profile(epsilon)
-                low += law.share[0] * least
-                high += law.share[1] * most
-            ends.append((low * (1.0 - _SUM), high * (1.0 + _SUM) + _DENORMAL))
-        lows, highs = zip(*ends, strict=True)
-        return np.maximum.reduce(lows), np.maximum.reduce(highs)
 
     def delta(self, epsilon: float) -> Bound:
         """Bracket delta of one sample by the profile."""
@@ -161,6 +152,21 @@ class CountedGaussiansPair(TabulatedPair):
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
         ends = partial(log_ends, self, Bound.exactly(0.0))  # no part of delta is set aside
         return invert(ends, target, 0.1 * end, 0.1 * end, math.inf)
+
+
+def _above_zero(pair: CountedGaussiansPair, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Enclose a profile at epsilons from 0: the largest of the laws' means."""
+    mu = math.sqrt(pair.mu_squared)
+    ends = []
+    for cases in laws(pair.scheme):
+        low, high = np.zeros((2, *epsilon.shape))
+        for law in cases:
+            least, most = _Mixture(law, mu * law.shifts, pair.removal).profile(epsilon)
+            low += law.share[0] * least
+            high += law.share[1] * most
+        ends.append((low * (1.0 - _SUM), high * (1.0 + _SUM) + _DENORMAL))
+    lows, highs = zip(*ends, strict=True)
+    return np.maximum.reduce(lows), np.maximum.reduce(highs)
 
 
 @lru_cache(maxsize=64)

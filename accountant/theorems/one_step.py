@@ -139,7 +139,7 @@ def _pair(
     scheme: OneStepScheme, mu_squared: Fraction
 ) -> SubsampledGaussianPair | CountedGaussiansPair:
     """Return the pair of the removal; with one count it is that of a Poisson sample."""
-    moves, rate = 2, Fraction(0)
+    moves = 2
     match scheme:
         case WithoutReplacement():
             rate = scheme.sampling_rate
@@ -149,12 +149,10 @@ def _pair(
             moves, rate = 1, scheme.sampling_rate
         case TruncatedPoisson() if scheme.largest > scheme.population_size:
             moves, rate = 1, scheme.sampling_rate
-    if rate:
-        return SubsampledGaussianPair(
-            mu_squared=moves**2 * mu_squared, sampling_rate=rate, removal=True
-        )
-    assert not isinstance(scheme, WithoutReplacement)
-    return CountedGaussiansPair(mu_squared=mu_squared, scheme=scheme, removal=True)
+        case _:
+            return CountedGaussiansPair(mu_squared=mu_squared, scheme=scheme, removal=True)
+    squared = moves**2 * mu_squared
+    return SubsampledGaussianPair(mu_squared=squared, sampling_rate=rate, removal=True)
 
 
 def _words(scheme: OneStepScheme) -> tuple[str, str]:

@@ -232,9 +232,9 @@ def _table(pair: Tabled, fine: int, negligible: float, *, whole: bool) -> Table:
     ends = [0.0 if whole and _is_addition(one) else negligible for one in both]
     grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
     for one, grid in zip(both, grids, strict=True):
-        long = not has_closed_profile(_bounded(one), values=_VALUES * grid.size)
-        if long and has_closed_profile(_bounded(one)):
-            assert isinstance(one, SubsampledPair)
+        base = _bounded(one)
+        long = not has_closed_profile(base, values=_VALUES * grid.size)
+        if long and has_closed_profile(base) and isinstance(one, SubsampledPair):
             _require_lines(one, grid * span, negligible)
     found = _finite_pair(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
@@ -343,9 +343,9 @@ def _lines(
         negligible: by how much a bound may be off.
         below: whether they have to bound from both sides.
     """
-    if has_closed_profile(_bounded(pair), values=_VALUES * epsilon.size):
+    short = has_closed_profile(_bounded(pair), values=_VALUES * epsilon.size)
+    if short or not isinstance(pair, SubsampledPair):
         return ()
-    assert isinstance(pair, SubsampledPair)
     argument, wanted, room = _wanted(pair, epsilon, negligible)
     listed: list[Object] = []
     start = 0

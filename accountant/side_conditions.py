@@ -85,6 +85,11 @@ COUNTED_SAMPLE: Final = SideCondition(
     "every record is drawn {most} times, each time independently with probability {rate}, and "
     "counts as often as it is drawn",
 )
+SUBSET_SAMPLE: Final = SideCondition(
+    "subset of one size",
+    "the sample is a uniformly random subset of exactly {size} records; the larger of two "
+    "neighbours has at least {population} records",
+)
 REPEATED_DRAWS: Final = SideCondition(
     "draws with replacement",
     "{size} times one of the records is drawn uniformly and independently, and counts each time; "

@@ -26,11 +26,11 @@ from dpproof.accountant.sampling import (
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.side_conditions import (
     COUNTED_SAMPLE,
-    FIXED_SIZE_SAMPLE,
     OUTPUT_ALONE,
     RANDOM_BITS,
     REPEATED_DRAWS,
     SAMPLE_HIDDEN,
+    SUBSET_SAMPLE,
     SUM_OF_CONTRIBUTIONS,
     TRUNCATED_SAMPLE,
 )
@@ -64,9 +64,9 @@ def subsample_counted_sum(
     Source: proofs/theory/one_step.md. The mixtures of users are those of Ganesh, arXiv:2401.10294;
         truncated samples are those of arXiv:2508.15089, whose shifts are twice as large.
     Rounds: not at all; the pair carries exact parameters.
-    Assumes: sum of contributions; counted sample (of ``UserPoisson``); draws with replacement (of
-        ``WithReplacement``); truncated sample (of ``TruncatedPoisson``); uniform subset (of
-        ``WithoutReplacement``); hidden sample; random bits; output alone.
+    Assumes: sum of contributions; counted sample (of UserPoisson); draws with replacement (of
+        WithReplacement); truncated sample (of TruncatedPoisson); subset of one size (of
+        WithoutReplacement); hidden sample; random bits; output alone.
     Laws: one contribution, and samples that are never cut, are Poisson samples; one draw with
         replacement is a subset of one record; increases in mu and the rate.
 
@@ -172,4 +172,4 @@ def _words(scheme: OneStepScheme) -> tuple[str, str]:
         said = f"{size} draws with replacement of {population} records"
         return said, REPEATED_DRAWS(size=size, population=population)
     said = f"a uniform subset of {size} of {population} records"
-    return said, FIXED_SIZE_SAMPLE(size=size, population=population)
+    return said, SUBSET_SAMPLE(size=size, population=population)

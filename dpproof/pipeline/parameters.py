@@ -86,10 +86,6 @@ PARAMETERS: Mapping[str, Parameter] = {
     "population_size": Parameter(
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
-    "largest": Parameter(rule=COUNT, more_is_private=None, whole=True, words="largest sample"),
-    "contributions": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="contributions of a record"
-    ),
     "batches": Parameter(rule=COUNT, more_is_private=None, whole=True, words="batches of an epoch"),
     "epochs": Parameter(rule=COUNT, more_is_private=False, whole=True, words="epochs in one order"),
     "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),

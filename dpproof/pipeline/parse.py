@@ -361,15 +361,19 @@ def _sampling(
     summed = _is_gaussian_sum(releases) and not isinstance(relation, ZeroOut)
     if scheme != covered and not summed:
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
+    if scheme == "without-replacement":
+        return _subset(table, relation)
     if keys == BATCHES:
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:
             raise table.refuse("batch", f"expected at most population = {total}, got {batch}")
         return Poisson(sampling_rate=batch / total)
-    numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
-    if scheme == "poisson":
-        return Poisson(sampling_rate=numbers["rate"])
-    size, population = int(numbers["sample_size"]), int(numbers["population_size"])
+    return Poisson(sampling_rate=table.number("rate", PARAMETERS["rate"].rule))
+
+
+def _subset(table: Section, relation: Relation) -> WithoutReplacement:
+    """Read a uniform subset; under add-remove a record less has to be enough for it."""
+    size, population = (int(table.number(key, COUNT)) for key in SCHEMES["without-replacement"])
     if size == population and not relation.symmetric:
         problem = f"expected less than population_size = {population}: one record may be missing"
         raise table.refuse("sample_size", problem)
@@ -392,14 +396,13 @@ def _counted(
         raise table.refuse("scheme", problem)
     if not (_is_gaussian_sum(releases) or multiple):
         raise table.refuse("scheme", _A_NORM.format(scheme=scheme))
-    numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
-    counts = {key: int(value) for key, value in numbers.items() if key != "rate"}
-    if numbers.get("rate") == 1:
-        raise table.refuse("rate", "expected a rate below 1, got 1: nothing is drawn at random")
-    if scheme == "user-poisson":
-        return UserPoisson(sampling_rate=numbers["rate"], **counts)
-    if scheme == "truncated-poisson":
-        return TruncatedPoisson(sampling_rate=numbers["rate"], **counts)
+    counts = {key: int(table.number(key, COUNT)) for key in SCHEMES[scheme] if key != "rate"}
+    if "rate" in SCHEMES[scheme]:
+        rate = table.number("rate", PARAMETERS["rate"].rule)
+        if rate == 1:
+            raise table.refuse("rate", "expected a rate below 1, got 1: all records take part")
+        cut = scheme == "truncated-poisson"
+        return (TruncatedPoisson if cut else UserPoisson)(sampling_rate=rate, **counts)
     if counts["population_size"] == 1:
         raise table.refuse("population_size", "expected at least 2 records, got 1")
     return WithReplacement(**counts)

@@ -39,7 +39,7 @@ from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 SUBSAMPLE_COUNTED_SUM: Final = Theorem(
     rule="subsample/counted-sum",
     source="proofs/theory/one_step.md",
-    attained=Attained.POINTS,  # a record of contribution C against others of -C
+    attained=Attained.WHOLE,  # a record of contribution C against others of -C
 )
 
 
@@ -128,6 +128,7 @@ def subsample_counted_sum(
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
             ),
+            attained=_attained(product),
             sigma=noise,
             contribution=contribution.bound,
             scheme=scheme,
@@ -153,6 +154,13 @@ def _pair(
             return CountedGaussiansPair(mu_squared=mu_squared, scheme=scheme, removal=True)
     squared = moves**2 * mu_squared
     return SubsampledGaussianPair(mu_squared=squared, sampling_rate=rate, removal=True)
+
+
+def _attained(product: Product) -> Attained | None:
+    """Return NO if samples are cut, which no output says: the bound reveals it."""
+    pair = product.factors[0].pair
+    cut = isinstance(pair, CountedGaussiansPair) and isinstance(pair.scheme, TruncatedPoisson)
+    return Attained.NO if cut else None
 
 
 def _words(scheme: OneStepScheme) -> tuple[str, str]:

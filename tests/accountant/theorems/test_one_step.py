@@ -25,14 +25,17 @@ from dpproof.accountant import (
     WithReplacement,
     ZeroOut,
     certify,
-    check,
     self_compose,
 )
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
+from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.sampling import OneStepScheme
+from dpproof.accountant.subsampling.counts import Counts, laws
 from dpproof.accountant.theorems.one_step import subsample_counted_sum
 from dpproof.accountant.theorems.subsampling import subsample_poisson
+from dpproof.proofs import check
 
 ONE = L2Contribution(1)
 HALF = Fraction(1, 2)
@@ -86,10 +89,9 @@ def test_agrees_with_the_mixtures_of_another_library(*, removal: bool) -> None:
     found = step(UserPoisson(sampling_rate=Fraction(1, 10), contributions=4), 1.5)
     way = found.forward if removal else found.backward
 
-    for epsilon in (0.0, 0.2, 0.5):
-        ours = way.factors[0].pair.profile(np.array([epsilon]))
-        assert ours is not None
-        assert theirs.get_delta_for_epsilon(epsilon) == pytest.approx(ours[1][0], rel=1e-6)
+    ours = way.factors[0].pair.profile(np.array([0.0, 0.2, 0.5]))
+    assert ours is not None
+    assert theirs.get_delta_for_epsilon([0.0, 0.2, 0.5]) == pytest.approx(ours[1], rel=1e-6)
 
 
 def sums(scheme: OneStepScheme, records: Sequence[float]) -> Law:
@@ -112,7 +114,9 @@ def _samples(scheme: OneStepScheme, size: int) -> Iterator[tuple[Sequence[int], 
                 yield [draws.count(i) for i in range(size)], float(size) ** -scheme.sample_size
         case UserPoisson():
             rate, most = float(scheme.sampling_rate), scheme.contributions
-            each = [math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most + 1)]
+            each = [
+                math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most + 1)
+            ]
             for counts in itertools.product(range(most + 1), repeat=size):
                 yield counts, math.prod(each[j] for j in counts)
         case TruncatedPoisson():
@@ -167,19 +171,53 @@ def test_bounds_every_small_dataset(scheme: OneStepScheme, size: int, sigma: flo
             assert true >= ends[0][0] - 1e-6
 
 
-def test_cut_samples_attain_their_bound() -> None:
-    """One of the two numbers of records reaches every point, others at -1."""
-    scheme = TruncatedPoisson(sampling_rate=0.5, largest=2, population_size=4)
-    found = step(scheme)
+def test_cut_samples_are_bounded_and_no_others_are_attained() -> None:
+    """Whether a sample was cut is not released, so that no dataset reaches the bound."""
+    levels = {type(scheme): step(scheme).derivation.attained for scheme, _ in SMALL}
+
+    assert levels.pop(TruncatedPoisson) is Attained.NO
+    assert set(levels.values()) == {Attained.WHOLE}
+
+
+@pytest.mark.parametrize("records", [4, 5])
+def test_what_is_revealed_of_cut_samples_attains_their_bound(records: int) -> None:
+    """With the others' number up to the largest size released, records at -1 reach every point."""
+    rate, largest, others = 0.5, 2, records - 1
+    scheme = TruncatedPoisson(sampling_rate=rate, largest=largest, population_size=records)
+    with_it, without = Counter[float](), Counter[float]()
+    for drawn in range(others + 1):
+        chance = math.comb(others, drawn) * rate**others
+        kept = rate * (1 if drawn < largest else largest / (drawn + 1))
+        place = 100.0 * min(drawn, largest)  # a public number, far apart
+        without[place] += chance
+        with_it[place] += chance * (1 - kept)
+        with_it[place + (1.0 if drawn < largest else 2.0)] += chance * kept
+    both = laws(scheme)[0]
     for removal, epsilon in itertools.product((True, False), (0.0, 0.4)):
-        true = []
-        for size in (4, 5):
-            laws = sums(scheme, [1.0] + [-1.0] * (size - 1)), sums(scheme, [-1.0] * (size - 1))
-            true.append(divergence(*(laws if removal else laws[::-1]), 1.0, epsilon))
-        way = found.forward if removal else found.backward
-        ends = way.factors[0].pair.profile(np.array([epsilon]))
-        assert ends is not None
-        assert max(true) == pytest.approx(ends[1][0], abs=1e-6)
+        first, second = (with_it, without) if removal else (without, with_it)
+        true = sum(
+            divergence(*(_near(law, place) for law in (first, second)), 1.0, epsilon)
+            for place in without
+        )
+        assert true == pytest.approx(_mean(both, epsilon, removal=removal), abs=1e-6)
+
+
+def _near(law: Law, place: float) -> Law:
+    """The part of a law around a place, moved there."""
+    return Counter({at - place: w for at, w in law.items() if 0 <= at - place < 50})
+
+
+def _mean(cases: Sequence[Counts], epsilon: float, *, removal: bool) -> float:
+    """The mean of the profiles of Poisson samples, over what is revealed."""
+    total = 0.0
+    for law in cases:
+        pair = SubsampledGaussianPair(
+            mu_squared=Fraction(float(law.shifts[0])) ** 2,
+            sampling_rate=Fraction(float(law.masses[0])),
+            removal=removal,
+        )
+        total += law.share[1] * float(pair.profile(np.array([epsilon]))[1][0])
+    return total
 
 
 def test_degenerate_schemes_are_poisson_samples() -> None:

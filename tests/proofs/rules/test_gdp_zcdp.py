@@ -85,7 +85,7 @@ CASES = [
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1", "1"]), "one part for each"),
     Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
     Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["4"])),
-    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its opposite Gaussians"),
+    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its Gaussians"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["39/100", "1/2"])),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["389/1000", "1/2"]), "Phi(-mu/2)"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "square of a mu"),

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.crossing import bisect, invert
 from dpproof.accountant.arithmetic.enclosure import (
@@ -205,7 +206,7 @@ class _Mixture:
         A(x), so that it misses at most |A(x) - t| Q (|1 - t A(x)| Q) of what lies between.
         """
         target = epsilon if self.removal else -epsilon
-        x, missed = self._threshold(target)
+        x, missed, none = self._threshold(target)
         side = -x if self.removal else x
         gained, slip = self._difference(x)
         with np.errstate(divide="ignore", over="ignore"):
@@ -215,50 +216,60 @@ class _Mixture:
         scale = np.exp(0.0 * epsilon if self.removal else epsilon)
         found = scale * gained - spent
         error = scale * (slip + _SUM * gained) + slack * spent + 2.0 * _DENORMAL * scale
-        left_out = self.law.beyond * (1.0 if self.removal else scale)
-        return np.maximum(found - error, 0.0), np.maximum(found, 0.0) + error + missed + left_out
+        room = error + scale * (missed + self.law.beyond)
+        return np.maximum(found - error, 0.0), np.where(none, 0.0, np.maximum(found, 0.0) + room)
 
-    def _threshold(self, target: Reals) -> tuple[Reals, Reals]:
-        """Return about where log A is the target, and what that may miss."""
-        first, logs = self.means[0], np.log(self.law.masses)
-        starts = (target - logs[:, None]) / self.means[:, None] + 0.5 * self.means[:, None]
-        x = np.maximum(starts.min(axis=0), -_FARTHEST)
+    def _threshold(self, target: Reals) -> tuple[Reals, Reals, NDArray[np.bool_]]:
+        """Return about where log A is the target, what that may miss over t, and if it is nowhere.
+
+        With G = e^target - w_0 that is where the terms of A but w_0 add up to G, of which the
+        log has at least the slope a_1: no digits are lost where w_0 is next to 1. Where G is below
+        0 no event has a divergence above 0.
+        """
+        whole, change = float(self.law.masses.sum()), np.expm1(target)
+        goal, blur = whole + change, _SUM * (whole + np.abs(change))
+        least = np.maximum(goal, blur)
+        log_goal = np.log(least)
+        x = self._root(log_goal)
+        value, _, slip = self._log_terms(x)
+        near = _NEAR * (1.0 + np.abs(x))
+        side = -1.0 if self.removal else 1.0
+        beside, _, error = self._log_terms(x + side * near)
+        sure = side * (beside - log_goal) > error + 2.0 * blur / least
+        if self.removal:
+            beyond = -np.minimum(np.where(sure, x - near, 0.5 * self.means[0] - 1e-9), x)
+        else:
+            beyond = np.where(sure, x + near, np.maximum(x, _FARTHEST))
+        with np.errstate(over="ignore"):
+            away = least * np.expm1(np.abs(value - log_goal) + slip) + least - goal + blur
+            missed = np.exp(np.log(away) + log_ndtr(beyond)) * (1.0 + 1e-6)
+        none = goal < -blur
+        return np.where(none, -_FARTHEST, x), missed, none
+
+    def _root(self, log_goal: Reals) -> Reals:
+        """Return about where the terms of A but w_0 add up to a number, or -40 if it is farther."""
+        a, logs = self.means[:, None], np.log(self.law.masses)[:, None]
+        x = np.maximum(((log_goal - logs) / a + 0.5 * a).min(axis=0), -_FARTHEST)
         for _ in range(_ROUNDS):
-            value, slope, _ = self._log_ratio(x)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                step = np.where(value > target, (value - target) / slope, 0.0)
-            new = np.maximum(x - step, -_FARTHEST)
+            value, slope, _ = self._log_terms(x)
+            new = np.maximum(x - np.maximum(value - log_goal, 0.0) / slope, -_FARTHEST)
             if np.all(x - new <= 1e-15 * (1.0 + np.abs(x))):
                 break
             x = new
-        value, _, slip = self._log_ratio(x)
-        away = np.abs(value - target) + slip
-        if not self.removal:
-            behind, _, error = self._log_ratio(x + _NEAR * (1.0 + np.abs(x)))
-            right = np.where(behind - error > target, x + _NEAR * (1.0 + np.abs(x)), np.inf)
-            return x, np.expm1(away) * ndtr(np.maximum(right, x)) * (1.0 + 1e-6)
-        near = x - _NEAR * (1.0 + np.abs(x))
-        before, _, error = self._log_ratio(near)
-        left = np.minimum(np.where(before + error < target, near, 0.5 * first - 1e-9), x)
-        with np.errstate(over="ignore"):
-            missed = np.exp(target + log_ndtr(-left)) * np.expm1(away)
-        return x, missed * (1.0 + 1e-6)
+        return np.asarray(x)
 
-    def _log_ratio(self, x: Reals) -> tuple[Reals, Reals, Reals]:
-        """Return log A, its slope, and a bound of the rounding of log A."""
-        a = self.means[:, None]
-        linear, logs = a * x, np.log(self.law.masses)[:, None]
-        exponent = np.concatenate([np.zeros((1, x.size)), linear - 0.5 * a * a + logs])
-        with np.errstate(divide="ignore"):
-            exponent[0] = np.log(self.law.unsampled)
+    def _log_terms(self, x: Reals) -> tuple[Reals, Reals, Reals]:
+        """Return the log of A - w_0, its slope, and a bound of its rounding."""
+        a, logs = self.means[:, None], np.log(self.law.masses)[:, None]
+        linear = a * x
+        exponent = linear - 0.5 * a * a + logs
         peak = exponent.max(axis=0)
         terms = np.exp(exponent - peak)
         total = terms.sum(axis=0)
         share = terms / total
-        slope = (share[1:] * a).sum(axis=0)
         size = np.abs(linear) + a * a + np.abs(logs)
-        error = _SUM * (4.0 + exponent.shape[0] + np.abs(peak) + (share[1:] * size).sum(axis=0))
-        return np.asarray(peak + np.log(total)), np.asarray(slope), np.asarray(error)
+        error = _SUM * (4.0 + self.means.size + np.abs(peak) + (share * size).sum(axis=0))
+        return np.asarray(peak + np.log(total)), np.asarray((share * a).sum(axis=0)), error
 
     def _difference(self, x: Reals) -> tuple[Reals, Reals]:
         """Return D(x), and a bound of its rounding."""

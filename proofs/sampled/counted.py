@@ -101,6 +101,8 @@ class _Mixture:
 
         Between a threshold and the true one A is between its values there.
         """
+        if not self.removal and self.law.masses[0] * epsilon.exp() >= 1:  # no event
+            return arb(0)
         target = epsilon if self.removal else -epsilon
         x, away = self._threshold(target)
         gained = sum(

@@ -83,8 +83,8 @@ COUNTED_CASES = [
     Case(COUNTED, mixed({**CUT, "population_size": 11}), [], noisy(CUT), OTHER),
     Case(COUNTED, mixed({**DRAWS, "population_size": 11}), [], noisy(DRAWS), OTHER),
     Case(COUNTED, {**mixed(USER), "relation": "zero-out"}, [], noisy(USER), "about add-remove"),
-    Case(COUNTED, {**mixed(DRAWS), "relation": "replace-one"}, [], noisy(DRAWS), "add-remove"),
-    Case(COUNTED, {**mixed(USER), "steps": 2}, [], noisy(USER), "one step apart"),
+    Case(COUNTED, {**BASE, "relation": "replace-one"}, [], noisy(DRAWS), "about add-remove"),
+    Case(COUNTED, {**BASE, "steps": 2}, [], noisy(USER), "one step apart"),
     Case(COUNTED, mixed(USER), [BASE], noisy(USER), "no premise"),
     Case(COUNTED, plain("1"), [], noisy({**SUBSET, "sample_size": 10}), "whole number 11"),
 ]

@@ -89,8 +89,12 @@ def index_samples(
         [4, 4]
     """
     if not isinstance(scheme, SamplingScheme):
-        allowed = "Poisson(...) or another scheme of one step"
-        raise ParameterError("scheme", scheme, allowed, "index_batches draws whole epochs")
+        raise ParameterError(
+            "scheme",
+            scheme,
+            "Poisson(...) or another scheme of one step",
+            "index_batches draws whole epochs",
+        )
     total, source = arguments.count(records=records), as_rng(rng)
     if not is_about(scheme, total):
         raise ParameterError("records", total, f"what the scheme is about, {scheme!r}")

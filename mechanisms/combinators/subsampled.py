@@ -18,6 +18,7 @@ from dpproof.accountant.sampling import (
     OneStepScheme,
     Poisson,
     SamplingScheme,
+    UserPoisson,
     WithoutReplacement,
 )
 from dpproof.accountant.sensitivity import L2Contribution
@@ -76,9 +77,10 @@ def draw_samples(
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
-    spare = smaller and isinstance(scheme, WithoutReplacement)
-    if not (is_about(scheme, size) or (spare and size >= scheme.population_size - 1)):
-        raise DataError("data", data, f"{scheme.population_size} records")
+    if not isinstance(scheme, Poisson | UserPoisson):
+        spare = smaller and isinstance(scheme, WithoutReplacement)
+        if not (is_about(scheme, size) or (spare and size >= scheme.population_size - 1)):
+            raise DataError("data", data, f"{scheme.population_size} records")
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
         rows = min(batch, count - start)

@@ -162,7 +162,7 @@ def _sampled_sum() -> Guarantee[Any]:
     return noise.subsample(Poisson(sampling_rate=Fraction(1, 8))).guarantee()
 
 
-COUNTED: Final = (
+COUNTED: Final[tuple[SamplingScheme, ...]] = (
     WithoutReplacement(sample_size=2, population_size=9),
     WithReplacement(sample_size=2, population_size=9),
     TruncatedPoisson(sampling_rate=Fraction(1, 8), largest=2, population_size=9),

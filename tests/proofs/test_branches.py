@@ -15,7 +15,7 @@ from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES
-from dpproof.proofs.sampled import sampled
+from dpproof.proofs.sampled import sampled, tabled
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits

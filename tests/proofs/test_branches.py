@@ -31,7 +31,7 @@ from tests.proofs.rules import (
     test_lower_power,
     test_sampled,
 )
-from tests.proofs.sampled import test_tables
+from tests.proofs.sampled import test_counted, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
@@ -87,6 +87,13 @@ def _everything() -> None:
     for step in test_convert.EXTRA:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
+    for said_scheme, scheme in test_counted.BOTH:
+        for removal in (True, False):
+            test_counted.test_profiles_agree(said_scheme, scheme, Fraction(2), removal=removal)
+    test_counted.test_tables_enclose_the_pair()
+    test_counted.test_refuses_what_it_does_not_know()
+    test_counted.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
+    test_counted.test_refuses_too_many_counts()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     test_compose.test_disjoint_parts_are_told_apart(BLANKED, ())

@@ -17,8 +17,8 @@ from dpproof.proofs.sampled.table import EnclosedProfile
 from dpproof.proofs.sampled.tabled import TabledPair
 from dpproof.proofs.sums.contour import Line
 
-_ROUNDS: Final = 200  # Most steps of Newton's method; any threshold gives an enclosure.
-_NEAR: Final = arb(2) ** -20  # How far left of a threshold the true one is looked for, likewise.
+# How far beside a threshold the true one is looked for; any gives an enclosure.
+_NEAR: Final = arb(2) ** -20
 
 
 @final
@@ -124,13 +124,10 @@ class _Mixture:
         starts = [((target - w.log()) / a + a / 2).mid() for w, a in both]
         lowest = arb(-ctx.prec)
         x = max(min(starts), lowest)
-        for _ in range(_ROUNDS):
+        value, slope = self._log_ratio(x)
+        while (value - target) / slope > abs(x) * arb(2) ** (8 - ctx.prec) and x > lowest:
+            x = max((x - (value - target) / slope).mid(), lowest)
             value, slope = self._log_ratio(x)
-            step = (value - target) / slope
-            if not step > abs(x) * arb(2) ** (8 - ctx.prec) or x == lowest:
-                break
-            x = max((x - step).mid(), lowest)
-        value, _ = self._log_ratio(x)
         return x, abs(value - target).upper()
 
     def _left(self, x: arb, target: arb) -> arb:

@@ -158,24 +158,24 @@ Scheme: TypeAlias = Binomial | Truncated
 def read_scheme(value: object) -> Scheme:
     """Read a scheme under which a record counts several times, or pushes another one out."""
     fields = Fields(value, "the scheme")
-    kind = fields.take("kind")
-    scheme: Scheme
-    match kind:
-        case "user-poisson":
-            scheme = _repeated(fields.whole("contributions"), rate(fields))
-        case "with-replacement":
-            size, population = fields.whole("sample_size"), fields.whole("population_size", least=2)
-            scheme = _replaced(size, population)
-        case "without-replacement":
-            size = fields.whole("sample_size")
-            scheme = _subset(size, fields.whole("population_size", least=size + 1))
-        case "truncated-poisson":
-            population = fields.whole("population_size", most=MAX_DRAWN_FROM)
-            scheme = Truncated(rate(fields), fields.whole("largest"), population)
-        case _:
-            raise RefusedError(f"no scheme is called {kind!r:.60}")
+    scheme = _scheme(fields)
     fields.close()
     return scheme
+
+
+def _scheme(fields: Fields) -> Scheme:
+    kind = fields.take("kind")
+    if kind == "user-poisson":
+        return _repeated(fields.whole("contributions"), rate(fields))
+    if kind == "truncated-poisson":
+        population = fields.whole("population_size", most=MAX_DRAWN_FROM)
+        return Truncated(rate(fields), fields.whole("largest"), population)
+    if kind == "with-replacement":
+        return _replaced(fields.whole("sample_size"), fields.whole("population_size", least=2))
+    if kind == "without-replacement":
+        size = fields.whole("sample_size")
+        return _subset(size, fields.whole("population_size", least=size + 1))
+    raise RefusedError(f"no scheme is called {kind!r:.60}")
 
 
 def _repeated(trials: int, q: Fraction) -> Binomial:

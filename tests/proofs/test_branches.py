@@ -87,13 +87,7 @@ def _everything() -> None:
     for step in test_convert.EXTRA:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
-    for said_scheme, scheme in test_counted.BOTH:
-        for removal in (True, False):
-            test_counted.test_profiles_agree(said_scheme, scheme, Fraction(2), removal=removal)
-    test_counted.test_tables_enclose_the_pair()
-    test_counted.test_refuses_what_it_does_not_know()
-    test_counted.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
-    test_counted.test_refuses_too_many_counts()
+    _counted()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     test_compose.test_disjoint_parts_are_told_apart(BLANKED, ())
@@ -110,6 +104,18 @@ def _everything() -> None:
         test_lower_power.test_the_power_of_finite_pairs(*kink)
     test_lower_bound.test_only_pairs_that_are_known_exactly()
     test_lower_bound.test_no_rule_restates_a_lower_bound("at-least/closed")
+
+
+def _counted() -> None:
+    for said_scheme, scheme in test_counted.BOTH:
+        for removal in (True, False):
+            test_counted.test_profiles_agree(said_scheme, scheme, Fraction(2), removal=removal)
+    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=True)
+    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=False)
+    test_counted.test_tables_enclose_the_pair()
+    test_counted.test_refuses_what_it_does_not_know()
+    test_counted.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
+    test_counted.test_refuses_too_many_counts()
 
 
 def _profiles() -> None:

@@ -37,6 +37,25 @@ COUNTED = pairs(
         for removal in (True, False)
     )
 )
+CUT = pairs(
+    *(
+        [
+            factor(
+                "counted-gaussians",
+                2,
+                mu_squared="1",
+                scheme={
+                    "kind": "truncated-poisson",
+                    "sampling_rate": "1/10",
+                    "largest": 1,
+                    "population_size": 9,
+                },
+                removal=removal,
+            )
+        ]
+        for removal in (True, False)
+    )
+)
 OPPOSITE = factor("opposite-gaussians", 2, mu_squared="1", sampling_rate="1/10")
 WHOLE = factor("discrete-gaussian", 3, sigma_squared="2", shift=2)
 TOLD = response("1", "1/8")
@@ -99,6 +118,7 @@ CASES = [
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1", "1"]), "one part for each"),
     Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
     Case(GDP, mu("8"), [COUNTED], by(["4"])),
+    Case(GDP, mu("8"), [CUT], by(["4"])),
     Case(GDP, mu("8"), [COUNTED], by(["39/10"]), "of its Gaussians"),
     Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["4"])),
     Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its Gaussians"),

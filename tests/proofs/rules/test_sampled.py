@@ -349,7 +349,14 @@ def counted(count: int = 1, *, removal: bool = False) -> Object:
 
 
 COUNTED_GRID = table(side((1, 200)), side((1, 200)), "1/64")
+CUT = {"kind": "truncated-poisson", "sampling_rate": "1/10", "largest": 1, "population_size": 9}
 COUNTED = [
+    Case(
+        "hockey-stick/closed",
+        fact(
+            [factor("counted-gaussians", mu_squared="1", scheme=CUT, removal=True)], "1/10", "1/10"
+        ),
+    ),
     Case("hockey-stick/closed", fact([counted(removal=True)], "1/10", "1/10")),
     Case("hockey-stick/closed", fact([counted(removal=True)], "1/10", "1/100"), why="at least"),
     Case(

@@ -24,6 +24,17 @@ BOTH = [
     (USER, UserPoisson(sampling_rate=F(1, 100), contributions=4)),
     (DRAWS, WithReplacement(sample_size=40, population_size=20)),
     (CUT, TruncatedPoisson(sampling_rate=F(1, 5), largest=3, population_size=22)),
+    (
+        {"kind": "with-replacement", "sample_size": 100, "population_size": 1000},
+        WithReplacement(sample_size=100, population_size=1000),
+    ),
+    *(
+        (
+            {**CUT, "sampling_rate": "9/10", "largest": largest},
+            TruncatedPoisson(sampling_rate=F(9, 10), largest=largest, population_size=22),
+        )
+        for largest in (15, 21, 22)
+    ),
 ]
 SIDE = {"runs": [{"stride": 1, "count": 200}], "lines": []}
 TABLE = {"span": "1/64", "level": "0", "forward": SIDE, "backward": SIDE}
@@ -43,6 +54,20 @@ def test_profiles_agree(said: Any, scheme: Any, mu: Fraction, *, removal: bool) 
             assert not found < low * (1 - 1e-15)
             assert not found > high * (1 + 1e-15)
             assert found.rad() < 1e-30
+
+
+@pytest.mark.parametrize("removal", [True, False])
+def test_rare_counts_are_enclosed_at_few_digits(*, removal: bool) -> None:
+    """With 64 bits the place of the threshold is not seen, and the enclosure wide, but true."""
+    scheme = read_scheme({**USER, "sampling_rate": "1/1" + 20 * "0"})
+    pair = CountedGaussiansPair(F(1), scheme, removal)
+    epsilon = arb("1e-21")
+    with ctx.workprec(64):
+        wide = pair.profile(epsilon)
+    with ctx.workprec(256):
+        narrow = pair.profile(epsilon)
+        assert wide.overlaps(narrow)
+        assert narrow > 0
 
 
 def test_tables_enclose_the_pair() -> None:

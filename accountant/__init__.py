@@ -85,7 +85,10 @@ if TYPE_CHECKING:
         Poisson as Poisson,
         SamplingScheme as SamplingScheme,
         ShuffledBatches as ShuffledBatches,
+        TruncatedPoisson as TruncatedPoisson,
+        UserPoisson as UserPoisson,
         WithoutReplacement as WithoutReplacement,
+        WithReplacement as WithReplacement,
     )
     from dpproof.accountant.sensitivity import (
         L1 as L1,

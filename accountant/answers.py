@@ -27,6 +27,7 @@ from dpproof.accountant.ranges import renyi as of_range
 from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ranges_apart
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
@@ -59,6 +60,7 @@ Alone = (
     | SubsampledPair
     | ShuffledGaussianPair
     | MixturePair
+    | CountedGaussiansPair
     | ReleasedFew
 )
 

@@ -52,7 +52,75 @@ class WithoutReplacement(Readable):
         return Fraction(self.sample_size, self.population_size)
 
 
-SamplingScheme = Poisson | WithoutReplacement
+@final
+@dataclass(frozen=True, slots=True)
+class WithReplacement(Readable):
+    """``sample_size`` independent uniform draws of the records, each counted as often as drawn."""
+
+    sample_size: int
+    population_size: int
+
+    def __init__(self, *, sample_size: int, population_size: int) -> None:
+        """Keep both whole numbers; there are at least two records."""
+        object.__setattr__(self, "sample_size", arguments.count(sample_size=sample_size))
+        population = arguments.count(population_size=population_size)
+        if population == 1:
+            raise ParameterError("population_size", 1, "at least 2")
+        object.__setattr__(self, "population_size", population)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TruncatedPoisson(Readable):
+    """A Poisson sample, cut to a uniform subset of ``largest`` records where it has more.
+
+    ``population_size`` is the number of records at hand.
+    """
+
+    sampling_rate: Fraction
+    largest: int
+    population_size: int
+
+    def __init__(self, *, sampling_rate: Number, largest: int, population_size: int) -> None:
+        """Keep the exact rate, below 1, and both whole numbers."""
+        rate = arguments.rate(sampling_rate=sampling_rate)
+        if rate == 1:
+            hint = "WithoutReplacement(sample_size=...) draws a subset of all records"
+            raise ParameterError("sampling_rate", sampling_rate, "below 1", hint)
+        object.__setattr__(self, "sampling_rate", rate)
+        object.__setattr__(self, "largest", arguments.count(largest=largest))
+        size = arguments.count(population_size=population_size)
+        object.__setattr__(self, "population_size", size)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UserPoisson(Readable):
+    """``contributions`` chances of every record to count, each taken with ``sampling_rate``.
+
+    As many Poisson samples are drawn, and a record counts as often as it is in one of them:
+    micro-batches that are added up before noise is added. A user who owns at most so many records
+    of one Poisson sample counts at most as often.
+    """
+
+    sampling_rate: Fraction
+    contributions: int
+
+    def __init__(self, *, sampling_rate: Number, contributions: int) -> None:
+        """Keep the exact rate, in (0, 1), and the whole number."""
+        rate = arguments.rate(sampling_rate=sampling_rate)
+        if rate == 1:
+            hint = "at rate 1 nothing is drawn: state the sensitivity of all contributions"
+            raise ParameterError("sampling_rate", sampling_rate, "below 1", hint)
+        object.__setattr__(self, "sampling_rate", rate)
+        object.__setattr__(self, "contributions", arguments.count(contributions=contributions))
+
+
+CountedScheme = UserPoisson | WithReplacement | TruncatedPoisson
+"""Schemes under which a record counts several times, or pushes another one out."""
+
+OneStepScheme = WithoutReplacement | CountedScheme
+SamplingScheme = Poisson | OneStepScheme
 
 
 @final

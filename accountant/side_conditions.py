@@ -80,6 +80,27 @@ FIXED_SIZE_SAMPLE: Final = SideCondition(
     "the sample is a uniformly random subset of exactly {size} of the {population} records, drawn "
     "independently of the mechanism's randomness",
 )
+COUNTED_SAMPLE: Final = SideCondition(
+    "counted sample",
+    "every record is drawn {most} times, each time independently with probability {rate}, and "
+    "counts as often as it is drawn",
+)
+SUBSET_SAMPLE: Final = SideCondition(
+    "subset of one size",
+    "the sample is a uniformly random subset of exactly {size} records; the larger of two "
+    "neighbours has at least {population} records",
+)
+REPEATED_DRAWS: Final = SideCondition(
+    "draws with replacement",
+    "{size} times one of the records is drawn uniformly and independently, and counts each time; "
+    "the larger of two neighbours has at least {population} records",
+)
+TRUNCATED_SAMPLE: Final = SideCondition(
+    "truncated sample",
+    "every record is drawn independently with probability {rate}; where more than {largest} are, a "
+    "uniformly random subset of so many stays; the larger of two neighbours has {population} "
+    "records, or one more",
+)
 SHUFFLED_BATCHES: Final = SideCondition(
     "shuffled batches",
     "a uniformly random order of the records, kept for {epochs}, fills {batches} batches of public "

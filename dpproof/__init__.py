@@ -18,7 +18,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     AboveThreshold, PartitionSelection, ThresholdedCounts
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
-                    post_process, convert; Poisson, WithoutReplacement, ShuffledBatches;
+                    post_process, convert; Poisson, WithoutReplacement,
+                    WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
@@ -89,7 +90,10 @@ if TYPE_CHECKING:
     from dpproof.accountant.sampling import (
         Poisson as Poisson,
         ShuffledBatches as ShuffledBatches,
+        TruncatedPoisson as TruncatedPoisson,
+        UserPoisson as UserPoisson,
         WithoutReplacement as WithoutReplacement,
+        WithReplacement as WithReplacement,
     )
     from dpproof.accountant.sensitivity import (
         L1 as L1,

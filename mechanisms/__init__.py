@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.batches import index_batches as index_batches
+    from dpproof.mechanisms.batches import (
+        index_batches as index_batches,
+        index_samples as index_samples,
+    )
     from dpproof.mechanisms.combinators.allocated import Allocated as Allocated
     from dpproof.mechanisms.combinators.best_of_runs import (
         Selected as Selected,

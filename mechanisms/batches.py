@@ -9,8 +9,22 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import EpochScheme, ShuffledBatches
-from dpproof.mechanisms.samplers import permutation
+from dpproof.accountant.sampling import (
+    EpochScheme,
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
+from dpproof.mechanisms.samplers import (
+    permutation,
+    poisson_mask,
+    subset_without_replacement,
+    uniform_below,
+)
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 
@@ -44,3 +58,89 @@ def index_batches(
     order = permutation(total, as_rng(rng))
     for _ in range(scheme.epochs):
         yield from np.array_split(order, scheme.batches)
+
+
+def index_samples(
+    scheme: SamplingScheme,
+    *,
+    records: int,
+    steps: int,
+    rng: Rng | np.random.Generator | None = None,
+) -> Iterator[NDArray[np.int64]]:
+    """Draw a fresh sample for every step.
+
+    What is stated of the scheme is true of training on these samples, one noisy sum for each, if
+    nothing else of the records is released, the sizes of samples included.
+
+    Args:
+        scheme: which sample.
+        records: the number of records.
+        steps: how many samples.
+        rng: source of randomness; None is the operating system's cryptographic generator. A seeded
+            generator makes the samples predictable to whoever knows the seed.
+    Yields:
+        Increasing record numbers, each as often as the record counts.
+    Raises:
+        ParameterError: not a scheme of one step, or the scheme is not about so many records.
+    Example:
+        >>> from dpproof.accountant import WithReplacement
+        >>> scheme = WithReplacement(sample_size=4, population_size=10)
+        >>> [len(batch) for batch in index_samples(scheme, records=10, steps=2)]
+        [4, 4]
+    """
+    if not isinstance(scheme, SamplingScheme):
+        raise ParameterError(
+            "scheme",
+            scheme,
+            "Poisson(...) or another scheme of one step",
+            "index_batches draws whole epochs",
+        )
+    total, source = arguments.count(records=records), as_rng(rng)
+    if not is_about(scheme, total):
+        raise ParameterError("records", total, f"what the scheme is about, {scheme!r}")
+    for _ in range(arguments.count(steps=steps)):
+        yield sampled_indices(scheme, total, source)
+
+
+def is_about(scheme: SamplingScheme, records: int) -> bool:
+    """Return whether a theorem on the scheme covers so many records.
+
+    Where one record less is a neighbour, the scheme is about the larger of both numbers.
+
+    Example:
+        >>> scheme = WithoutReplacement(sample_size=2, population_size=5)
+        >>> is_about(scheme, 5), is_about(scheme, 4)
+        (True, False)
+    """
+    match scheme:
+        case WithoutReplacement():
+            return records == scheme.population_size
+        case WithReplacement():
+            return records >= scheme.population_size - 1
+        case TruncatedPoisson():
+            return abs(records - scheme.population_size) <= 1
+        case Poisson() | UserPoisson():
+            return True
+
+
+def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw one sample of record numbers, increasing, each as often as the record counts.
+
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> scheme = WithoutReplacement(sample_size=2, population_size=2)
+        >>> sampled_indices(scheme, 2, ReplayRng(1))
+        array([0, 1])
+    """
+    match scheme:
+        case WithoutReplacement():
+            return subset_without_replacement(records, scheme.sample_size, rng)
+        case WithReplacement():
+            return np.sort(uniform_below(records, scheme.sample_size, rng).astype(np.int64))
+        case UserPoisson():
+            coins = poisson_mask(records * scheme.contributions, scheme.sampling_rate, rng)
+            return np.flatnonzero(coins) // scheme.contributions
+    drawn = np.flatnonzero(poisson_mask(records, scheme.sampling_rate, rng))
+    if isinstance(scheme, TruncatedPoisson) and drawn.size > scheme.largest:
+        return drawn[subset_without_replacement(drawn.size, scheme.largest, rng)]
+    return drawn

@@ -112,8 +112,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         """Return this mechanism on a random sample of the records, drawn afresh for every output.
 
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme under this
-        mechanism's relation (a fixed size under add-remove; Poisson under replace-one, but for a
-        Gaussian sum whose sensitivity is an ``L2Contribution``).
+        mechanism's relation. Gaussian sums whose sensitivity is an ``L2Contribution`` have most:
+        a fixed size and repeated draws under add-remove, Poisson under replace-one.
 
         Raises:
             ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.

@@ -46,6 +46,8 @@ MAX_PARTS: Final = 100  # pairs whose losses are listed together
 MAX_CELLS: Final = 4_000  # losses on one lattice
 MAX_REACH: Final = 1_000  # losses of a discrete Gaussian on either side
 MAX_SHIFT: Final = 1_000  # losses of a discrete Laplace pair with a closed profile
+MAX_COUNTS: Final = 400  # how often a record counts in a sample
+MAX_DRAWN_FROM: Final = 10_000_000  # records of which the law of the largest samples is summed
 MAX_CHAIN: Final = 1_000  # steps between neighbours whose Renyi divergences are added up
 MAX_TRIALS: Final = 100_000  # of a binomial number of runs
 MAX_RUNS: Final = 1_000  # of a finite law, one probability each
@@ -107,6 +109,11 @@ def table_work(size: int, value: int, lines: Sequence[int]) -> int:
     """Price a table of so many points: the base's profile at each, in closed form or by lines."""
     each = max([value, *(VALUE + nodes // 4 for nodes in lines)])
     return size * (each + 16) + 32 * sum(lines)
+
+
+def counted_value(counts: int) -> int:
+    """Price a value of the profile of Gaussians with so many counts: at a threshold, by Newton."""
+    return 8 * VALUE + 40 * counts
 
 
 def turn_work(size: int, runs: int, nodes: int) -> int:

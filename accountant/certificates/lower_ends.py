@@ -14,14 +14,13 @@ from dpproof.accountant.certificates.hockey_stick.choose import Point, prove
 from dpproof.accountant.certificates.hockey_stick.contour import quadratures
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject_below
-from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Tabled
 from dpproof.accountant.certificates.single_number.renyi import FINE, ROOM
 from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.engine.trade_off import best_threshold
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Step, show_rational
 
 _GAPS: Final = tuple(1e-6 * 4.0**k for k in range(10))
@@ -122,7 +121,7 @@ def _places(product: Product, threshold: float, rate: float) -> list[list[float]
 
     Heuristic.
     """
-    sampled = any(isinstance(one.pair, SubsampledPair) for one in product.factors)
+    sampled = any(isinstance(one.pair, Tabled) for one in product.factors)
     noise = _NOISE_OF_TABLES if sampled else _NOISE
     found = []
     for gap in _GAPS:
@@ -159,7 +158,7 @@ def renyi_fact(product: Product, order: Fraction) -> Step:
     """
     said, excess = factors(product), order - 1
     used = Subject.plain(product)
-    if any(isinstance(one.pair, SubsampledPair) for one in product.factors):
+    if any(isinstance(one.pair, Tabled) for one in product.factors):
         used = subject_below(product, fine=_FINENESS, negligible=_NEGLIGIBLE)
     moment = _moment_below(used, float(excess))
     value = Fraction(moment) / excess * (1 - ROOM)

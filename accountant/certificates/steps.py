@@ -14,6 +14,7 @@ from dpproof.accountant.certificates.format.serialize import (
     Object,
     conclusion,
     run_law,
+    scheme,
     unsaid,
 )
 from dpproof.accountant.certificates.ranges import RangeParts
@@ -48,6 +49,7 @@ from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.sampling import OneStepScheme
 from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
@@ -353,6 +355,8 @@ def _json(value: Parameter | tuple[Fraction | int, ...]) -> Json:
     """Return a parameter in the certificate's JSON."""
     if isinstance(value, RunLaw):
         return run_law(value)
+    if isinstance(value, OneStepScheme):
+        return scheme(value)
     if isinstance(value, tuple):
         return [_json(one) for one in value]
     return show_rational(value) if isinstance(value, Fraction) else value

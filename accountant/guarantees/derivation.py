@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, final
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.readable import shortened
 from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.sampling import OneStepScheme
 
 Premises: TypeAlias = Sequence[Any]
 """The guarantees that a theorem is applied to."""
@@ -66,7 +67,9 @@ def dominate_again(premises: Premises, _: Parameters) -> Any:  # noqa: ANN401  #
 
 
 Rows: TypeAlias = tuple[tuple[Fraction | int, ...], ...]
-Parameter: TypeAlias = Fraction | int | str | bool | RunLaw | Rows | tuple[Fraction | int, ...]
+Parameter: TypeAlias = (
+    Fraction | int | str | bool | RunLaw | OneStepScheme | Rows | tuple[Fraction | int, ...]
+)
 
 _BY_PREMISES: Any = None  # stands for the level that follows from the theorem and the premises
 

@@ -135,6 +135,11 @@ class TabulatedPair(Pair, ABC):
         return None
 
     @property
+    def is_wide(self) -> bool:
+        """Return whether rare losses are so large that sums resolve their whole range, always."""
+        return False
+
+    @property
     def leads(self) -> bool:
         """Return whether tables are made for this pair.
 
@@ -223,7 +228,7 @@ def _pairs(pair: TabulatedPair, count: int) -> tuple[Pair, Pair]:
         if found is not None:
             return found
     few = count <= _FEW or (count <= _NOT_MANY and math.sqrt(count) * _variation(pair) < _SPREAD)
-    return _tables(pair, few=few)
+    return _tables(pair, few=few or pair.is_wide)
 
 
 def _variation(pair: TabulatedPair) -> float:

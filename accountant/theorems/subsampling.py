@@ -217,7 +217,8 @@ def subsample_without_replacement(
         raise NotImplied(
             "sampling a fixed number of records without replacement has a guarantee under "
             f"ReplaceOne() only, got {type(guarantee.relation).__name__}; state the sensitivity "
-            "under ReplaceOne(), or use Poisson(sampling_rate=...)"
+            "under ReplaceOne(), or use Poisson(sampling_rate=...); Gaussian sums stated by an "
+            "L2Contribution have one under AddRemove(), too"
         )
     require_single(guarantee, "the amplification by a sample")
     pair = guarantee.to_pair()

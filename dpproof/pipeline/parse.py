@@ -12,13 +12,16 @@ from hashlib import sha256
 from typing import Final
 
 from dpproof import files
-from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel
+from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel, ZeroOut
 from dpproof.accountant.sampling import (
     EpochScheme,
     Poisson,
     SamplingScheme,
     ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
     WithoutReplacement,
+    WithReplacement,
 )
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
@@ -35,7 +38,11 @@ SCHEMES = {
     "poisson": ("rate",),
     "without-replacement": ("sample_size", "population_size"),
     "shuffled": ("batches",),
+    "with-replacement": ("sample_size", "population_size"),
+    "truncated-poisson": ("rate", "largest", "population_size"),
+    "user-poisson": ("rate", "contributions"),
 }
+COUNTED = ("with-replacement", "truncated-poisson", "user-poisson")
 EPOCHS = ("epochs", "order")  # beside the batches of an epoch
 ORDERS = ("fresh", "kept")
 BATCHES = ("batch", "population")
@@ -51,7 +58,8 @@ _OTHER_SCHEME: Final = {
     ),
     "without-replacement": (
         "samples of a fixed size do not work under relation = {relation}; write "
-        'scheme = "poisson" with a rate, or relation = "replace-one"'
+        'scheme = "poisson" with a rate, or relation = "replace-one"; one gaussian release that '
+        'states its clipping norm has them under relation = "add-remove"'
     ),
     "shuffled": (
         "shuffled batches have no guarantee under relation = {relation}: one record less moves "
@@ -62,6 +70,10 @@ _OTHER_SCHEME: Final = {
 _A_SUM: Final = (
     "shuffled batches work for one gaussian release alone, which states its clipping norm; write "
     'sigma = 1.0 and contribution = 1, or noise_multiplier = 1.0 under relation = "zero-out"'
+)
+_A_NORM: Final = (
+    "{scheme} works for one gaussian release alone, which states its clipping norm; write sigma = "
+    "1.0 and contribution = 1, or noise_multiplier = 1.0"
 )
 
 Document = Mapping[str, object]
@@ -343,22 +355,57 @@ def _sampling(
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
     if scheme == "shuffled":
         return _shuffled(section, table, relation, releases)
+    if scheme in COUNTED:
+        return _counted(scheme, table, relation, releases)
     covered = "without-replacement" if relation.symmetric else "poisson"
-    if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
+    summed = _is_gaussian_sum(releases) and not isinstance(relation, ZeroOut)
+    if scheme != covered and not summed:
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
+    if scheme == "without-replacement":
+        return _subset(table, relation)
     if keys == BATCHES:
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:
             raise table.refuse("batch", f"expected at most population = {total}, got {batch}")
         return Poisson(sampling_rate=batch / total)
-    numbers = {key: table.number(key, PARAMETERS[key].rule) for key in SCHEMES[scheme]}
-    if scheme == "poisson":
-        return Poisson(sampling_rate=numbers["rate"])
-    size, population = int(numbers["sample_size"]), int(numbers["population_size"])
+    return Poisson(sampling_rate=table.number("rate", PARAMETERS["rate"].rule))
+
+
+def _subset(table: Section, relation: Relation) -> WithoutReplacement:
+    """Read a uniform subset; under add-remove a record less has to be enough for it."""
+    size, population = (int(table.number(key, COUNT)) for key in SCHEMES["without-replacement"])
+    if size == population and not relation.symmetric:
+        problem = f"expected less than population_size = {population}: one record may be missing"
+        raise table.refuse("sample_size", problem)
     if size > population:
         problem = f"expected at most population_size = {population}, got {size}"
         raise table.refuse("sample_size", problem)
     return WithoutReplacement(sample_size=size, population_size=population)
+
+
+def _counted(
+    scheme: str, table: Section, relation: Relation, releases: tuple[Release, ...]
+) -> SamplingScheme:
+    """Read a sample in which a record counts several times, or pushes another one out."""
+    multiple = len(releases) == 1 and "noise_multiplier" in releases[0].values
+    if not isinstance(relation, AddRemove):
+        problem = (
+            f"{scheme} has a guarantee under relation = {quoted('add-remove')}, got "
+            f"{quoted(relation.name)}"
+        )
+        raise table.refuse("scheme", problem)
+    if not (_is_gaussian_sum(releases) or multiple):
+        raise table.refuse("scheme", _A_NORM.format(scheme=scheme))
+    counts = {key: int(table.number(key, COUNT)) for key in SCHEMES[scheme] if key != "rate"}
+    if "rate" in SCHEMES[scheme]:
+        rate = table.number("rate", PARAMETERS["rate"].rule)
+        if rate == 1:
+            raise table.refuse("rate", "expected a rate below 1, got 1: all records take part")
+        cut = scheme == "truncated-poisson"
+        return (TruncatedPoisson if cut else UserPoisson)(sampling_rate=rate, **counts)
+    if counts["population_size"] == 1:
+        raise table.refuse("population_size", "expected at least 2 records, got 1")
+    return WithReplacement(**counts)
 
 
 def _shuffled(

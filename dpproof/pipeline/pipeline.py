@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import final
 
@@ -11,11 +11,12 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import (
+    CountedScheme,
     EpochScheme,
+    OneStepScheme,
     Poisson,
     SamplingScheme,
     ShuffledBatches,
-    WithoutReplacement,
 )
 from dpproof.accountant.theorems.composition import (
     compose as compose_guarantees,
@@ -95,7 +96,7 @@ class Stage:
         Raises:
             PrivacyError: a mechanism or a combination of them is refused.
         """
-        summed = isinstance(self.sampling, EpochScheme)
+        summed = isinstance(self.sampling, EpochScheme | CountedScheme)
         releases = [release.build(relation, summed=summed) for release in self.releases]
         parts = [*releases, *(stage.build(relation) for stage in self.stages)]
         joint = parts[0] if len(parts) == 1 else compose(*parts)
@@ -156,9 +157,10 @@ class Stage:
         found = {"count": Fraction(self.count)}
         if isinstance(self.sampling, Poisson):
             found["rate"] = self.sampling.sampling_rate
-        if isinstance(self.sampling, WithoutReplacement):
-            found["sample_size"] = Fraction(self.sampling.sample_size)
-            found["population_size"] = Fraction(self.sampling.population_size)
+        if isinstance(self.sampling, OneStepScheme):
+            for one in fields(self.sampling):
+                name = "rate" if one.name == "sampling_rate" else one.name
+                found[name] = Fraction(getattr(self.sampling, one.name))
         if isinstance(self.sampling, ShuffledBatches):
             found["batches"] = Fraction(self.sampling.batches)
             found["epochs"] = Fraction(self.sampling.epochs)
@@ -193,12 +195,14 @@ class Stage:
                 for stage in self.stages
             )
             return replace(self, stages=stages)
-        if address == "rate":
+        if address == "rate" and isinstance(self.sampling, Poisson):
             return replace(self, sampling=Poisson(sampling_rate=value))
-        if address == "sample_size" and isinstance(self.sampling, WithoutReplacement):
-            population = self.sampling.population_size
-            sampling = WithoutReplacement(sample_size=int(value), population_size=population)
-            return replace(self, sampling=sampling)
+        if isinstance(self.sampling, OneStepScheme):
+            own = {one.name: getattr(self.sampling, one.name) for one in fields(self.sampling)}
+            name = "sampling_rate" if address == "rate" else address
+            if name in own:
+                own[name] = value if name == "sampling_rate" else int(value)
+                return replace(self, sampling=type(self.sampling)(**own))
         if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
             return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)

@@ -12,7 +12,10 @@ from dpproof.accountant.sampling import (
     Poisson,
     SamplingScheme,
     ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
     WithoutReplacement,
+    WithReplacement,
 )
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
@@ -65,6 +68,15 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
         case WithoutReplacement():
             population = grouped(scheme.population_size)
             return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
+        case WithReplacement():
+            population = grouped(scheme.population_size)
+            return f"{grouped(scheme.sample_size)} draws with replacement out of {population}"
+        case TruncatedPoisson():
+            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
+            return f"Poisson sample of {rate}, cut to {grouped(scheme.largest)}"
+        case UserPoisson():
+            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
+            return f"{grouped(scheme.contributions)} Poisson samples of {rate} together"
         case ShuffledBatches():
             kept = (
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""

@@ -10,19 +10,28 @@ from typing import Any, Protocol, final, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.sampling import (
+    OneStepScheme,
+    Poisson,
+    SamplingScheme,
+    UserPoisson,
+    WithoutReplacement,
+)
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.theorems.one_step import subsample_counted_sum
 from dpproof.accountant.theorems.subsampling import (
     subsample_poisson,
     subsample_without_replacement,
 )
+from dpproof.mechanisms.batches import is_about, sampled_indices
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import poisson_mask, subset_without_replacement
+from dpproof.mechanisms.samplers import poisson_mask
 from dpproof.mechanisms.samplers.rng import Rng
 
 
@@ -44,17 +53,18 @@ _BATCH = 2**20
 
 
 def draw_samples(
-    data: object, scheme: SamplingScheme, count: int, rng: Rng
+    data: object, scheme: SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
     """Draw ``count`` independent samples of the records, in batches.
 
     Args:
         data: a sequence of records, or an array whose first axis is the records. A tuple of
             columns is not that: zip it into records first.
-        scheme: Poisson (every record independently with exactly the stated rational rate) or
-            WithoutReplacement (every subset of the stated size equally likely).
+        scheme: by which records are drawn, at exactly the stated rational rates.
         count: the number of samples.
         rng: source of words.
+        smaller: whether a dataset of one record less than a fixed size's population is another's
+            neighbour, and a larger one is, too.
     Yields:
         Lists of samples; records keep their order. An array gives arrays, a sequence gives lists.
     Raises:
@@ -67,6 +77,10 @@ def draw_samples(
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
+    if not isinstance(scheme, Poisson | UserPoisson):
+        spare = smaller and isinstance(scheme, WithoutReplacement)
+        if not (is_about(scheme, size) or (spare and size >= scheme.population_size - 1)):
+            raise DataError("data", data, f"{scheme.population_size} records")
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
         rows = min(batch, count - start)
@@ -76,11 +90,8 @@ def draw_samples(
                 ends = np.append(0, np.cumsum(np.count_nonzero(coins, axis=1))).tolist()
                 places = np.nonzero(coins)[1]
                 chosen = [places[first:end] for first, end in pairwise(ends)]
-            case WithoutReplacement():
-                if size != scheme.population_size:
-                    raise DataError("data", data, f"{scheme.population_size} records")
-                wanted = scheme.sample_size
-                chosen = [subset_without_replacement(size, wanted, rng) for _ in range(rows)]
+            case _:
+                chosen = [sampled_indices(scheme, size, rng) for _ in range(rows)]
         yield list(map(take, chosen))
 
 
@@ -156,11 +167,11 @@ class Subsampled(Mechanism[R]):
         """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
-        if not isinstance(self.scheme, Poisson | WithoutReplacement):
+        if not isinstance(self.scheme, SamplingScheme):
             raise ParameterError(
                 "scheme",
                 self.scheme,
-                "Poisson(...) or WithoutReplacement(...)",
+                "Poisson(...), WithoutReplacement(...) or another scheme of one step",
                 "a bare rate does not say how the records are drawn",
             )
 
@@ -180,8 +191,29 @@ class Subsampled(Mechanism[R]):
                 if isinstance(self.base, Gaussian):
                     return self.base.on_poisson_sample(self.scheme)
                 return subsample_poisson(self.base.guarantee(), self.scheme)
-            case WithoutReplacement():
+            case WithoutReplacement() if not isinstance(self.relation, AddRemove):
                 return subsample_without_replacement(self.base.guarantee(), self.scheme)
+            case _:
+                return self._of_counted_sum(self.scheme)
+
+    def _of_counted_sum(self, scheme: OneStepScheme) -> Guarantee[R]:
+        """Return the guarantee of a Gaussian sum whose records count several times, or move."""
+        name = type(scheme).__name__
+        if not isinstance(self.base, Gaussian):
+            raise NotImplied(
+                f"{name} has a guarantee under {self.relation} for Gaussian sums alone, got "
+                f"{type(self.base).__name__}; sample Gaussian(sensitivity=L2Contribution(...))"
+            )
+        contribution = self.base.sensitivity
+        if not isinstance(contribution, L2Contribution):
+            raise NotImplied(
+                "an L2 sensitivity says how far a sum moves when one record is added; where it "
+                "counts several times, or takes another's place, every record's contribution "
+                "matters: state sensitivity=L2Contribution(...)"
+            )
+        return subsample_counted_sum(
+            sigma=self.base.sigma, contribution=contribution, scheme=scheme
+        )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw one sample for every output, and the base once on each sample.
@@ -196,11 +228,11 @@ class Subsampled(Mechanism[R]):
                 "a mechanism on records, in order to run on a sample",
                 "give its noise query=, a function from records to a value",
             )
-        per_dataset = []
+        per_dataset, smaller = [], isinstance(self.relation, AddRemove)
         for data in datasets:
             batches = [
                 self.base.draw(samples, 1, rng)[:, 0]
-                for samples in draw_samples(data, self.scheme, count, rng)
+                for samples in draw_samples(data, self.scheme, count, rng, smaller=smaller)
             ]
             if any(batch.shape[1:] != batches[0].shape[1:] for batch in batches):
                 raise ParameterError(

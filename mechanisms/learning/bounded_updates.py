@@ -22,7 +22,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R, Relation, ReplaceOne
-from dpproof.accountant.sampling import Poisson, SamplingScheme, WithoutReplacement
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.post_processing import post_process
@@ -55,7 +55,7 @@ class Batches:
         ParameterError: the data has not as many records as the scheme's population.
     """
 
-    scheme: SamplingScheme
+    scheme: Poisson | WithoutReplacement
     records: GridRecords
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Batches:
         return drawn[:, self.records.positions]
 
 
-def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> SamplingScheme:
+def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> Poisson | WithoutReplacement:
     """Return the scheme that a learner's two parameters stand for."""
     return Poisson(sampling_rate=rate) if batch is None else batch
 
@@ -174,7 +174,7 @@ class NoisySums(Generic[R]):
             included, instead of over the last half.
     """
 
-    scheme: SamplingScheme = _ALL
+    scheme: Poisson | WithoutReplacement = _ALL
     steps: int
     sigma: Fraction
     norm: Fraction

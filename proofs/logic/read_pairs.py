@@ -14,6 +14,8 @@ from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.counts import read_scheme
 from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
@@ -43,6 +45,11 @@ KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
     ),
     "opposite-gaussians": lambda fields, _: OppositeGaussiansPair(
         fields.positive("mu_squared"), rate(fields)
+    ),
+    "counted-gaussians": lambda fields, _: CountedGaussiansPair(
+        fields.positive("mu_squared"),
+        read_scheme(fields.take("scheme")),
+        fields.flag("removal"),
     ),
     "floored-gaussian": lambda f, _: FlooredGaussianPair(
         f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)

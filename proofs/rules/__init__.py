@@ -121,6 +121,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         "samples": {
             "subsample/without-replacement": subsample.without_replacement,
             "subsample/gaussian-sum": subsample.gaussian_sum,
+            "subsample/counted-sum": subsample.counted_sum,
             "subsample/positions": repeated_positions.repeated_positions,
             "allocate/shuffled": allocate.shuffled,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,

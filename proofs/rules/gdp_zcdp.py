@@ -22,6 +22,7 @@ from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.rules.hockey_stick import finite_moment
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sums.contour import closed_profile
 
@@ -128,16 +129,28 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
     if exact_sum(n * part for part, (_, n) in zip(parts, product, strict=True)) > squared:
         raise RefusedError("mu^2 is below the sum of the parts")
     for part, (pair, _) in zip(parts, product, strict=True):
-        if isinstance(pair, GaussianPair | SubsampledGaussianPair):
-            if part < pair.mu_squared:
-                raise RefusedError("a part is below the mu^2 of its Gaussian")
-        elif isinstance(pair, OppositeGaussiansPair):
-            if part < 4 * pair.mu_squared:
-                raise RefusedError("a part is below the (2 mu)^2 of its opposite Gaussians")
+        own = _own_squared(pair)
+        if own is not None:
+            if part < own:
+                raise RefusedError("a part is below the mu^2 of its Gaussians")
         else:
             tail = partial(_half_tail, part)
             guess = partial(_least_error, pair)
             require_at_most(tail, guess, "Phi(-mu/2) of a part")
+
+
+def _own_squared(pair: Pair) -> Fraction | None:
+    """Return the mu^2 between the farthest Gaussians of a pair, None if it has none.
+
+    Which of them are drawn may be revealed.
+    """
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+        return pair.mu_squared
+    if isinstance(pair, OppositeGaussiansPair):
+        return 4 * pair.mu_squared
+    if isinstance(pair, CountedGaussiansPair):
+        return pair.scheme.most**2 * pair.mu_squared
+    return None
 
 
 def _half_tail(squared: Fraction) -> arb:
@@ -218,10 +231,9 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
     By mu^2/2 of Gaussians, (2 mu)^2/2 of opposite ones, the smaller of pure DP's and largest
     loss/(s + 1) of bounded losses, and by the bases of samples.
     """
-    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
-        return ball(pair.mu_squared / 2)
-    if isinstance(pair, OppositeGaussiansPair):
-        return ball(2 * pair.mu_squared)
+    own = _own_squared(pair)
+    if own is not None:
+        return ball(own / 2)
     if isinstance(pair, DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
     if isinstance(pair, SampledPair):

@@ -28,6 +28,7 @@ from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import read_table
+from dpproof.proofs.sampled.tabled import TabledPair
 from dpproof.proofs.sums.contour import (
     closed_profile,
     moments,
@@ -169,7 +170,7 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
     """Return at least M(c), at real c > 0, of a non-empty product without infinite losses."""
     value = arb(1)
     for (pair, times), hint in zip(product, witnesses, strict=True):
-        if isinstance(pair, SampledPair):
+        if isinstance(pair, TabledPair):
             value *= pair.moment(hint, c) ** times
         else:
             (moment,) = pair_moments(pair, hint).along(c, arb(0), 1)
@@ -181,7 +182,7 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
     """Return the offset of the total loss's lattice; refuse pairs that are off the span."""
     start = Fraction(0)
     for (pair, count), hint in zip(product, witnesses, strict=True):
-        table = isinstance(pair, SampledPair)
+        table = isinstance(pair, TabledPair)
         found = (Fraction(0), read_table(hint).span) if table else lattice_of(pair)
         if found is None:
             raise RefusedError(f"{pair.describe()} is on no lattice")

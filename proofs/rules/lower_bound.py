@@ -43,7 +43,9 @@ from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
+from dpproof.proofs.sampled.tabled import TabledPair
 from dpproof.proofs.sums.contour import Line, closed_profile, total
 
 EXACT: Final = (
@@ -58,6 +60,7 @@ EXACT: Final = (
     OppositeGaussiansPair,
     FlooredGaussianPair,
     FoldedGaussianPair,
+    CountedGaussiansPair,
 )
 """Pairs whose M, infinite mass and profile are enclosed, not bounded from above."""
 
@@ -195,7 +198,7 @@ def _has_moments(pair: Pair) -> bool:
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
     """Return M of every pair, of a sample that of a table below."""
     return [
-        pair.moments_below(hint) if isinstance(pair, SampledPair) else pair_moments(pair, hint)
+        pair.moments_below(hint) if isinstance(pair, TabledPair) else pair_moments(pair, hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
     ]
 

@@ -29,8 +29,10 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.sampled.sampled import TABLES, SampledPair
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import Hint, read_beyond, read_table
+from dpproof.proofs.sampled.tabled import TABLES, TabledPair
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
 from dpproof.proofs.sums.residues import making_work, value_work
 
@@ -67,7 +69,7 @@ def spend(
         )
     earlier = list(map(_table_witness, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, count), hint) in enumerate(zip(product, witnesses, strict=True)):
-        if isinstance(pair, SampledPair) and hint is not None:
+        if isinstance(pair, TabledPair) and hint is not None:
             table = read_table(_table_witness(hint))
             if earlier[place : place + 1] != [_table_witness(hint)]:
                 step.budget.spend(_table_making(pair, table))
@@ -89,6 +91,8 @@ def profile_work(product: Product) -> int:
             work += min(reach(one, limits.PRECISIONS[1]), limits.MAX_REACH)
         elif isinstance(one, SampledPair):
             work += profile_work(one.base)
+        elif isinstance(one, CountedGaussiansPair):
+            work += limits.counted_value(one.scheme.listed)
     return work
 
 
@@ -100,6 +104,8 @@ def profile_making(product: Product) -> int:
     for one, _ in product:
         if isinstance(one, SampledPair):
             work += profile_making(one.base)
+        elif isinstance(one, CountedGaussiansPair):
+            work += 16 * one.scheme.summed
         else:
             work += 16 * profile_work(product)
             work += limits.finite_work(len(one.p)) if isinstance(one, FinitePair) else 0
@@ -116,8 +122,11 @@ def common_bits(masses: Iterable[Fraction]) -> int:
     return lcm(*(mass.denominator for mass in masses)).bit_length()
 
 
-def _table_making(pair: SampledPair, table: Hint) -> int:
-    """Return the work of making a table, from both directions of the base's profile."""
+def _table_making(pair: TabledPair, table: Hint) -> int:
+    """Return the work of making a table, from both directions of the base's profile, or its own."""
+    if not isinstance(pair, SampledPair):
+        own = ((pair, 1),)
+        return 2 * profile_making(own) + limits.table_work(table.size, profile_work(own), ())
     if table.lines:
         base = sum(_line(pair.base, nodes) for nodes in table.lines)
         return base + limits.table_work(table.size, 0, table.lines)

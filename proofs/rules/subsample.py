@@ -7,11 +7,14 @@ from typing import Final
 
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import GaussianPair, Pair, Product
+from dpproof.proofs.core.pairs import GaussianPair, Pair, Product, SubsampledGaussianPair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.rules import gaussian_sample, poisson_by
 from dpproof.proofs.core.statements import Pairs, rate
+from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.counts import read_scheme
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 
@@ -39,6 +42,34 @@ def gaussian_sum(step: Application) -> tuple[str, ...]:
         "coordinate"
     )
     return f"{drawn}, and {added}, {noise}", FRESH, ALONE
+
+
+def counted_sum(step: Application) -> tuple[str, ...]:
+    """Check that Gaussian mixtures against a point dominate a sampled sum, under add-remove.
+
+    Where a record counts once at most they are a Poisson sample's pair.
+
+    Source: proofs/theory/one_step.md.
+    """
+    step.axiom()
+    if step.conclusion.relation != "add-remove":
+        raise RefusedError("the rule is about add-remove")
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    mu_squared = (contribution / sigma) ** 2
+    scheme = read_scheme(step.witness.take("scheme"))
+    pair: Pair = CountedGaussiansPair(mu_squared, scheme, removal=True)
+    if scheme.is_simple:
+        pair = SubsampledGaussianPair(scheme.moves**2 * mu_squared, scheme.rate, removal=True)
+    step.expect(Pairs(((pair, 1),), ((swapped(pair), 1),)))
+    added = (
+        "adds to the sum of the drawn records' contributions, each a list of numbers, as long for "
+        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
+    )
+    noise = (
+        f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
+        "coordinate"
+    )
+    return f"{scheme.drawn}, and {added}, {noise}", FRESH, ALONE
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:

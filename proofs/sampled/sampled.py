@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final, final
+from typing import final
 
 from flint import arb, ctx
 
@@ -24,21 +23,21 @@ from dpproof.proofs.pairs.core_pairs import (
 )
 from dpproof.proofs.pairs.loss_atoms import Terms
 from dpproof.proofs.pairs.pair import (
-    LossPair,
     Moments,
     no_profile,
     some_infinite,
     unbounded,
     unlisted,
 )
-from dpproof.proofs.sampled.table import EnclosedProfile, Hint, Table, read_beyond, read_table
+from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
+from dpproof.proofs.sampled.tabled import (
+    MORE_BITS,
+    Profile,
+    TabledPair,
+    table_above,
+    table_below,
+)
 from dpproof.proofs.sums.contour import Line, closed_profile
-
-# How many tables are kept: as many as a product may cite again for free. Speed alone.
-TABLES: Final = 4
-# Extra bits of a table whose large ratios magnify rounding. Enclosures stay sound with any number.
-_MORE_BITS: Final = 256
-Profile = Callable[[arb], arb]
 
 
 class Direction(Enum):
@@ -51,7 +50,7 @@ class Direction(Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair(LossPair):
+class SampledPair(TabledPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
@@ -126,16 +125,11 @@ class SampledPair(LossPair):
 
     def moments(self, witness: object) -> Table | Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
-        return self.terms() if witness is None else self._tabulated(witness)
-
-    def _tabulated(self, witness: object) -> Table:
-        return _table(self, read_table(witness), ctx.prec)
+        return self.terms() if witness is None else table_above(self, witness)
 
     def moments_below(self, witness: object) -> Moments:
         """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
-        if witness is None:
-            return self.terms()
-        return _table_below(self, read_table(witness), ctx.prec)
+        return self.terms() if witness is None else table_below(self, witness)
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """Bound E_P[e^{sL}] from above at one s > 0; proofs/theory/sampled.md, section 6.
@@ -147,8 +141,8 @@ class SampledPair(LossPair):
             (exact,) = self.terms().along(s, arb(0), 1)
             return exact.real
         beyond, given = read_beyond(witness)
-        with ctx.workprec(ctx.prec + _MORE_BITS):
-            found = self._tabulated(given)
+        with ctx.workprec(ctx.prec + MORE_BITS):
+            found = table_above(self, given)
         power = ball(s)
         (body,) = found.along(s, arb(0), 1)
         if found.infinite.is_zero():
@@ -224,6 +218,10 @@ class SampledPair(LossPair):
 
         return diluted if self.direction is Direction.ADDITION else amplified
 
+    def bounds(self, lines: Sequence[Line]) -> Callable[[arb, int], arb]:
+        """Return upper bounds of the profile, by those of the base's profile."""
+        return self.sampled(self.bases(lines))
+
     def enclosed_profile(self, lines: Sequence[Line]) -> EnclosedProfile:
         """Return an enclosure of the profile and its limit, if that of the base is enclosed."""
         enclosed = [one.around(self.base, [None] * len(self.base)) for one in lines]
@@ -245,23 +243,6 @@ class SampledPair(LossPair):
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
     return some_infinite((1 - infinite_mass(one), count) for one, count in base)
-
-
-@lru_cache(maxsize=TABLES)
-def _table(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
-    """Return the table of a hint; the precision is part of the key, and many orders share one."""
-    sides = (pair, hint.forward.lines), (pair.swapped(), hint.backward.lines)
-    forward, backward = (one.sampled(one.bases(lines)) for one, lines in sides)
-    return Table.above(hint, forward, backward)
-
-
-@lru_cache(maxsize=TABLES)
-def _table_below(pair: SampledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
-    """Return the table below the pair; the precision is part of the key."""
-    forward, backward = hint.forward.lines, hint.backward.lines
-    return Table.below(
-        hint, pair.enclosed_profile(forward), pair.swapped().enclosed_profile(backward)
-    )
 
 
 def read_direction(value: object) -> Direction:

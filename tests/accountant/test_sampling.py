@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
+from dpproof.accountant.sampling import (
+    Poisson,
+    ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
 
 
 @pytest.mark.parametrize("bad", [0, -0.1, 1.1, float("nan"), "1", None, True])
@@ -38,3 +45,18 @@ def test_batches_and_epochs_are_counts(bad: Any) -> None:  # noqa: ANN401
         ShuffledBatches(batches=bad)
     with pytest.raises(ParameterError, match="epochs"):
         ShuffledBatches(batches=3, epochs=bad)
+
+
+def test_schemes_of_one_step_refuse_what_draws_nothing_at_random() -> None:
+    """Rates below 1, whole numbers from 1, and two records to draw from."""
+    for scheme in (UserPoisson, TruncatedPoisson):
+        counts = {"largest": 2, "population_size": 3} if scheme is TruncatedPoisson else {}
+        counts = counts or {"contributions": 2}
+        assert scheme(sampling_rate=0.5, **counts).sampling_rate == Fraction(1, 2)
+        with pytest.raises(ParameterError, match="below 1"):
+            scheme(sampling_rate=1, **counts)
+        for name in counts:
+            with pytest.raises(ParameterError, match=name):
+                scheme(sampling_rate=0.5, **{**counts, name: 0})
+    with pytest.raises(ParameterError, match="at least 2"):
+        WithReplacement(sample_size=1, population_size=1)

@@ -33,8 +33,13 @@ from dpproof.accountant import (
     PureDP,
     RenyiFilter,
     ReplaceOne,
+    SamplingScheme,
     ShuffledBatches,
     TruncatedNegativeBinomial,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
     ZCDPFilter,
     ZeroOut,
     choice,
@@ -103,6 +108,10 @@ VERDICTS: Final = {
     "independent sampling": r"holds every record independently with probability",
     "repeated positions": r"positions that are each drawn uniformly and independently from \d+",
     "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
+    "counted sample": r"\d+ times taking every record independently .* as it was taken",
+    "draws with replacement": r"\d+ times choosing one of the records, all equally likely",
+    "truncated sample": r"where more than \d+ are taken, \d+ are kept, all such subsets equally",
+    "subset of one size": r"draws a sample of \d+ of the records, all such subsets equally likely",
     "hidden sample": r"(on a|draws a) sample .*only the results are used",
     "blank ignored": r"treats a blank record as if it were not there",
     "independent number of runs": r"a number of times that is drawn independently of everything",
@@ -153,6 +162,19 @@ def _sampled_sum() -> Guarantee[Any]:
     return noise.subsample(Poisson(sampling_rate=Fraction(1, 8))).guarantee()
 
 
+COUNTED: Final[tuple[SamplingScheme, ...]] = (
+    WithoutReplacement(sample_size=2, population_size=9),
+    WithReplacement(sample_size=2, population_size=9),
+    TruncatedPoisson(sampling_rate=Fraction(1, 8), largest=2, population_size=9),
+    UserPoisson(sampling_rate=Fraction(1, 8), contributions=2),
+)
+
+
+def _counted_sum(scheme: SamplingScheme) -> Guarantee[Any]:
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1))
+    return noise.subsample(scheme).guarantee()
+
+
 def _threshold(*, monotone: bool) -> Guarantee[Any]:
     return AboveThreshold(
         threshold_scale=1, query_scale=2, monotone=monotone, sensitivity=LInf(1)
@@ -200,6 +222,10 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "ranges": _disjoint_choices,
     "sampled blanks": _sampled_blanks,
     "sampled sum": _sampled_sum,
+    **{
+        f"counted sum {place}": functools.partial(_counted_sum, scheme)
+        for place, scheme in enumerate(COUNTED)
+    },
     "shuffled": lambda: (
         Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
         .allocate(ShuffledBatches(batches=3))

@@ -10,8 +10,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpproof.accountant import ParameterError, Poisson, ShuffledBatches
-from dpproof.mechanisms import ReplayRng, index_batches
+from dpproof.accountant import (
+    ParameterError,
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
+from dpproof.mechanisms import ReplayRng, index_batches, index_samples
 
 
 class Scripted:
@@ -85,3 +94,60 @@ def test_refuses_other_schemes_and_too_few_records(scheme: Any, records: Any) ->
     """Only schemes of an epoch, and a record for every batch."""
     with pytest.raises(ParameterError):
         list(index_batches(scheme, records=records))
+
+
+def test_one_step_samples_have_their_law() -> None:
+    """Every sample of two records, counted in 4,000 draws, within five standard deviations."""
+    laws: list[tuple[SamplingScheme, dict[tuple[int, ...], float]]] = [
+        (Poisson(sampling_rate=0.25), {(): 9 / 16, (0,): 3 / 16, (1,): 3 / 16, (0, 1): 1 / 16}),
+        (WithoutReplacement(sample_size=1, population_size=2), {(0,): 0.5, (1,): 0.5}),
+        (
+            WithReplacement(sample_size=2, population_size=2),
+            {(0, 0): 0.25, (0, 1): 0.5, (1, 1): 0.25},
+        ),
+        (
+            TruncatedPoisson(sampling_rate=0.5, largest=1, population_size=2),
+            {(): 0.25, (0,): 0.375, (1,): 0.375},
+        ),
+        (
+            UserPoisson(sampling_rate=0.5, contributions=2),
+            {
+                tuple(sorted((0,) * a + (1,) * b)): w * v / 16
+                for a, w in enumerate((1, 2, 1))
+                for b, v in enumerate((1, 2, 1))
+            },
+        ),
+    ]
+    draws = 4_000
+    for scheme, law in laws:
+        drawn = index_samples(scheme, records=2, steps=draws, rng=ReplayRng(7))
+        seen = Counter(tuple(batch.tolist()) for batch in drawn)
+        assert set(seen) == set(law)
+        for one, chance in law.items():
+            assert abs(seen[one] - draws * chance) < 5 * (draws * chance * (1 - chance)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("scheme", "fits", "others"),
+    [
+        (WithoutReplacement(sample_size=2, population_size=5), [5], [4, 6]),
+        (WithReplacement(sample_size=2, population_size=5), [4, 5, 9], [3]),
+        (TruncatedPoisson(sampling_rate=0.5, largest=2, population_size=5), [4, 5, 6], [3, 7]),
+        (UserPoisson(sampling_rate=0.5, contributions=2), [1, 9], []),
+    ],
+)
+def test_one_step_samples_are_of_the_records_that_a_theorem_covers(
+    scheme: SamplingScheme, fits: list[int], others: list[int]
+) -> None:
+    """The neighbours of so many records, too; fewer and more are refused."""
+    for records in fits:
+        assert len(list(index_samples(scheme, records=records, steps=2, rng=ReplayRng(1)))) == 2
+    for records in others:
+        with pytest.raises(ParameterError, match="what the scheme is about"):
+            next(index_samples(scheme, records=records, steps=1))
+
+
+def test_whole_epochs_are_no_samples() -> None:
+    """They have an iterator of their own."""
+    with pytest.raises(ParameterError, match="index_batches"):
+        next(index_samples(ShuffledBatches(batches=2), records=4, steps=1))  # type: ignore[arg-type]

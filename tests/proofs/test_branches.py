@@ -15,7 +15,7 @@ from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES
-from dpproof.proofs.sampled import sampled
+from dpproof.proofs.sampled import sampled, tabled
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
@@ -31,7 +31,7 @@ from tests.proofs.rules import (
     test_lower_power,
     test_sampled,
 )
-from tests.proofs.sampled import test_tables
+from tests.proofs.sampled import test_counted, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
@@ -64,7 +64,7 @@ BLANKED = said("gdp", mu_squared="2", relation="zero-out")
 
 
 def _everything() -> None:
-    for cache in (sampled._table, sampled._table_below):
+    for cache in (tabled._above, tabled._below):
         cache.cache_clear()  # of what other tests have left in it
     test_labels.test_a_label_is_quoted_and_changes_nothing("counts")
     test_labels.test_a_fact_has_no_label()
@@ -87,6 +87,7 @@ def _everything() -> None:
     for step in test_convert.EXTRA:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
+    _counted()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     test_compose.test_disjoint_parts_are_told_apart(BLANKED, ())
@@ -103,6 +104,18 @@ def _everything() -> None:
         test_lower_power.test_the_power_of_finite_pairs(*kink)
     test_lower_bound.test_only_pairs_that_are_known_exactly()
     test_lower_bound.test_no_rule_restates_a_lower_bound("at-least/closed")
+
+
+def _counted() -> None:
+    for said_scheme, scheme in test_counted.BOTH:
+        for removal in (True, False):
+            test_counted.test_profiles_agree(said_scheme, scheme, Fraction(2), removal=removal)
+    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=True)
+    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=False)
+    test_counted.test_tables_enclose_the_pair()
+    test_counted.test_refuses_what_it_does_not_know()
+    test_counted.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
+    test_counted.test_refuses_too_many_counts()
 
 
 def _profiles() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields as fields_of
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,14 @@ from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.sampling import (
+    OneStepScheme,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
@@ -129,6 +138,12 @@ def pair(one: Pair) -> Object:
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
 
 
+def scheme(one: OneStepScheme) -> Object:
+    """Return a scheme of one step by its kind and exact parameters."""
+    names = {field.name: field.name for field in fields_of(one)}
+    return {"kind": _SCHEMES[type(one)], **_written(one, names)}
+
+
 def _written(one: object, fields: Mapping[str, str]) -> Object:
     """Return attributes of a value in JSON, by the names they have there."""
     values = {name: getattr(one, field) for name, field in fields.items()}
@@ -144,6 +159,8 @@ def _json(value: object) -> Json:
             return factors(value)
         case Direction():
             return value.value
+        case UserPoisson() | TruncatedPoisson() | WithReplacement():
+            return scheme(value)
         case tuple():
             return [_json(one) for one in value]
         case _:
@@ -163,7 +180,24 @@ _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
     DominatingPair: ("dominating-pair", {"forward": "forward", "backward": "backward"}),
 }
 
-_PLAIN: Final = ("categories", "removal", "shift", "batches", "replaced")
+_PLAIN: Final = (
+    "categories",
+    "removal",
+    "shift",
+    "batches",
+    "replaced",
+    "contributions",
+    "largest",
+    "population_size",
+    "sample_size",
+)
+
+_SCHEMES: Final[Mapping[type, str]] = {
+    UserPoisson: "user-poisson",
+    TruncatedPoisson: "truncated-poisson",
+    WithReplacement: "with-replacement",
+    WithoutReplacement: "without-replacement",
+}
 
 _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     GaussianPair: ("gaussian", "mu_squared"),
@@ -175,6 +209,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
     ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
+    CountedGaussiansPair: ("counted-gaussians", "mu_squared scheme removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),
     RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
     FinitePair: ("finite", "p q"),

@@ -31,7 +31,7 @@ from dpproof.accountant.certificates.hockey_stick.contour import (
 from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
 from dpproof.accountant.certificates.hockey_stick.proof import Proof, fact_step
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
-from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Tabled
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
@@ -138,7 +138,7 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
             return _smallest_slack(LargestLoss(product), point)
     if has_closed_profile(product):
         return _smallest_slack(ClosedForm(product), point)
-    if not any(isinstance(factor.pair, SubsampledPair) for factor in product.factors):
+    if not any(isinstance(factor.pair, Tabled) for factor in product.factors):
         return _summed(Subject.plain(product), point)
     single = closed_form(product)
     if isinstance(single, SubsampledPair):

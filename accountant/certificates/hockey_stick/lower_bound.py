@@ -28,7 +28,7 @@ from dpproof.accountant.certificates.hockey_stick.contour import (
 from dpproof.accountant.certificates.hockey_stick.lattice import FoldedSum, folded_sum
 from dpproof.accountant.certificates.hockey_stick.quadrature import EXACT
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject_below
-from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Tabled
 from dpproof.accountant.engine.contour import TENT
 from dpproof.accountant.engine.profile import max_loss
 from dpproof.accountant.engine.saddle_point import find_saddle, total_cgf
@@ -119,8 +119,9 @@ def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
 
 def _proofs(product: Product, epsilon: float, delta: float, among: int) -> Iterator[LowerProof]:
     """Yield ways to bound the divergence near epsilon, each closer than the one before."""
-    sampled = [one.pair for one in product.factors if isinstance(one.pair, SubsampledPair)]
-    bounded = any(one.direction is Direction.REPLACEMENT for one in sampled)
+    sampled = [one.pair for one in product.factors if isinstance(one.pair, Tabled)]
+    samples = (one for one in sampled if isinstance(one, SubsampledPair))
+    bounded = any(one.direction is Direction.REPLACEMENT for one in samples)
     if has_closed_profile(product) and product.factors and not bounded:
         yield ClosedForm(product)
     elif not product.factors or epsilon >= max_loss(product):

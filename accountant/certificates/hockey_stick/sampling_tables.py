@@ -31,6 +31,7 @@ from dpproof.accountant.certificates.hockey_stick.proof import fact_step
 from dpproof.accountant.certificates.hockey_stick.table import (
     Subject,
     Table,
+    Tabled,
     TableSide,
 )
 from dpproof.accountant.engine.profile import deltas, infinite_mass
@@ -139,7 +140,7 @@ _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
 )
 
-Sides = tuple[SubsampledPair, SubsampledPair]
+Sides = tuple[Tabled, Tabled]
 
 
 def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
@@ -156,8 +157,8 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
     computed: list[Factor] = []
     for factor in product.factors:
         pair, table, listed = factor.pair, None, None
-        if isinstance(pair, SubsampledPair):
-            listed = atomic_sample(pair)
+        if isinstance(pair, Tabled):
+            listed = atomic_sample(pair) if isinstance(pair, SubsampledPair) else None
             table = None if listed else _table_below(pair, fine, negligible / factor.count)
         tables.append(table)
         computed.append(Factor(listed or pair, factor.count))
@@ -181,7 +182,7 @@ def subject(
     tables: list[Table | None] = []
     for factor in product.factors:
         pair, least = factor.pair, negligible / factor.count
-        if isinstance(pair, SubsampledPair) and not (whole and has_few_losses(Product.of(pair))):
+        if isinstance(pair, Tabled) and not (whole and has_few_losses(Product.of(pair))):
             table = _coarser(pair, fine, least) if fewer else _table(pair, fine, least, whole=whole)
             tables.append(table)
         else:
@@ -208,7 +209,7 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
     return SingleSample(pair, proof.witness(), max(over, 0.0) + _CLOSE)
 
 
-def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+def _coarser(pair: Tabled, fine: int, negligible: float) -> Table:
     """Return a table with fewer points if lines are not close enough.
 
     It is used if the closed profile takes too much work.
@@ -217,22 +218,23 @@ def _coarser(pair: SubsampledPair, fine: int, negligible: float) -> Table:
         try:
             return _table(pair, fine, negligible, whole=False)
         except NotCertified:
-            if fine <= _COARSEST or not has_closed_profile(pair.base):
+            if fine <= _COARSEST or not has_closed_profile(_bounded(pair)):
                 raise
         fine //= 2
 
 
-def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -> Table:
+def _table(pair: Tabled, fine: int, negligible: float, *, whole: bool) -> Table:
     """Return a table above on a uniform grid around 0, coarser further out.
 
     If the losses are few the grid lies around them only.
     """
     both, span = _both_sides(pair, fine)
-    ends = [0.0 if whole and one.direction is Direction.ADDITION else negligible for one in both]
+    ends = [0.0 if whole and _is_addition(one) else negligible for one in both]
     grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
     for one, grid in zip(both, grids, strict=True):
-        long = not has_closed_profile(one.base, values=_VALUES * grid.size)
-        if long and has_closed_profile(one.base):
+        base = _bounded(one)
+        long = not has_closed_profile(base, values=_VALUES * grid.size)
+        if long and has_closed_profile(base) and isinstance(one, SubsampledPair):
             _require_lines(one, grid * span, negligible)
     found = _finite_pair(both, grids, span)
     seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
@@ -245,7 +247,7 @@ def _table(pair: SubsampledPair, fine: int, negligible: float, *, whole: bool) -
     return Table(found, *_table_sides(both, grids, span, negligible))
 
 
-def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
+def _table_below(pair: Tabled, fine: int, negligible: float) -> Table:
     """Return a table below on a uniform grid around 0, coarser further out."""
     both, span = _both_sides(pair, fine)
     grids = [_grid(_end(one, negligible), span, fine) for one in both]
@@ -256,7 +258,19 @@ def _table_below(pair: SubsampledPair, fine: int, negligible: float) -> Table:
     return Table(as_lattice_pair(found, grids, span), *sides)
 
 
-def _both_sides(pair: SubsampledPair, fine: int) -> tuple[Sides, float]:
+def _bounded(pair: Tabled) -> Product:
+    """Return what the checker bounds at every point of a table: a sample's base, or the pair."""
+    return pair.base if isinstance(pair, SubsampledPair) else Product.of(pair)
+
+
+def _is_addition(pair: Tabled) -> bool:
+    """Return whether the losses have a bound, as the sampled law is the second."""
+    if isinstance(pair, SubsampledPair):
+        return pair.direction is Direction.ADDITION
+    return not pair.removal
+
+
+def _both_sides(pair: Tabled, fine: int) -> tuple[Sides, float]:
     """Return a pair with its swap, and the span of a table with so many points a typical loss."""
     variation = float(pair.profile(np.zeros(1))[1][0])
     return (pair, pair.swapped()), 2.0 ** math.floor(math.log2(variation / fine))
@@ -309,7 +323,7 @@ def _sides(pairs: Sides, grids: list[Reals], span: float) -> list[convex_profile
     ]
 
 
-def _end(pair: SubsampledPair, negligible: float) -> float:
+def _end(pair: Tabled, negligible: float) -> float:
     """Return a loss beyond which the profile falls by a negligible amount."""
 
     def beyond(loss: float) -> bool:
@@ -319,7 +333,7 @@ def _end(pair: SubsampledPair, negligible: float) -> float:
 
 
 def _lines(
-    pair: SubsampledPair, epsilon: Reals, negligible: float, *, below: bool = False
+    pair: Tabled, epsilon: Reals, negligible: float, *, below: bool = False
 ) -> tuple[Object, ...]:
     """Return lines that bound the base's profile at the points, each for all that it serves well.
 
@@ -329,7 +343,8 @@ def _lines(
         negligible: by how much a bound may be off.
         below: whether they have to bound from both sides.
     """
-    if has_closed_profile(pair.base, values=_VALUES * epsilon.size):
+    short = has_closed_profile(_bounded(pair), values=_VALUES * epsilon.size)
+    if short or not isinstance(pair, SubsampledPair):
         return ()
     argument, wanted, room = _wanted(pair, epsilon, negligible)
     listed: list[Object] = []

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
@@ -19,8 +19,13 @@ from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, pair a
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, show_rational
+
+Tabled: TypeAlias = SubsampledPair | CountedGaussiansPair
+"""Pairs that a product of several is answered for through a table of each."""
 
 TURN = 3  # The height, in units of 1/span, up to which the checker's ceiling falls.
 _DIRECT = 1 << 20  # Losses times nodes up to which sums are computed directly. Heuristic.

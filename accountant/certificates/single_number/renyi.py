@@ -20,7 +20,7 @@ from dpproof.accountant.certificates.hockey_stick.choose import Point
 from dpproof.accountant.certificates.hockey_stick.contour import quadratures
 from dpproof.accountant.certificates.hockey_stick.quadrature import EXACT
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
-from dpproof.accountant.certificates.hockey_stick.table import Subject, Table
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Table, Tabled
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -146,7 +146,7 @@ def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fracti
 
 def has_tables(product: Product) -> bool:
     """Return whether the checker computes divergences of a product from tables of its own."""
-    return any(isinstance(factor.pair, SubsampledPair) for factor in product.factors)
+    return any(isinstance(factor.pair, Tabled) for factor in product.factors)
 
 
 def tabulated_points(

@@ -8,7 +8,15 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
+from dpproof.accountant.sampling import (
+    Poisson,
+    SamplingScheme,
+    ShuffledBatches,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
 from dpproof.mechanisms import Gaussian
@@ -125,6 +133,60 @@ def test_a_gaussian_sum_on_poisson_samples_under_replace_one() -> None:
     assert stage.releases[0].values == {"sigma": 2, "contribution": 3}
     step = noise.subsample(Poisson(sampling_rate=0.25)).repeat(5)
     assert stage.guarantee(ReplaceOne()) == step.guarantee()
+
+
+COUNTED: dict[str, tuple[SamplingScheme, str]] = {
+    '"without-replacement", sample_size = 2, population_size = 9': (
+        WithoutReplacement(sample_size=2, population_size=9),
+        "contribution",
+    ),
+    '"with-replacement", sample_size = 2, population_size = 9': (
+        WithReplacement(sample_size=2, population_size=9),
+        "sample_size",
+    ),
+    '"truncated-poisson", rate = 0.25, largest = 2, population_size = 9': (
+        TruncatedPoisson(sampling_rate=0.25, largest=2, population_size=9),
+        "largest",
+    ),
+    '"user-poisson", rate = 0.25, contributions = 2': (
+        UserPoisson(sampling_rate=0.25, contributions=2),
+        "contributions",
+    ),
+}
+SUM_STAGE = '[[stage]]\nname = "training"\nmechanism = "gaussian"\nsigma = 2\ncontribution = 3\n'
+
+
+@pytest.mark.parametrize("said", COUNTED)
+def test_samples_in_which_records_count_often_are_of_gaussian_sums(said: str) -> None:
+    """The scheme and its numbers, which can be written back; add-remove alone."""
+    text = PIPELINE + SUM_STAGE + f"sampling = {{ scheme = {said} }}\n"
+    (stage,) = parsed(text).stages
+    scheme, address = COUNTED[said]
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(3))
+
+    assert stage.sampling == scheme
+    assert stage.guarantee(AddRemove()) == noise.subsample(scheme).guarantee()
+    changed = stage.replaced(address, Fraction(1)).numbers()
+    assert {name for name, value in changed.items() if value != stage.numbers()[name]} == {address}
+    with pytest.raises(InputError, match="add-remove"):
+        parsed(text.replace("add-remove", "zero-out"))
+    with pytest.raises(InputError, match="gaussian release"):
+        parsed(text.replace("contribution =", "sensitivity ="))
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ('"user-poisson", rate = 1, contributions = 2', "below 1"),
+        ('"with-replacement", sample_size = 1, population_size = 1', "at least 2"),
+        ('"without-replacement", sample_size = 9, population_size = 9', "less than"),
+        ('"user-poisson", rate = 0.5, contributions = 0', "contributions"),
+    ],
+)
+def test_refuses_samples_that_are_none(said: str, why: str) -> None:
+    """Rates of 1, a single record, and subsets of all records under add-remove."""
+    with pytest.raises(InputError, match=why):
+        parsed(PIPELINE + SUM_STAGE + f"sampling = {{ scheme = {said} }}\n")
 
 
 @pytest.mark.parametrize("scheme", ['"poisson", rate = 0.1', '"without-replacement"'])

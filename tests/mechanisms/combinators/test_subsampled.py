@@ -11,10 +11,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.errors import NotImplied, ParameterError, PrivacyError
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.sampling import Poisson, WithoutReplacement
-from dpproof.accountant.sensitivity import L1, L2
+from dpproof.accountant.sampling import (
+    Poisson,
+    SamplingScheme,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
+from dpproof.accountant.sensitivity import L1, L2, L2Contribution
 from dpproof.mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, ReplayRng, Subsampled
 from dpproof.mechanisms.combinators.subsampled import draw_samples
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
@@ -229,3 +236,34 @@ def test_rate_one_keeps_everything() -> None:
     samples = next(draw_samples([1, 2, 3], Poisson(sampling_rate=1), 50, ReplayRng(1)))
 
     assert samples == [[1, 2, 3]] * 50
+
+
+@pytest.mark.parametrize(
+    ("scheme", "fewest"),
+    [
+        (WithoutReplacement(sample_size=2, population_size=5), 4),
+        (WithReplacement(sample_size=2, population_size=5), 4),
+        (TruncatedPoisson(sampling_rate=0.5, largest=2, population_size=5), 4),
+        (UserPoisson(sampling_rate=0.5, contributions=2), 1),
+    ],
+)
+def test_sums_whose_records_count_often_run_and_are_stated(
+    scheme: SamplingScheme, fewest: int
+) -> None:
+    """Under add-remove, on the datasets of all neighbours; a sensitivity alone is refused."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1), query=SUM)
+    step = noise.subsample(scheme)
+
+    assert step.guarantee().derivation.rule == "subsample/counted-sum"
+    assert step.release([0.5] * 5) != step.release([0.5] * fewest)
+    with pytest.raises(NotImplied, match="takes another's place"):
+        Gaussian(sigma=1, sensitivity=L2(1)).subsample(scheme).guarantee()
+    with pytest.raises(NotImplied, match="for Gaussian sums alone"):
+        DiscreteLaplace(scale=1, sensitivity=L1(1)).subsample(scheme).guarantee()
+
+
+def test_samples_of_too_few_records_are_refused() -> None:
+    """Fewer than a neighbour of the stated number has."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1), query=SUM)
+    with pytest.raises(ParameterError, match="5 records"):
+        noise.subsample(WithReplacement(sample_size=2, population_size=5)).release([0.5] * 3)

@@ -23,6 +23,39 @@ SUBSAMPLED = [
     factor("subsampled-gaussian", mu_squared="1", sampling_rate="1/10", removal=way)
     for way in (True, False)
 ]
+COUNTED = pairs(
+    *(
+        [
+            factor(
+                "counted-gaussians",
+                2,
+                mu_squared="1",
+                scheme={"kind": "user-poisson", "sampling_rate": "1/10", "contributions": 2},
+                removal=removal,
+            )
+        ]
+        for removal in (True, False)
+    )
+)
+CUT = pairs(
+    *(
+        [
+            factor(
+                "counted-gaussians",
+                2,
+                mu_squared="1",
+                scheme={
+                    "kind": "truncated-poisson",
+                    "sampling_rate": "1/10",
+                    "largest": 1,
+                    "population_size": 9,
+                },
+                removal=removal,
+            )
+        ]
+        for removal in (True, False)
+    )
+)
 OPPOSITE = factor("opposite-gaussians", 2, mu_squared="1", sampling_rate="1/10")
 WHOLE = factor("discrete-gaussian", 3, sigma_squared="2", shift=2)
 TOLD = response("1", "1/8")
@@ -84,8 +117,11 @@ CASES = [
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["9/10"]), "mu^2 of its Gaussian"),
     Case(GDP, mu("3"), [pairs([gaussian("1", 3)])], by(["1", "1"]), "one part for each"),
     Case(GDP, mu("1"), [pairs(SUBSAMPLED[:1], SUBSAMPLED[1:])], by(["1"])),
+    Case(GDP, mu("8"), [COUNTED], by(["4"])),
+    Case(GDP, mu("8"), [CUT], by(["4"])),
+    Case(GDP, mu("8"), [COUNTED], by(["39/10"]), "of its Gaussians"),
     Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["4"])),
-    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its opposite Gaussians"),
+    Case(GDP, mu("8"), [pairs([OPPOSITE])], by(["39/10"]), "of its Gaussians"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["39/100", "1/2"])),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["389/1000", "1/2"]), "Phi(-mu/2)"),
     Case(GDP, mu("1"), [pairs([LAPLACE, gaussian("1/2")])], by(["-1", "1/2"]), "square of a mu"),

@@ -337,3 +337,37 @@ def test_rho_by_tables(case: Case) -> None:
 def test_tables(case: Case) -> None:
     """Accepted at the bound that the table gives, refused below the truth."""
     case.holds()
+
+
+USER = {"kind": "user-poisson", "sampling_rate": "1/10", "contributions": 2}
+
+
+def counted(count: int = 1, *, removal: bool = False) -> Object:
+    """A mixture of three Gaussians against a point, or swapped."""
+    fields = {"mu_squared": "1", "scheme": USER, "removal": removal}
+    return factor("counted-gaussians", count, **fields)
+
+
+COUNTED_GRID = table(side((1, 200)), side((1, 200)), "1/64")
+CUT = {"kind": "truncated-poisson", "sampling_rate": "1/10", "largest": 1, "population_size": 9}
+COUNTED = [
+    Case(
+        "hockey-stick/closed",
+        fact(
+            [factor("counted-gaussians", mu_squared="1", scheme=CUT, removal=True)], "1/10", "1/10"
+        ),
+    ),
+    Case("hockey-stick/closed", fact([counted(removal=True)], "1/10", "1/10")),
+    Case("hockey-stick/closed", fact([counted(removal=True)], "1/10", "1/100"), why="at least"),
+    Case(
+        "hockey-stick/chernoff",
+        fact([counted(2)], "1/10", "3/4"),
+        witness={"c": "2", "factors": [COUNTED_GRID]},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", COUNTED, ids=str)
+def test_counted(case: Case) -> None:
+    """The profile by its formula, and M by a table."""
+    case.holds()

@@ -38,7 +38,59 @@ SUM = {**pairs([OPPOSITE]), "relation": "replace-one"}
 NOISE = {"sigma": "6", "contribution": "3", **RATE}
 SUMMED = "subsample/gaussian-sum"
 
+COUNTED = "subsample/counted-sum"
+USER: Object = {"kind": "user-poisson", "sampling_rate": "1/10", "contributions": 3}
+DRAWS: Object = {"kind": "with-replacement", "sample_size": 3, "population_size": 10}
+SUBSET: Object = {"kind": "without-replacement", "sample_size": 1, "population_size": 10}
+CUT: Object = {
+    "kind": "truncated-poisson",
+    "sampling_rate": "1/10",
+    "largest": 2,
+    "population_size": 10,
+}
+
+
+def mixed(scheme: Object, mu_squared: str = "1/4") -> Object:
+    """Gaussian mixtures against a point, and swapped."""
+    ways = (
+        factor("counted-gaussians", mu_squared=mu_squared, scheme=scheme, removal=removal)
+        for removal in (True, False)
+    )
+    return pairs(*([one] for one in ways))
+
+
+def noisy(scheme: Object) -> Object:
+    """A witness."""
+    return {"sigma": "6", "contribution": "3", "scheme": scheme}
+
+
+def plain(mu_squared: str) -> Object:
+    """The pair of a Poisson sample."""
+    return pairs([sampled(True, mu_squared)], [sampled(False, mu_squared)])
+
+
+COUNTED_CASES = [
+    Case(COUNTED, mixed(USER), [], noisy(USER)),
+    Case(COUNTED, mixed(DRAWS), [], noisy(DRAWS)),
+    Case(COUNTED, mixed(CUT), [], noisy(CUT)),
+    Case(COUNTED, plain("1"), [], noisy(SUBSET)),
+    Case(COUNTED, plain("1"), [], noisy({**DRAWS, "sample_size": 1})),
+    Case(COUNTED, plain("1/4"), [], noisy({**USER, "contributions": 1})),
+    Case(COUNTED, plain("1/4"), [], noisy({**CUT, "largest": 11})),
+    Case(COUNTED, plain("1/4"), [], noisy(SUBSET), OTHER),
+    Case(COUNTED, mixed(USER), [], noisy({**USER, "contributions": 2}), OTHER),
+    Case(COUNTED, mixed(USER, "1/5"), [], noisy(USER), OTHER),
+    Case(COUNTED, mixed({**CUT, "population_size": 11}), [], noisy(CUT), OTHER),
+    Case(COUNTED, mixed({**DRAWS, "population_size": 11}), [], noisy(DRAWS), OTHER),
+    Case(COUNTED, {**mixed(USER), "relation": "zero-out"}, [], noisy(USER), "about add-remove"),
+    Case(COUNTED, {**BASE, "relation": "replace-one"}, [], noisy(DRAWS), "about add-remove"),
+    Case(COUNTED, {**BASE, "steps": 2}, [], noisy(USER), "one step apart"),
+    Case(COUNTED, mixed(USER), [BASE], noisy(USER), "no premise"),
+    Case(COUNTED, plain("1"), [], noisy({**SUBSET, "sample_size": 10}), "whole number 11"),
+]
+
 CASES = [
+    *COUNTED_CASES,
     Case(SUMMED, SUM, [], NOISE),
     Case(SUMMED, pairs([OPPOSITE]), [], NOISE, "about replace-one"),
     Case(SUMMED, {**pairs([OPPOSITE]), "relation": "zero-out"}, [], NOISE, "about replace-one"),

@@ -1,0 +1,158 @@
+"""Gaussian mixtures against a point; proofs in proofs/theory/one_step.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+from flint import arb, ctx
+
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import Pair
+from dpproof.proofs.sampled.counts import Counts, Scheme
+from dpproof.proofs.sampled.table import EnclosedProfile
+from dpproof.proofs.sampled.tabled import TabledPair
+from dpproof.proofs.sums.contour import Line
+
+# How far beside a threshold the true one is looked for; any gives an enclosure.
+_NEAR: Final = arb(2) ** -20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CountedGaussiansPair(TabledPair):
+    """sum_j w_j N(r_j mu, 1) against N(0, 1), w the law of a record's count: removal, or swapped.
+
+    Where a public event changes the law the profile is the mean over the event; where the number
+    of records does, the largest.
+    """
+
+    mu_squared: Fraction
+    scheme: Scheme
+    removal: bool
+
+    def swapped(self) -> CountedGaussiansPair:
+        """Return the pair of the other direction."""
+        return CountedGaussiansPair(self.mu_squared, self.scheme, not self.removal)
+
+    def largest(self) -> arb:
+        """Return -log w_0 for addition; refuse a removal, whose losses have no bound."""
+        if self.removal:
+            return Pair.largest(self)
+        found = arb(0)
+        for cases in self.scheme.laws():
+            for law in cases:
+                found = found.max(-law.masses[0].log())
+        return found
+
+    def profile(self, epsilon: arb) -> arb:
+        """Enclose H_eps for eps >= 0: the largest over the laws of the mean over what is public."""
+        found = []
+        for cases in self.scheme.laws():
+            mixtures = (_Mixture(law, self.mu_squared, self.removal) for law in cases)
+            values = (one.law.share * one.profile(epsilon) for one in mixtures)
+            found.append(sum(values, arb(0)))
+        value = found[0]
+        for one in found[1:]:
+            value = value.max(one)
+        return value
+
+    def bounds(self, lines: Sequence[Line]) -> Callable[[arb, int], arb]:
+        """Return the profile; refuse lines."""
+        if lines:
+            raise RefusedError("a pair with a closed profile takes no lines")
+        return lambda epsilon, _: self.profile(epsilon)
+
+    def enclosed_profile(self, lines: Sequence[Line]) -> EnclosedProfile:
+        """Return the profile, whose limit is 0."""
+        return EnclosedProfile(self.bounds(lines), arb(0))
+
+    def describe(self) -> str:
+        """Return mu squared, the sample and the direction in words."""
+        way = "removal" if self.removal else "addition"
+        shown = f"Gaussians with mu^2 = {exact(self.mu_squared)}"
+        return f"{shown} over {self.scheme.name} ({way})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """One law's mixture A = w_0 + sum w_j e^{a_j x - a_j^2/2}, x ~ N(0, 1) under Q.
+
+    With D(x) = sum_{j >= 1} w_j (Phi(x) - Phi(x - a_j)), the event X > x has P - t Q =
+    D(x) - (t - 1) Phi(-x), and X <= x has Q - t P = t D(x) - (t - 1) Phi(x).
+    """
+
+    law: Counts
+    mu_squared: Fraction
+    removal: bool
+
+    @property
+    def means(self) -> list[arb]:
+        """Return the means of the counts above 0."""
+        mu = self.law.moves * ball(self.mu_squared).sqrt()
+        return [mu * count for count in range(1, len(self.law.masses))]
+
+    def profile(self, epsilon: arb) -> arb:
+        """Enclose H_eps: at a threshold, and what it may miss.
+
+        Between a threshold and the true one A is between its values there.
+        """
+        if not self.removal and self.law.masses[0] * epsilon.exp() >= 1:  # no event
+            return arb(0)
+        target = epsilon if self.removal else -epsilon
+        x, away = self._threshold(target)
+        gained = sum(
+            (w * _between(x, a) for w, a in zip(self.law.masses[1:], self.means, strict=True)),
+            arb(0),
+        )
+        missed, t = away.expm1(), epsilon.exp()
+        if self.removal:
+            value = gained - epsilon.expm1() * normal_tail(x)
+            room = t * missed * normal_tail(self._left(x, target)) + self.law.beyond
+        else:
+            value = t * gained - epsilon.expm1() * normal_tail(-x)
+            room = missed * normal_tail(-self._right(x, target)) + t * self.law.beyond
+        return value + arb(0).union(room.upper())
+
+    def _threshold(self, target: arb) -> tuple[arb, arb]:
+        """Return about where log A is the target, from its right, and a bound of how far off."""
+        both = zip(self.law.masses[1:], self.means, strict=True)
+        starts = [((target - w.log()) / a + a / 2).mid() for w, a in both]
+        lowest = arb(-ctx.prec)
+        x = max(min(starts), lowest)
+        value, slope = self._log_ratio(x)
+        while (value - target) / slope > abs(x) * arb(2) ** (8 - ctx.prec) and x > lowest:
+            x = max((x - (value - target) / slope).mid(), lowest)
+            value, slope = self._log_ratio(x)
+        return x, abs(value - target).upper()
+
+    def _left(self, x: arb, target: arb) -> arb:
+        """Return a place at or left of the true threshold and of x: A <= 1 up to a_1 / 2."""
+        if self._log_ratio(x - _NEAR)[0] < target:
+            return x - _NEAR
+        return x.min(self.means[0] / 2)
+
+    def _right(self, x: arb, target: arb) -> arb:
+        """Return a place at or right of the true threshold and of x."""
+        if self._log_ratio(x + _NEAR)[0] > target:
+            return x + _NEAR
+        return arb("inf")
+
+    def _log_ratio(self, x: arb) -> tuple[arb, arb]:
+        """Return log A and its slope."""
+        both = list(zip(self.law.masses[1:], self.means, strict=True))
+        terms = [w * (a * x - a * a / 2).exp() for w, a in both]
+        total = sum(terms, self.law.masses[0])
+        slope = sum((a * term for (_, a), term in zip(both, terms, strict=True)), arb(0))
+        return total.log(), slope / total
+
+
+def _between(x: arb, a: arb) -> arb:
+    """Return Phi(x) - Phi(x - a), by the tails on x's side."""
+    if x > 0:
+        return normal_tail(x - a) - normal_tail(x)
+    return normal_tail(-x) - normal_tail(a - x)

@@ -34,14 +34,17 @@ _REACH: Final = 9.5  # Standard deviations that phi's sum takes. Heuristic: the 
 _LARGE: Final = 1e5  # |z| from which e^{-z} is 0 in every digit. Soundness depends on it.
 _WIDEST: Final = math.pi / 8  # Largest angle b. Heuristic, below pi/4.
 _DIGITS: Final = 39.0  # Log of what the sum over the hyperbola may lose. Heuristic.
-_RATIO: Final = 1.6  # Of neighbouring p. Heuristic.
-_DEEPEST: Final = -400.0  # Least log of phi^t that is computed. Heuristic.
-_LEAST_TILT: Final = 1e-9  # Least p. Heuristic.
+_FINE: Final = 1.05  # Ratio of neighbouring places at which phi is bounded. Heuristic.
+_EVERY: Final = 10  # Of these places is a p. Heuristic.
+_DEEPEST: Final = -200.0  # Least log of phi^t that is computed. Heuristic.
+_LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
-_LARGEST_C: Final = 1e9  # Heuristic: larger c have no digits.
+_LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -23.0  # Least log phi that has digits. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
+_MOMENTS: Final = 32  # Highest moment. Heuristic.
+_LARGEST_LOG: Final = 600.0  # Twice the log of the largest moment of Y. Heuristic.
 _CELLS: Final = 48  # Of the outer hyperbola, to bound the integrand there. Heuristic.
 _TURNS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-13.0, 1.0)])  # Tried. Heuristic.
 # Roundings of a term of phi's sum, relative to its size, beside those that grow with g. Soundness
@@ -55,9 +58,9 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
     Args:
         variance: of log Y, above 0, exact.
         count: the number of variables, from 2.
-        c: shape (n,), above 0.
+        c: shape (n,), above 0; the ends hold for all numbers within 8 u of it.
     Returns:
-        Lower and upper ends; (c - 1)_+ and c where nothing better is computed.
+        Lower and upper ends; (c - 1)_+ and c, rounded, where nothing better is computed.
     """
     lower, upper = np.maximum(c - 1.0, 0.0), c.copy()
     tilts = _tilts(variance, count)
@@ -70,12 +73,56 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
     return lower, upper
 
 
-def log_transform(variance: float, count: int, u: Reals) -> Reals:
-    """Bound t log phi(u/t) from above, for real u >= 0."""
-    value, error = _transform(math.sqrt(variance), u / count, np.zeros(u.shape))
+def resolved(variance: float, count: int) -> Reals:
+    """Return c at which ``mean_shortfall`` has digits, decreasing."""
+    return _tilts(variance, count).ends
+
+
+def mean_excess_above(variance: float, count: int, log_c: Reals) -> Reals:
+    """Bound E(M - c)_+ from above by moments of M, for c >= 1.
+
+    (y - c)_+ <= y^m c^{1-m} (m - 1)^{m-1} / m^m for y > 0 and m >= 2, and E M^m / m! is the
+    coefficient of h^m in the t-th power of the sum of E Y^j (h/t)^j / j!.
+    """
+    most = 2
+    while most < _MOMENTS and variance * (most + 1) * most < _LARGEST_LOG:
+        most += 1
+    j = np.arange(most + 1.0)
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(j[1:]))])
+    series = np.exp(0.5 * variance * j * (j - 1) - factorials - j * math.log(count))
+    power = np.concatenate([[1.0], np.zeros(most)])
+    for digit in f"{count:b}":
+        power = np.convolve(power, power)[: most + 1]
+        power = np.convolve(power, series)[: most + 1] if digit == "1" else power
+    m = j[2:]
     with np.errstate(divide="ignore"):
-        log = count * np.log1p(np.minimum(value.real + error, 0.0))
-    return np.asarray(log * (1 - 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF))
+        log_moment = np.log(power[2:]) + factorials[2:] + (m - 1) * np.log(m - 1) - m * np.log(m)
+    least = (log_moment - np.multiply.outer(log_c, m - 1)).min(axis=1)
+    return np.asarray(np.exp(np.minimum(least * (1 - 1e-12 * np.sign(least)), 0.0) + 1e-9))
+
+
+@lru_cache(maxsize=64)
+def _excess(variance: float, count: int) -> tuple[Reals, Reals]:
+    """Return u from 0 on and bounds of t log phi(u/t) + u from above, where phi has digits.
+
+    That is convex and has slope 1 at most: chords are above it, and a line of slope 1 beyond.
+    """
+    powers = math.ceil(math.log(_LARGEST_TILT * count / _LEAST_TILT, _FINE))
+    u = _LEAST_TILT * _FINE ** np.arange(powers)
+    value, error = _transform(math.sqrt(variance), u / count, np.zeros(u.shape))
+    size = value.real + error  # log1p errs relatively, and negatively
+    with np.errstate(invalid="ignore", divide="ignore"):
+        log = count * np.log1p(np.minimum(size, 0.0)) * (1 - 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF)
+    kept = np.exp(_RESOLVED) < 1.0 + size
+    u, log = u[kept], log[kept]
+    return np.append(0.0, u), np.append(0.0, log + u + 2 * UNIT_ROUNDOFF * u)
+
+
+def _excess_above(variance: float, count: int, u: Reals) -> Reals:
+    """Bound t log phi(u/t) + u from above, for u >= 0."""
+    places, heights = _excess(variance, count)
+    beyond = np.maximum(u - places[-1], 0.0)
+    return np.asarray(np.interp(u, places, heights) + beyond)
 
 
 def _transform(a: float, size: Reals, angle: Reals) -> tuple[Complexes, Reals]:
@@ -135,9 +182,9 @@ def _tilts(variance: float, count: int) -> _Tilts:
 
     Heuristic: every p is sound.
     """
-    p = _LEAST_TILT * _RATIO ** np.arange(math.log(_LARGEST_TILT * count / _LEAST_TILT, _RATIO))
-    log = log_transform(variance, count, p)
-    p, log = p[log > count * _RESOLVED], log[log > count * _RESOLVED]
+    places, heights = _excess(variance, count)
+    p = places[1::_EVERY]
+    log = heights[1::_EVERY] - p
     ends = np.minimum.accumulate(-np.diff(log - 2.0 * np.log(p)) / np.diff(p))
     kept = int(np.sum(ends * p[:-1] + log[:-1] > _DEEPEST))
     return _Tilts(p[:kept], ends[:kept])
@@ -177,7 +224,7 @@ class _Hyperbola:
         terms = np.where(bounded, 0.0, (np.exp(exponent) * self.factor).real)
         lost = size * np.where(bounded, 1.0 + error, np.expm1(error))
         rounding = lost + UNIT_ROUNDOFF * summation_ulps(self.u.size) * size
-        outside = np.exp(self.p * c + self.log_inner) * (1 + 1e-12) + self.rest
+        outside = np.exp(self.p * c + self.log_inner + _SLACK) + self.rest
         return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + outside)
 
 
@@ -186,8 +233,8 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola:
     """Return the sum through one p, of the angle that takes about the fewest terms."""
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
-    log_real = float(log_transform(variance, count, tilts.p[place : place + 1])[0])
-    line = _Line(math.sqrt(variance), count, p, low, _highest(tilts, place), log_real)
+    log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
+    line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
     best = line.shape(line.widest)
     for k in range(1, _ANGLES):
         other = line.shape(line.widest * 2.0 ** (-0.5 * k))
@@ -219,7 +266,7 @@ class _Line:
     """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
 
     Attributes:
-        a: standard deviation of log Y.
+        variance: of log Y.
         count: t.
         p: where the line crosses the real axis.
         low: the least c.
@@ -227,12 +274,17 @@ class _Line:
         log_real: an upper bound of t log phi(p/t).
     """
 
-    a: float
+    variance: float
     count: int
     p: float
     low: float
     high: float
     log_real: float
+
+    @property
+    def a(self) -> float:
+        """Return the standard deviation of log Y."""
+        return math.sqrt(self.variance)
 
     @property
     def widest(self) -> float:
@@ -272,10 +324,11 @@ class _Line:
         allowed = (least * cosine + below * sine >= 0.0) & (turn <= 0.5 * math.pi)
         ends = [(c - cosine) * one for c in (self.low, self.high) for one in (least, most)]
         reach = np.maximum(most * cosine + above * sine, 0.0)
-        grown = log_transform(self.a**2, self.count, reach.ravel()).reshape(reach.shape) + reach
+        grown = _excess_above(self.variance, self.count, reach)
         bound = np.max(ends, axis=0) - below * sine + grown + 0.5 * self.count * (turn / self.a) ** 2
         found = np.where(allowed, bound, np.inf).min(axis=1)
-        return max(float(found.max()), beyond) + _SLACK
+        slack = _SLACK + 64 * UNIT_ROUNDOFF * (1.0 + self.high) * float(imag[-1] - real[-1])
+        return max(float(found.max()), beyond) + slack
 
     def nodes(self, shape: _Shape) -> _Hyperbola:
         """Return the sum of one shape."""
@@ -286,17 +339,17 @@ class _Line:
         found, error = _transform(self.a, self.p * (flat - sine) / self.count, np.angle(u))
         log = log1p_enclosure(found, error)
         weight = np.where(x > 0, 2.0, 1.0) * shape.step / (2 * math.pi)
-        lost = 1.0 / math.expm1(2 * math.pi * shape.angle / shape.step)
+        log_lost = -2 * math.pi * shape.angle / shape.step + _SLACK  # 1 / (e^{2 pi b / step} - 1)
         wide = 1.0 - math.sin(2 * shape.angle)
-        outer = lost * math.exp(shape.log_outer) * (math.pi + 4 * shape.angle) / wide
+        outer = math.exp(log_lost + shape.log_outer) * (math.pi + 4 * shape.angle) / wide
         return _Hyperbola(
             u=u,
             log_power=self.count * log.value,
             radius=self.count * log.radius,
             factor=weight * self.p * (flat * cosine + 1j * steep * sine) / (u * u),
             p=self.p,
-            log_inner=math.log(0.5 * lost / self.p) + self.log_real,
-            rest=(outer / (2 * math.pi * self.p) + self.left_out(shape, float(x[-1]))) * (1 + 1e-9),
+            log_inner=log_lost - math.log(2 * self.p) + self.log_real,
+            rest=(outer / (2 * math.pi * self.p) + self.left_out(shape, float(x[-1]))) * (1 + _SLACK),
         )
 
     def left_out(self, shape: _Shape, end: float) -> float:

@@ -32,7 +32,10 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
@@ -161,6 +164,26 @@ class AllocatedGaussianPair(TabulatedPair):
             )
         lower = np.where(epsilon <= _LARGEST, lower, 0.0)
         return np.maximum(np.maximum(lower, least), 0.0), np.minimum(np.minimum(upper, most), 1.0)
+
+
+def as_largest(product: Product) -> Product:
+    """Return what a product dominates: the largest coordinate in the place of an allocation."""
+    return Product.merge([Factor(_coordinate(f.pair), f.count) for f in product.factors])
+
+
+def _coordinate(pair: Pair) -> Pair:
+    """Return the laws of the largest coordinate of an allocation, other pairs as they are."""
+    return pair.largest if isinstance(pair, AllocatedGaussianPair) else pair
+
+
+def is_allocated(product: Product) -> bool:
+    """Return whether random allocation is in a product, or in what is sampled there."""
+    pairs = [factor.pair for factor in product.factors]
+    return any(
+        isinstance(pair, AllocatedGaussianPair)
+        or (isinstance(pair, SubsampledPair) and is_allocated(pair.base))
+        for pair in pairs
+    )
 
 
 @lru_cache(maxsize=256)

@@ -123,6 +123,8 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "subsample/gaussian-sum": subsample.gaussian_sum,
             "subsample/positions": repeated_positions.repeated_positions,
             "allocate/shuffled": allocate.shuffled,
+            "allocate/random": allocate.random,
+            "allocate/several": allocate.random,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },

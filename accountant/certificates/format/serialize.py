@@ -35,6 +35,7 @@ from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
@@ -163,7 +164,7 @@ _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
     DominatingPair: ("dominating-pair", {"forward": "forward", "backward": "backward"}),
 }
 
-_PLAIN: Final = ("categories", "removal", "shift", "batches", "replaced")
+_PLAIN: Final = ("categories", "removal", "shift", "batches", "replaced", "rounds")
 
 _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     GaussianPair: ("gaussian", "mu_squared"),
@@ -175,6 +176,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
     ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
+    AllocatedGaussianPair: ("allocated-gaussian", "mu_squared rounds removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),
     RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
     FinitePair: ("finite", "p q"),

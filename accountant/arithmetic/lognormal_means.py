@@ -325,7 +325,9 @@ class _Line:
         ends = [(c - cosine) * one for c in (self.low, self.high) for one in (least, most)]
         reach = np.maximum(most * cosine + above * sine, 0.0)
         grown = _excess_above(self.variance, self.count, reach)
-        bound = np.max(ends, axis=0) - below * sine + grown + 0.5 * self.count * (turn / self.a) ** 2
+        bound = (
+            np.max(ends, axis=0) - below * sine + grown + 0.5 * self.count * (turn / self.a) ** 2
+        )
         found = np.where(allowed, bound, np.inf).min(axis=1)
         slack = _SLACK + 64 * UNIT_ROUNDOFF * (1.0 + self.high) * float(imag[-1] - real[-1])
         return max(float(found.max()), beyond) + slack
@@ -349,7 +351,8 @@ class _Line:
             factor=weight * self.p * (flat * cosine + 1j * steep * sine) / (u * u),
             p=self.p,
             log_inner=log_lost - math.log(2 * self.p) + self.log_real,
-            rest=(outer / (2 * math.pi * self.p) + self.left_out(shape, float(x[-1]))) * (1 + _SLACK),
+            rest=(outer / (2 * math.pi * self.p) + self.left_out(shape, float(x[-1])))
+            * (1 + _SLACK),
         )
 
     def left_out(self, shape: _Shape, end: float) -> float:
@@ -357,5 +360,7 @@ class _Line:
         sine, flat, bent = math.sin(shape.angle), math.cosh(end), shape.angle / self.a
         scale = self.p * self.low
         size = scale * (1.0 - flat * sine) + self.count * bent**2 / 2
-        shrunk = math.sqrt((1 + sine) / (1 - sine)) / ((flat - sine) * scale * sine * math.sinh(end))
+        shrunk = math.sqrt((1 + sine) / (1 - sine)) / (
+            (flat - sine) * scale * sine * math.sinh(end)
+        )
         return math.exp(size) * shrunk / (math.pi * self.p)

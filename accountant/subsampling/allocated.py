@@ -159,8 +159,7 @@ class AllocatedGaussianPair(TabulatedPair):
             most = np.minimum(most, mean_excess_above(variance, self.rounds, reached))
         else:
             lower, upper = (
-                end * np.exp(reached)
-                for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
+                end * np.exp(reached) for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
             )
         lower = np.where(epsilon <= _LARGEST, lower, 0.0)
         return np.maximum(np.maximum(lower, least), 0.0), np.minimum(np.minimum(upper, most), 1.0)

@@ -14,8 +14,10 @@ from typing import Final
 from dpproof import files
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel
 from dpproof.accountant.sampling import (
+    BallsInBins,
     EpochScheme,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
     ShuffledBatches,
     WithoutReplacement,
@@ -35,8 +37,11 @@ SCHEMES = {
     "poisson": ("rate",),
     "without-replacement": ("sample_size", "population_size"),
     "shuffled": ("batches",),
+    "allocation": ("steps",),
+    "balls-in-bins": ("steps", "epochs"),
 }
 EPOCHS = ("epochs", "order")  # beside the batches of an epoch
+OPTIONAL = {"shuffled": EPOCHS, "allocation": ("chosen",)}
 ORDERS = ("fresh", "kept")
 BATCHES = ("batch", "population")
 NAME = "a name on one line"
@@ -57,6 +62,10 @@ _OTHER_SCHEME: Final = {
         "shuffled batches have no guarantee under relation = {relation}: one record less moves "
         'another into the last batch; write relation = "zero-out" or relation = "replace-one", '
         "where the number of records is public"
+    ),
+    "allocation": (
+        "random allocation has a guarantee of how a record more or less moves the sums; write "
+        'relation = "add-remove" or relation = "zero-out"'
     ),
 }
 _A_SUM: Final = (
@@ -330,12 +339,12 @@ def _sampling(
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
-    table.only(["scheme", *named, *BATCHES, *EPOCHS])
+    optional = (key for keys in OPTIONAL.values() for key in keys)
+    table.only(["scheme", *named, *BATCHES, *optional])
     scheme = table.choice("scheme", SCHEMES)
     keys = BATCHES if scheme == "poisson" and "batch" in table.values else SCHEMES[scheme]
-    others = EPOCHS if scheme == "shuffled" else ()
     for key in table.values:
-        if key not in ("scheme", *keys, *others):
+        if key not in ("scheme", *keys, *OPTIONAL.get(scheme, ())):
             problem = f"not a parameter here: {scheme} takes {' and '.join(keys)}"
             raise table.refuse(key, problem)
     if isinstance(relation, ReplaceLabel):
@@ -343,6 +352,8 @@ def _sampling(
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
     if scheme == "shuffled":
         return _shuffled(section, table, relation, releases)
+    if scheme in ("allocation", "balls-in-bins"):
+        return _allocated(table, scheme, relation)
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
@@ -373,6 +384,19 @@ def _shuffled(
         raise table.refuse("scheme", _A_SUM)
     batches = int(table.number("batches", COUNT))
     return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
+
+
+def _allocated(table: Section, scheme: str, relation: Relation) -> RandomAllocation | BallsInBins:
+    """Read into how many rounds records are allocated, each by itself."""
+    if relation.symmetric:
+        raise table.refuse("scheme", _OTHER_SCHEME["allocation"])
+    steps = int(table.number("steps", COUNT))
+    if scheme == "balls-in-bins":
+        return BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
+    chosen = int(table.number("chosen", COUNT)) if "chosen" in table.values else 1
+    if chosen > steps:
+        raise table.refuse("chosen", f"expected at most steps = {steps}, got {chosen}")
+    return RandomAllocation(steps=steps, chosen=chosen)
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:

@@ -41,6 +41,7 @@ _LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
 _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -23.0  # Least log phi that has digits. Heuristic.
+_MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
 _MOMENTS: Final = 32  # Highest moment. Heuristic.
@@ -67,7 +68,10 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
     place = np.where(c <= _LARGEST_C, np.searchsorted(-tilts.ends, -c), tilts.p.size)
     for one in np.unique(place[place < tilts.p.size]).tolist():
         some = place == one
-        found, error = _hyperbola(variance, count, one).integral(c[some])
+        nodes = _hyperbola(variance, count, one)
+        if nodes is None:
+            continue
+        found, error = nodes.integral(c[some])
         lower[some] = np.maximum(lower[some], found - error)
         upper[some] = np.minimum(upper[some], found + error)
     return lower, upper
@@ -229,8 +233,11 @@ class _Hyperbola:
 
 
 @lru_cache(maxsize=512)
-def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola:
-    """Return the sum through one p, of the angle that takes about the fewest terms."""
+def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
+    """Return the sum through one p, of the angle that takes about the fewest terms.
+
+    None if these are too many.
+    """
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
@@ -241,7 +248,7 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola:
         if other.terms > 2 * best.terms:
             break
         best = min(best, other, key=lambda one: one.terms)
-    return line.nodes(best)
+    return line.nodes(best) if best.terms <= _MOST else None
 
 
 def _highest(tilts: _Tilts, place: int) -> float:

@@ -39,6 +39,8 @@ from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
+_SMALL: Final = 1e-13  # The same where 1e-40 is far away. Heuristic.
+_WIDER: Final = 16.0  # Times as far. Heuristic.
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
 _ROUNDING: Final = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF  # Of what is done with ends of a shortfall.
@@ -110,7 +112,7 @@ class AllocatedGaussianPair(TabulatedPair):
 
     @property
     def end(self) -> float:
-        """Return the loss at which the upper end is below 1e-40, or least."""
+        """Return the loss at which the upper end is negligible, or least."""
         return _end(self)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -190,7 +192,11 @@ def _end(pair: AllocatedGaussianPair) -> float:
     """Return where a table of a pair ends."""
     c = resolved(float(pair.mu_squared), pair.rounds)
     epsilon = np.log(c[c > 1][::-1]) if pair.removal else -np.log(c[c < 1])
-    epsilon = np.sort(np.concatenate([epsilon, _LADDER]))
+    between = 0.5 * (epsilon[1:] + epsilon[:-1])
+    epsilon = np.sort(np.concatenate([epsilon, between, _LADDER]))
     upper = pair.profile(epsilon)[1]
-    short = np.flatnonzero(upper <= _LEAST)
-    return float(epsilon[short[0] if short.size else np.argmin(upper)])
+    near, far = (
+        float(epsilon[short[0] if short.size else np.argmin(upper)])
+        for short in (np.flatnonzero(upper <= level) for level in (_SMALL, _LEAST))
+    )
+    return far if far <= _WIDER * near else near

@@ -74,6 +74,11 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
         found, error = nodes.integral(c[some])
         lower[some] = np.maximum(lower[some], found - error)
         upper[some] = np.minimum(upper[some], found + error)
+    least = tilts.ends[-1]
+    deep = c < least
+    if deep.any():  # convex in c and 0 at 0: at most its chord
+        above = mean_shortfall(variance, count, np.array([least]))[1][0]
+        upper[deep] = np.minimum(upper[deep], c[deep] / least * above * (1 + 1e-12))
     return lower, upper
 
 

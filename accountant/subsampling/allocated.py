@@ -39,7 +39,7 @@ from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
-_SMALL: Final = 1e-13  # The same where 1e-40 is far away. Heuristic.
+_SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
 _WIDER: Final = 16.0  # Times as far. Heuristic.
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.

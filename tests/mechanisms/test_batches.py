@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpproof.accountant import ParameterError, Poisson, ShuffledBatches
+from dpproof.accountant import (
+    BallsInBins,
+    ParameterError,
+    Poisson,
+    RandomAllocation,
+    ShuffledBatches,
+)
 from dpproof.mechanisms import ReplayRng, index_batches
 
 
@@ -85,3 +91,28 @@ def test_refuses_other_schemes_and_too_few_records(scheme: Any, records: Any) ->
     """Only schemes of an epoch, and a record for every batch."""
     with pytest.raises(ParameterError):
         list(index_batches(scheme, records=records))
+
+
+@pytest.mark.parametrize("chosen", [1, 2, 3])
+def test_every_record_draws_its_rounds_by_itself(chosen: int) -> None:
+    """Each record is in as many rounds as it draws, all sets of rounds about equally often."""
+    scheme = RandomAllocation(steps=3, chosen=chosen)
+    batches = list(index_batches(scheme, records=6000, rng=ReplayRng(5)))
+    rounds = Counter(
+        tuple(i for i in range(3) if record in members[i])
+        for members in [[set(batch.tolist()) for batch in batches]]
+        for record in range(6000)
+    )
+
+    assert len(batches) == 3
+    assert sorted(rounds) == sorted(combinations(range(3), chosen))
+    assert all(abs(found - 6000 / len(rounds)) < 200 for found in rounds.values())
+
+
+def test_kept_rounds_repeat_and_no_record_is_needed() -> None:
+    """All epochs have the same batches; without records all are empty."""
+    kept = [b.tolist() for b in index_batches(BallsInBins(steps=4, epochs=2), records=9)]
+
+    assert kept[:4] == kept[4:]
+    assert sorted(sum(kept[:4], [])) == list(range(9))
+    assert [len(b) for b in index_batches(RandomAllocation(steps=4), records=0)] == [0] * 4

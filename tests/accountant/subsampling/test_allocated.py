@@ -205,9 +205,7 @@ def test_finds_allocations_in_products() -> None:
     """Samples of an allocation hold one, and the largest coordinate replaces it outside."""
     pair = allocated(50, "1")
     product = Product.of(pair).times(3)
-    sample = SubsampledPair(
-        base=product, sampling_rate=Fraction(1, 2), direction=Direction.REMOVAL
-    )
+    sample = SubsampledPair(base=product, sampling_rate=Fraction(1, 2), direction=Direction.REMOVAL)
 
     assert is_allocated(product)
     assert is_allocated(Product.of(sample))

@@ -114,5 +114,5 @@ def test_kept_rounds_repeat_and_no_record_is_needed() -> None:
     kept = [b.tolist() for b in index_batches(BallsInBins(steps=4, epochs=2), records=9)]
 
     assert kept[:4] == kept[4:]
-    assert sorted(sum(kept[:4], [])) == list(range(9))
+    assert sorted(record for batch in kept[:4] for record in batch) == list(range(9))
     assert [len(b) for b in index_batches(RandomAllocation(steps=4), records=0)] == [0] * 4

@@ -54,12 +54,12 @@ def allocated(mu_squared: str, rounds: int, *, removal: bool) -> Object:
     return {"pair": pair, "count": 1}
 
 
-def drawn(mu_squared: str, *rounds: int, relation: str = "add-remove", steps: int = 1) -> Object:
+def drawn(mu_squared: str, *rounds: int) -> Object:
     """What an allocation concludes, of parts of so many rounds."""
     ways = (
         [allocated(mu_squared, n, removal=removal) for n in rounds] for removal in (True, False)
     )
-    return {**pairs(*ways), "relation": relation, "steps": steps}
+    return {**pairs(*ways), "relation": "add-remove"}
 
 
 RANDOM = "allocate/random"
@@ -68,12 +68,14 @@ RANDOM_CASES = [
     Case(RANDOM, drawn("4", 50), [BASE], {**ROUNDS, "epochs": 4}),
     Case(RANDOM, drawn("1", 4, 3), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "rounds": 51}, OTHER),
-    Case(RANDOM, drawn("1", 3, 3), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}, OTHER),
+    Case(RANDOM, drawn("1", 3, 2), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}, OTHER),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "epochs": 4}, OTHER),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 51}, "at most rounds"),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 2, "epochs": 2}, "at most rounds"),
-    Case(RANDOM, drawn("1", 50, steps=2), [BASE], ROUNDS, "about one record"),
-    Case(RANDOM, drawn("1", 50, relation="replace-one"), [BASE], ROUNDS, "about add-remove"),
+    Case(RANDOM, {**BASE, "steps": 2}, [BASE], {**ROUNDS, "rounds": 1}, "about one record"),
+    Case(RANDOM, under("replace-one", "1"), [BASE], {**ROUNDS, "rounds": 1}, "about add-remove"),
+    Case(RANDOM, BASE, [BASE], {**ROUNDS, "rounds": 1}),
+    Case(RANDOM, BASE, [{**BASE, **pairs([])}], {**ROUNDS, "rounds": 1}, "Gaussian pairs"),
 ]
 
 

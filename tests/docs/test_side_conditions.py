@@ -190,6 +190,8 @@ FILTERS: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
 NOISY: Final = (ReportNoisyMax, PermuteAndFlip)
 ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
+    "allocated": {},
+    "allocated several": {},
     **{f"filter {name}": {} for name in FILTERS},
     "first": {"epsilon": 0.5},
     "near separator": {"delta": 1e-4},

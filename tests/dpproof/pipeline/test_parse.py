@@ -8,7 +8,13 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
+from dpproof.accountant.sampling import (
+    BallsInBins,
+    Poisson,
+    RandomAllocation,
+    ShuffledBatches,
+    WithoutReplacement,
+)
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
 from dpproof.mechanisms import Gaussian
@@ -233,6 +239,4 @@ def test_random_allocation_is_read(sampling: str, scheme: object) -> None:
 def test_more_rounds_than_there_are_cannot_be_drawn() -> None:
     """As many rounds as there are, at most."""
     with pytest.raises(InputError, match="at most steps"):
-        parsed(
-            f'{SHUFFLED}{SUM}sampling = {{ scheme = "allocation", steps = 2, chosen = 3 }}'
-        )
+        parsed(f'{SHUFFLED}{SUM}sampling = {{ scheme = "allocation", steps = 2, chosen = 3 }}')

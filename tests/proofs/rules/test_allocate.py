@@ -73,7 +73,13 @@ RANDOM_CASES = [
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 51}, "at most rounds"),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 2, "epochs": 2}, "at most rounds"),
     Case(RANDOM, {**BASE, "steps": 2}, [BASE], {**ROUNDS, "rounds": 1}, "about one record"),
-    Case(RANDOM, under("replace-one", "1"), [under("replace-one", "1")], {**ROUNDS, "rounds": 1}, "about add-remove"),
+    Case(
+        RANDOM,
+        under("replace-one", "1"),
+        [under("replace-one", "1")],
+        {**ROUNDS, "rounds": 1},
+        "about add-remove",
+    ),
     Case(RANDOM, BASE, [BASE], {**ROUNDS, "rounds": 1}),
     Case(RANDOM, BASE, [{**BASE, **pairs([])}], {**ROUNDS, "rounds": 1}, "Gaussian pairs"),
 ]

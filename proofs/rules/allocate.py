@@ -67,13 +67,13 @@ def random(step: Application) -> tuple[str, ...]:
     )
     step.expect(Pairs(*ways))
     drawn = (
-        f"draws {chosen} of {rounds} rounds for every record, uniformly, and independently of the "
+        f"of which every record draws {chosen} of {rounds}, uniformly, and independently of the "
         "other records and of every result"
     )
-    runs = f"in every round runs {step.mechanisms[0]} on the records that drew it"
+    runs = f"runs {step.mechanisms[0]} in every round on the records that drew it"
     often = "" if epochs == 1 else f", all rounds {epochs} times"
     blank = "treats a blank record as if it were not there"
-    return f"{drawn}, and {runs}{often}", *[blank] * (relation == "zero-out"), FRESH, ALONE
+    return f"{runs}{often}, rounds {drawn}", *[blank] * (relation == "zero-out"), FRESH, ALONE
 
 
 def _mu_squared(base: Product) -> Fraction:

@@ -111,7 +111,7 @@ VERDICTS: Final = {
     "best output alone": r"of the outputs only the best.* neither the number of runs, nor which",
     "score and fixed threshold": r"looks at an output alone, score and threshold being fixed",
     "first output alone": r"only that output, or that none did, and neither the number of runs",
-    "random allocation": r"draws \d+ of \d+ rounds for every record, uniformly, and independently",
+    "random allocation": r"every record draws \d+ of \d+, uniformly, and independently",
     "shuffled batches": r"order that is drawn uniformly and fills \d+ batches in it",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",

@@ -1,4 +1,4 @@
-"""Random allocation: what a mechanism costs that runs on rounds which records draw by themselves."""
+"""Random allocation: what noise costs in rounds that records draw by themselves."""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ def _as_shuffled(pair: Pair) -> ShuffledGaussianPair:
         return ShuffledGaussianPair(mu_squared=pair.mu_squared, batches=1, replaced=True)
     if not isinstance(pair, ShuffledGaussianPair):
         raise NotCertified(
-            "lower ends of shuffled batches and of allocated rounds are certified alone and beside Gaussian noise; certify "
+            "lower ends of shuffled batches and of allocated rounds are certified alone and "
+            "beside Gaussian noise; certify "
             f"those parts, or {UNCERTIFIED}"
         )
     return pair

@@ -81,8 +81,10 @@ if TYPE_CHECKING:
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (
+        BallsInBins as BallsInBins,
         EpochScheme as EpochScheme,
         Poisson as Poisson,
+        RandomAllocation as RandomAllocation,
         SamplingScheme as SamplingScheme,
         ShuffledBatches as ShuffledBatches,
         TruncatedPoisson as TruncatedPoisson,

@@ -27,6 +27,7 @@ from dpproof.accountant.ranges import renyi as of_range
 from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ranges_apart
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
@@ -59,6 +60,7 @@ Alone = (
     | ThresholdedPair
     | SubsampledPair
     | ShuffledGaussianPair
+    | AllocatedGaussianPair
     | MixturePair
     | CountedGaussiansPair
     | ReleasedFew

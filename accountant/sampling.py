@@ -141,4 +141,43 @@ class ShuffledBatches(Readable):
         object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
 
 
-EpochScheme = ShuffledBatches
+@final
+@dataclass(frozen=True, slots=True)
+class RandomAllocation(Readable):
+    """A scheme in which every record joins ``chosen`` of ``steps`` rounds, uniformly, by itself.
+
+    No record's rounds depend on another's, so that the sizes of batches are random.
+    ``.repeat(E)`` draws new rounds E times.
+    """
+
+    steps: int
+    chosen: int
+
+    def __init__(self, *, steps: int, chosen: int = 1) -> None:
+        """Keep both whole numbers, from 1, with chosen at most steps."""
+        total, some = arguments.count(steps=steps), arguments.count(chosen=chosen)
+        if some > total:
+            raise ParameterError("chosen", chosen, f"at most steps = {total}")
+        object.__setattr__(self, "steps", total)
+        object.__setattr__(self, "chosen", some)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BallsInBins(Readable):
+    """A scheme in which every record joins one of ``steps`` rounds, by itself, for ``epochs``.
+
+    The round is drawn once and kept, so that all epochs have the same batches; a
+    ``RandomAllocation`` that is repeated draws anew.
+    """
+
+    steps: int
+    epochs: int
+
+    def __init__(self, *, steps: int, epochs: int) -> None:
+        """Keep both whole numbers, from 1."""
+        object.__setattr__(self, "steps", arguments.count(steps=steps))
+        object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
+
+
+EpochScheme = ShuffledBatches | RandomAllocation | BallsInBins

@@ -106,6 +106,12 @@ SHUFFLED_BATCHES: Final = SideCondition(
     "a uniformly random order of the records, kept for {epochs}, fills {batches} batches of public "
     "sizes, and every epoch releases one noisy sum of each batch",
 )
+RANDOM_ALLOCATION: Final = SideCondition(
+    "random allocation",
+    "every record draws {chosen} of {steps} rounds uniformly, independently of other records and "
+    "of what is released, and keeps them for {epochs}; every round releases one noisy sum of the "
+    "records that drew it",
+)
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",
     "the query's exact value is a sum over the records, the term of a record having Euclidean norm "

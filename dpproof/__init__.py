@@ -19,8 +19,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
-                    WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches;
-                    FixedRuns, PoissonRuns, TruncatedNegativeBinomial
+                    WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
+                    RandomAllocation, BallsInBins; FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
@@ -88,7 +88,9 @@ if TYPE_CHECKING:
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (
+        BallsInBins as BallsInBins,
         Poisson as Poisson,
+        RandomAllocation as RandomAllocation,
         ShuffledBatches as ShuffledBatches,
         TruncatedPoisson as TruncatedPoisson,
         UserPoisson as UserPoisson,

@@ -124,8 +124,9 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     def allocate(self, scheme: EpochScheme) -> Allocated[R]:
         """Return this mechanism on every batch of an epoch, as a scheme allocates all records.
 
-        Its ``guarantee`` raises NotImplied where no theorem covers the scheme: for shuffled batches
-        all but Gaussian sums whose sensitivity is an ``L2Contribution``, and add-remove.
+        Its ``guarantee`` raises NotImplied where no theorem covers the scheme: all but
+        Gaussian noise; for shuffled batches all but sums whose sensitivity is an
+        ``L2Contribution``, and add-remove; for random allocation replace-one.
 
         Raises:
             ParameterError: not a scheme of an epoch.

@@ -11,7 +11,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import is_shuffled
+from dpproof.accountant.certificates.hockey_stick.cells import needs_cells
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -23,6 +23,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
+from dpproof.accountant.subsampling.allocated import as_largest, is_allocated
 from dpproof.proofs.core.certificate import Certificate, Step
 
 
@@ -91,6 +92,9 @@ def certify(
                 _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
             )
         )
+    asked = any(question is not None for question in questions)
+    if asked and isinstance(guarantee, PairGuarantee):
+        _refuse_allocated(distinct(guarantee.to_pair()))
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
     if order is not None:
@@ -153,6 +157,15 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     return products
 
 
+def _refuse_allocated(products: list[Product]) -> None:
+    """Refuse upper ends of allocated rounds, whose profile no rule of the checker bounds."""
+    if any(map(is_allocated, products)):
+        raise NotCertified(
+            "the checker has no rule for upper ends of random allocation yet: certify the pair "
+            f"itself by asking no question, or a lower end by lower=True, or {UNCERTIFIED}"
+        )
+
+
 def _lower(
     products: list[Product],
     delta: Number | None,
@@ -162,9 +175,9 @@ def _lower(
 ) -> tuple[Step, ...]:
     """Return the lower end of one number, after the steps that lead to it."""
     points = delta is not None or epsilon is not None
-    if not points and any(map(is_shuffled, products)):
+    if not points and any(map(needs_cells, products)):
         raise NotCertified(
-            "of shuffled batches the lower ends of epsilon and of delta are certified, and no "
+            "of batches of an epoch the lower ends of epsilon and of delta are certified, and no "
             "others; ask for one of them"
         )
     if false_positive_rate is not None:
@@ -178,7 +191,7 @@ def _lower_point(products: list[Product], delta: Number | None, epsilon: Number 
     """Return the fact about the lower end of the direction with the larger number."""
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
-        found = [answers.epsilon(product, wanted).lower for product in products]
+        found = [answers.epsilon(as_largest(product), wanted).lower for product in products]
         place = max(range(len(found)), key=found.__getitem__)
         if not (wanted and 0 < found[place] < math.inf):
             raise NotCertified(
@@ -187,7 +200,7 @@ def _lower_point(products: list[Product], delta: Number | None, epsilon: Number 
             )
         return lower_fact(products[place], found[place], wanted, moves=True)
     at = float_up(arguments.non_negative(epsilon=epsilon))
-    found = [answers.delta(product, at).lower for product in products]
+    found = [answers.delta(as_largest(product), at).lower for product in products]
     place = max(range(len(found)), key=found.__getitem__)
     return lower_fact(products[place], at, found[place], moves=False)
 

@@ -1,7 +1,6 @@
 """The table of sampling schemes that a loader may follow: facts, laws, and what a budget takes.
 
-A new scheme is one row of ``CANDIDATES``. Where a type and its theorem are added to the accountant,
-the row's ``scheme`` returns an object of it in place of None.
+A new scheme is one row of ``CANDIDATES``.
 """
 
 from __future__ import annotations
@@ -11,12 +10,20 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
+from dpproof.accountant.sampling import (
+    BallsInBins,
+    EpochScheme,
+    Poisson,
+    RandomAllocation,
+    ShuffledBatches,
+    WithoutReplacement,
+    WithReplacement,
+)
 from dpproof.auditing.counts.binomial import lower_limit, upper_limit
 from dpproof.auditing.inspection import batch_laws as laws
 from dpproof.auditing.inspection.batch_log import BatchLog
 
-Scheme = Poisson | WithoutReplacement | ShuffledBatches
+Scheme = Poisson | WithoutReplacement | WithReplacement | EpochScheme
 Facts = dict[str, Callable[[BatchLog], bool]]
 Laws = dict[str, Callable[[BatchLog], float]]
 
@@ -30,7 +37,7 @@ class Candidate(NamedTuple):
         contradictions: facts, by what a report says of them.
         laws: tests of its laws, by what a report says of a small p-value.
         scheme: the object for ``subsample`` or ``allocate``, from the log and the error
-            probability of a limit; None where there is no type.
+            probability of a limit.
         advice: how that is used.
         kept: whether one draw is kept in all epochs: the laws are tested on the first.
     """
@@ -38,7 +45,7 @@ class Candidate(NamedTuple):
     name: str
     contradictions: Facts
     laws: Laws
-    scheme: Callable[[BatchLog, float], Scheme | None]
+    scheme: Callable[[BatchLog, float], Scheme]
     advice: str
     kept: bool = False
 
@@ -126,8 +133,10 @@ _SAMPLES: Laws = {
     _OFTEN: laws.often,
     "a record never comes": laws.never,
 }
-_WORDS: Final = "the scheme has no type here, and no theorem"
 _STEP: Final = "for subsample(...), one step for every batch"
+_TOGETHER: Final = (
+    "for allocate(...), of these epochs together: a longer training has larger epochs="
+)
 
 CANDIDATES: Final = (
     Candidate(
@@ -142,22 +151,22 @@ CANDIDATES: Final = (
         _SHUFFLED | _KEPT,
         _ORDER,
         lambda log, _: ShuffledBatches(batches=len(log.epochs[0]), epochs=len(log.epochs)),
-        "for allocate(...), of these epochs together: a longer training has larger epochs=",
+        _TOGETHER,
         kept=True,
     ),
     Candidate(
         "random allocation, every record to a batch of its own choice in every epoch",
         _ALL,
         _FRESH | _BINS,
-        lambda _, __: None,
-        _WORDS,
+        lambda log, _: RandomAllocation(steps=len(log.epochs[0])),
+        "for allocate(...), repeated for every epoch",
     ),
     Candidate(
         "balls in bins, every record to a batch of its own choice for all epochs",
         _ALL | _KEPT,
         _ORDER | _BINS,
-        lambda _, __: None,
-        _WORDS,
+        lambda log, _: BallsInBins(steps=len(log.epochs[0]), epochs=len(log.epochs)),
+        _TOGETHER,
         kept=True,
     ),
     Candidate(
@@ -173,8 +182,10 @@ CANDIDATES: Final = (
         "draws with replacement, a fixed number for every batch",
         {"batch sizes differ": uneven},
         _SAMPLES | {"no batch has a record more than once": laws.no_repeats},
-        lambda _, __: None,
-        _WORDS,
+        lambda log, _: WithReplacement(
+            sample_size=len(log.epochs[0][0]), population_size=log.records
+        ),
+        _STEP,
     ),
     Candidate(
         "Poisson, every record by a coin of its own for every batch",

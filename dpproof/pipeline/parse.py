@@ -14,8 +14,10 @@ from typing import Final
 from dpproof import files
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel, ZeroOut
 from dpproof.accountant.sampling import (
+    BallsInBins,
     EpochScheme,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
     ShuffledBatches,
     TruncatedPoisson,
@@ -41,9 +43,12 @@ SCHEMES = {
     "with-replacement": ("sample_size", "population_size"),
     "truncated-poisson": ("rate", "largest", "population_size"),
     "user-poisson": ("rate", "contributions"),
+    "allocation": ("steps",),
+    "balls-in-bins": ("steps", "epochs"),
 }
 COUNTED = ("with-replacement", "truncated-poisson", "user-poisson")
 EPOCHS = ("epochs", "order")  # beside the batches of an epoch
+OPTIONAL = {"shuffled": EPOCHS, "allocation": ("chosen",)}
 ORDERS = ("fresh", "kept")
 BATCHES = ("batch", "population")
 NAME = "a name on one line"
@@ -65,6 +70,10 @@ _OTHER_SCHEME: Final = {
         "shuffled batches have no guarantee under relation = {relation}: one record less moves "
         'another into the last batch; write relation = "zero-out" or relation = "replace-one", '
         "where the number of records is public"
+    ),
+    "allocation": (
+        "random allocation has a guarantee of how a record more or less moves the sums; write "
+        'relation = "add-remove" or relation = "zero-out"'
     ),
 }
 _A_SUM: Final = (
@@ -342,12 +351,12 @@ def _sampling(
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
-    table.only(["scheme", *named, *BATCHES, *EPOCHS])
+    optional = (key for keys in OPTIONAL.values() for key in keys)
+    table.only(["scheme", *named, *BATCHES, *optional])
     scheme = table.choice("scheme", SCHEMES)
     keys = BATCHES if scheme == "poisson" and "batch" in table.values else SCHEMES[scheme]
-    others = EPOCHS if scheme == "shuffled" else ()
     for key in table.values:
-        if key not in ("scheme", *keys, *others):
+        if key not in ("scheme", *keys, *OPTIONAL.get(scheme, ())):
             problem = f"not a parameter here: {scheme} takes {' and '.join(keys)}"
             raise table.refuse(key, problem)
     if isinstance(relation, ReplaceLabel):
@@ -357,13 +366,22 @@ def _sampling(
         return _shuffled(section, table, relation, releases)
     if scheme in COUNTED:
         return _counted(scheme, table, relation, releases)
+    if scheme in ("allocation", "balls-in-bins"):
+        return _allocated(table, scheme, relation)
+    return _sample(scheme, table, relation, releases)
+
+
+def _sample(
+    scheme: str, table: Section, relation: Relation, releases: tuple[Release, ...]
+) -> SamplingScheme:
+    """Read a Poisson sample or a uniform subset."""
     covered = "without-replacement" if relation.symmetric else "poisson"
     summed = _is_gaussian_sum(releases) and not isinstance(relation, ZeroOut)
     if scheme != covered and not summed:
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
     if scheme == "without-replacement":
         return _subset(table, relation)
-    if keys == BATCHES:
+    if "batch" in table.values:
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:
             raise table.refuse("batch", f"expected at most population = {total}, got {batch}")
@@ -420,6 +438,19 @@ def _shuffled(
         raise table.refuse("scheme", _A_SUM)
     batches = int(table.number("batches", COUNT))
     return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
+
+
+def _allocated(table: Section, scheme: str, relation: Relation) -> RandomAllocation | BallsInBins:
+    """Read into how many rounds records are allocated, each by itself."""
+    if relation.symmetric:
+        raise table.refuse("scheme", _OTHER_SCHEME["allocation"])
+    steps = int(table.number("steps", COUNT))
+    if scheme == "balls-in-bins":
+        return BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
+    chosen = int(table.number("chosen", COUNT)) if "chosen" in table.values else 1
+    if chosen > steps:
+        raise table.refuse("chosen", f"expected at most steps = {steps}, got {chosen}")
+    return RandomAllocation(steps=steps, chosen=chosen)
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:

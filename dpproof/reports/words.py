@@ -8,8 +8,10 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import (
+    BallsInBins,
     EpochScheme,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
     ShuffledBatches,
     TruncatedPoisson,
@@ -82,6 +84,12 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             )
             return f"all records in {grouped(scheme.batches)} shuffled batches{kept}"
+        case RandomAllocation():
+            some = "one round" if scheme.chosen == 1 else f"{grouped(scheme.chosen)} rounds"
+            return f"every record in {some} of {grouped(scheme.steps)}, drawn at random"
+        case BallsInBins():
+            kept = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
+            return f"every record in one round of {grouped(scheme.steps)}, drawn at random{kept}"
         case None:
             return ""
 

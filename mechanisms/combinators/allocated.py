@@ -13,6 +13,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.sampling import EpochScheme, ShuffledBatches
 from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.epochs import allocate_shuffled
 from dpproof.mechanisms.batches import index_batches
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
@@ -31,8 +32,8 @@ class Allocated(Mechanism[R]):
     allocation is kept.
 
     Attributes:
-        base: Gaussian noise on a sum whose sensitivity is an ``L2Contribution``; to run, it needs
-            ``query=``.
+        base: Gaussian noise, for shuffled batches on a sum whose sensitivity is an
+            ``L2Contribution``; to run, it needs ``query=``.
         scheme: the scheme that allocates the records to batches.
     Laws: with one batch and one epoch this is the base.
     Example:
@@ -50,11 +51,11 @@ class Allocated(Mechanism[R]):
         """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
-        if not isinstance(self.scheme, ShuffledBatches):
+        if not isinstance(self.scheme, EpochScheme):
             raise ParameterError(
                 "scheme",
                 self.scheme,
-                "ShuffledBatches(...)",
+                "ShuffledBatches(...), RandomAllocation(...) or BallsInBins(...)",
                 "schemes that draw a sample for every step go to subsample",
             )
 
@@ -67,8 +68,11 @@ class Allocated(Mechanism[R]):
         """Return the guarantee of an epoch by the theorem for this scheme and relation.
 
         Raises:
-            NotImplied: the base is no Gaussian sum, or no theorem covers the relation.
+            NotImplied: the base is no Gaussian noise, of shuffled batches no Gaussian sum, or no
+                theorem covers the relation.
         """
+        if not isinstance(self.scheme, ShuffledBatches):
+            return allocate_random(self.base.guarantee(), self.scheme)
         if not isinstance(self.base, Gaussian):
             raise NotImplied(
                 "shuffled batches have a guarantee for Gaussian sums alone, got "
@@ -90,7 +94,7 @@ class Allocated(Mechanism[R]):
 
         Raises:
             ParameterError: the base acts on a value, the data is not records, or there are fewer
-                of them than batches.
+                of them than shuffled batches.
         """
         if not self.base.acts_on_records:
             raise ParameterError(

@@ -8,6 +8,7 @@ from typing import Final
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
+from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
@@ -25,6 +26,12 @@ def _largest_of_gaussians(fields: Fields, _language: Language) -> Pair:
         fields.whole("batches"),
         fields.flag("replaced"),
         fields.flag("removal"),
+    )
+
+
+def _allocated_gaussian(fields: Fields, _language: Language) -> Pair:
+    return AllocatedGaussianPair(
+        fields.positive("mu_squared"), fields.whole("rounds", least=2), fields.flag("removal")
     )
 
 
@@ -56,5 +63,6 @@ KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
     ),
     "folded-gaussian": lambda fields, _: FoldedGaussianPair(fields.positive("mu_squared")),
     "largest-of-gaussians": _largest_of_gaussians,
+    "allocated-gaussian": _allocated_gaussian,
     "sampled": _sampled,
 }

@@ -124,6 +124,8 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "subsample/counted-sum": subsample.counted_sum,
             "subsample/positions": repeated_positions.repeated_positions,
             "allocate/shuffled": allocate.shuffled,
+            "allocate/random": allocate.random,
+            "allocate/several": allocate.random,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },

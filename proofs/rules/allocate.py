@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import GaussianPair
+from dpproof.proofs.core.pairs import GaussianPair, Pair, Product
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import Pairs
+from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
 
 _MOVES: Final = {"zero-out": 1, "replace-one": 2}  # in contributions
 
@@ -41,3 +43,56 @@ def shuffled(step: Application) -> tuple[str, ...]:
         "coordinate"
     )
     return f"{order}, and {added}, {noise}", FRESH, ALONE
+
+
+def random(step: Application) -> tuple[str, ...]:
+    """Check the pairs of Gaussian noise in rounds that every record draws by itself.
+
+    One pair of one of t rounds, or the product of k of them, of sizes that differ by at most one
+    and add up to t; mu^2 = epochs times the base's: proofs/theory/allocation.md, sections 1, 2.
+    """
+    relation = step.conclusion.relation
+    if relation not in ("add-remove", "zero-out"):
+        raise RefusedError("the rule is about add-remove and zero-out")
+    if step.conclusion.steps != 1:
+        raise RefusedError("the rule is about one record")
+    base = step.only(Pairs)
+    rounds, chosen = step.witness.whole("rounds"), step.witness.whole("chosen")
+    epochs = step.witness.whole("epochs")
+    if chosen > rounds or (chosen > 1 and epochs > 1):
+        raise RefusedError("chosen is at most rounds, and 1 if the rounds are kept")
+    ways = tuple(
+        _parts(epochs * _mu_squared(product), rounds, chosen, removal=removal)
+        for product, removal in ((base.forward, True), (base.backward, False))
+    )
+    step.expect(Pairs(*ways))
+    drawn = (
+        f"of which every record draws {chosen} of {rounds}, uniformly, and independently of the "
+        "other records and of every result"
+    )
+    runs = f"runs {step.mechanisms[0]} in every round on the records that drew it"
+    often = "" if epochs == 1 else f", all rounds {epochs} times"
+    blank = "treats a blank record as if it were not there"
+    return f"{runs}{often}, rounds {drawn}", *[blank] * (relation == "zero-out"), FRESH, ALONE
+
+
+def _mu_squared(base: Product) -> Fraction:
+    """Return mu^2 of Gaussian pairs; refuse others, and none."""
+    squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, GaussianPair)]
+    if not base or len(squares) < len(base):
+        raise RefusedError("the rule takes a base of Gaussian pairs")
+    return sum(squares, Fraction(0))
+
+
+def _parts(mu_squared: Fraction, rounds: int, chosen: int, *, removal: bool) -> Product:
+    """Return the pairs of as many parts of the rounds as are drawn, larger parts first."""
+    size, larger = divmod(rounds, chosen)
+    sizes = ((size + 1, larger), (size, chosen - larger))
+    return tuple((_part(mu_squared, n, removal=removal), count) for n, count in sizes if count)
+
+
+def _part(mu_squared: Fraction, rounds: int, *, removal: bool) -> Pair:
+    """Return the pair of one of so many rounds."""
+    if rounds == 1:
+        return GaussianPair(mu_squared)
+    return AllocatedGaussianPair(mu_squared, rounds, removal)

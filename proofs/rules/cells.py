@@ -24,6 +24,7 @@ from dpproof.proofs.core.pairs import GaussianPair, Pair
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
 from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 
 _BITS: Final = 256  # A unit of mass is 2^-256.
@@ -92,11 +93,16 @@ def divergence(found: Masses, span: Fraction, epsilon: arb) -> arb:
 
 
 def _largest(pair: Pair) -> LargestOfGaussiansPair:
-    """Return the pair as largest normal variables; a Gaussian pair is one, of mean mu or 0."""
+    """Return the pair as largest normal variables, which it dominates.
+
+    A Gaussian pair is one variable, of mean mu or 0.
+    """
+    if isinstance(pair, AllocatedGaussianPair):
+        return pair.coordinate
     if isinstance(pair, GaussianPair):
         return LargestOfGaussiansPair(pair.mu_squared, 1, replaced=True, removal=True)
     if not isinstance(pair, LargestOfGaussiansPair):
-        raise RefusedError("the rule takes largest normal variables and Gaussian pairs")
+        raise RefusedError("the rule takes largest normal variables, allocated and Gaussian pairs")
     return pair
 
 

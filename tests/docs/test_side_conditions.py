@@ -31,6 +31,7 @@ from dpproof.accountant import (
     PoissonRuns,
     PrivacyFilter,
     PureDP,
+    RandomAllocation,
     RenyiFilter,
     ReplaceOne,
     SamplingScheme,
@@ -112,13 +113,14 @@ VERDICTS: Final = {
     "draws with replacement": r"\d+ times choosing one of the records, all equally likely",
     "truncated sample": r"where more than \d+ are taken, \d+ are kept, all such subsets equally",
     "subset of one size": r"draws a sample of \d+ of the records, all such subsets equally likely",
-    "hidden sample": r"(on a|draws a) sample .*only the results are used",
+    "hidden sample": r"((on a|draws a) sample|in every round) .*only the results are used",
     "blank ignored": r"treats a blank record as if it were not there",
     "independent number of runs": r"a number of times that is drawn independently of everything",
     "score of the output": r"a score that .* looks at an output alone, ties broken at random",
     "best output alone": r"of the outputs only the best.* neither the number of runs, nor which",
     "score and fixed threshold": r"looks at an output alone, score and threshold being fixed",
     "first output alone": r"only that output, or that none did, and neither the number of runs",
+    "random allocation": r"every record draws \d+ of \d+, uniformly, and independently",
     "shuffled batches": r"order that is drawn uniformly and fills \d+ batches in it",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
     "sensitivity": r"mov(es|ing) by at most .* between",
@@ -210,6 +212,8 @@ FILTERS: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
 NOISY: Final = (ReportNoisyMax, PermuteAndFlip)
 ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
+    "allocated": {},
+    "allocated several": {},
     **{f"filter {name}": {} for name in FILTERS},
     "first": {"epsilon": 0.5},
     "near separator": {"delta": 1e-4},
@@ -229,6 +233,14 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "shuffled": lambda: (
         Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
         .allocate(ShuffledBatches(batches=3))
+        .guarantee()
+    ),
+    "allocated": lambda: (
+        Gaussian(sigma=2, sensitivity=L2(1, BLANK)).allocate(RandomAllocation(steps=3)).guarantee()
+    ),
+    "allocated several": lambda: (
+        Gaussian(sigma=2, sensitivity=L2(1))
+        .allocate(RandomAllocation(steps=3, chosen=2))
         .guarantee()
     ),
     "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dpproof.accountant import (
+    BallsInBins,
     ParameterError,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
     ShuffledBatches,
     TruncatedPoisson,
@@ -151,3 +153,28 @@ def test_whole_epochs_are_no_samples() -> None:
     """They have an iterator of their own."""
     with pytest.raises(ParameterError, match="index_batches"):
         next(index_samples(ShuffledBatches(batches=2), records=4, steps=1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chosen", [1, 2, 3])
+def test_every_record_draws_its_rounds_by_itself(chosen: int) -> None:
+    """Each record is in as many rounds as it draws, all sets of rounds about equally often."""
+    scheme = RandomAllocation(steps=3, chosen=chosen)
+    batches = list(index_batches(scheme, records=6000, rng=ReplayRng(5)))
+    rounds = Counter(
+        tuple(i for i in range(3) if record in members[i])
+        for members in [[set(batch.tolist()) for batch in batches]]
+        for record in range(6000)
+    )
+
+    assert len(batches) == 3
+    assert sorted(rounds) == sorted(combinations(range(3), chosen))
+    assert all(abs(found - 6000 / len(rounds)) < 200 for found in rounds.values())
+
+
+def test_kept_rounds_repeat_and_no_record_is_needed() -> None:
+    """All epochs have the same batches; without records all are empty."""
+    kept = [b.tolist() for b in index_batches(BallsInBins(steps=4, epochs=2), records=9)]
+
+    assert kept[:4] == kept[4:]
+    assert sorted(record for batch in kept[:4] for record in batch) == list(range(9))
+    assert [len(b) for b in index_batches(RandomAllocation(steps=4), records=0)] == [0] * 4

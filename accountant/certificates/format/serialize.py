@@ -43,6 +43,7 @@ from dpproof.accountant.sampling import (
     WithoutReplacement,
     WithReplacement,
 )
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
@@ -190,6 +191,7 @@ _PLAIN: Final = (
     "largest",
     "population_size",
     "sample_size",
+    "rounds",
 )
 
 _SCHEMES: Final[Mapping[type, str]] = {
@@ -210,6 +212,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
     ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
     CountedGaussiansPair: ("counted-gaussians", "mu_squared scheme removal"),
+    AllocatedGaussianPair: ("allocated-gaussian", "mu_squared rounds removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),
     RandomizedResponsePair: ("randomized-response", "epsilon categories infinite"),
     FinitePair: ("finite", "p q"),

@@ -1,4 +1,4 @@
-"""Prove lower bounds of the divergence of shuffled batches by cells of the largest noisy sum.
+"""Prove lower bounds of the divergence of batches of an epoch by cells of the largest noisy sum.
 
 Heuristic: all constants; the checker computes the masses of the cells itself.
 """
@@ -21,6 +21,7 @@ from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, Step, show_rational
@@ -50,16 +51,17 @@ class _Cells:
     pair: LatticePair
 
 
-def is_shuffled(product: Product) -> bool:
-    """Return whether a product has shuffled batches in it."""
-    return any(isinstance(factor.pair, ShuffledGaussianPair) for factor in product.factors)
+def needs_cells(product: Product) -> bool:
+    """Return whether a product has shuffled batches or allocated rounds in it."""
+    kinds = ShuffledGaussianPair | AllocatedGaussianPair
+    return any(isinstance(factor.pair, kinds) for factor in product.factors)
 
 
 def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
     """Return the fact that a product's divergence near epsilon is at least nearly delta.
 
     Args:
-        product: shuffled batches and Gaussian pairs.
+        product: shuffled batches, allocated rounds and Gaussian pairs.
         epsilon: at or above 0.
         delta: what the engine finds at epsilon, from below.
         moves: whether epsilon may be lowered; else delta may.
@@ -99,12 +101,15 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
 
 
 def _as_shuffled(pair: Pair) -> ShuffledGaussianPair:
-    """Return a pair as shuffled batches; a Gaussian pair is one batch."""
+    """Return a pair as shuffled batches, which it dominates; a Gaussian pair is one batch."""
+    if isinstance(pair, AllocatedGaussianPair):
+        return pair.largest
     if isinstance(pair, GaussianPair):
         return ShuffledGaussianPair(mu_squared=pair.mu_squared, batches=1, replaced=True)
     if not isinstance(pair, ShuffledGaussianPair):
         raise NotCertified(
-            "lower ends of shuffled batches are certified alone and beside Gaussian noise; certify "
+            "lower ends of shuffled batches and of allocated rounds are certified alone and "
+            "beside Gaussian noise; certify "
             f"those parts, or {UNCERTIFIED}"
         )
     return pair

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
-from dpproof.accountant.certificates.hockey_stick.cells import is_shuffled, lower_fact_by_cells
+from dpproof.accountant.certificates.hockey_stick.cells import lower_fact_by_cells, needs_cells
 from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
@@ -70,7 +70,7 @@ def lower_fact(
     """
     if not delta:
         raise _rough(epsilon)
-    if is_shuffled(product):
+    if needs_cells(product):
         return lower_fact_by_cells(product, epsilon, delta, moves=moves)
     said = factors(product)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)

@@ -12,7 +12,12 @@ import pytest
 from dpproof.accountant import L2, L2Contribution, ZeroOut
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.accountant.sampling import Poisson, ShuffledBatches, WithoutReplacement
+from dpproof.accountant.sampling import (
+    Poisson,
+    ShuffledBatches,
+    WithoutReplacement,
+    WithReplacement,
+)
 from dpproof.auditing import LoaderReport, SchemeVerdict, inspect_loader
 from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS, SHARES
 from dpproof.mechanisms import Gaussian, index_batches
@@ -94,7 +99,7 @@ def test_schemes_are_the_types_that_a_budget_takes() -> None:
     )
     assert poisson.scheme == Poisson(sampling_rate=high)
     assert low < 1 / 20 < high < 1.2 / 20
-    assert look(loaders.replacement).scheme is None
+    assert look(loaders.replacement).scheme == WithReplacement(sample_size=SIZE, population_size=N)
 
 
 def test_a_budget_takes_the_scheme() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from dpproof.accountant.relation import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import (
+    BallsInBins,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
     ShuffledBatches,
     TruncatedPoisson,
@@ -275,3 +277,24 @@ def test_numbers_of_shuffled_batches_are_replaced() -> None:
     assert stage.numbers()["epochs"] == 4
     assert stage.replaced("epochs", Fraction(2)).sampling == ShuffledBatches(batches=9, epochs=2)
     assert stage.replaced("batches", Fraction(2)).sampling == ShuffledBatches(batches=2, epochs=4)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "scheme"),
+    [
+        ('scheme = "allocation", steps = 9', RandomAllocation(steps=9)),
+        ('scheme = "allocation", steps = 9, chosen = 2', RandomAllocation(steps=9, chosen=2)),
+        ('scheme = "balls-in-bins", steps = 9, epochs = 4', BallsInBins(steps=9, epochs=4)),
+    ],
+)
+def test_random_allocation_is_read(sampling: str, scheme: object) -> None:
+    """Rounds, how many a record draws, and for how long it keeps its round."""
+    stage = parsed(f"{SHUFFLED}{SUM}sampling = {{ {sampling} }}").stages[0]
+
+    assert stage.sampling == scheme
+
+
+def test_more_rounds_than_there_are_cannot_be_drawn() -> None:
+    """As many rounds as there are, at most."""
+    with pytest.raises(InputError, match="at most steps"):
+        parsed(f'{SHUFFLED}{SUM}sampling = {{ scheme = "allocation", steps = 2, chosen = 3 }}')

@@ -37,3 +37,55 @@ CASES = [
 def test_shuffled(case: Case) -> None:
     """One Gaussian pair follows, without any amplification."""
     case.holds()
+
+
+ROUNDS = {"rounds": 50, "chosen": 1, "epochs": 1}
+BASE = {**pairs([gaussian("1")]), "relation": "add-remove"}
+
+
+def allocated(mu_squared: str, rounds: int, *, removal: bool) -> Object:
+    """One of so many rounds, drawn at random, once."""
+    pair = {
+        "kind": "allocated-gaussian",
+        "mu_squared": mu_squared,
+        "rounds": rounds,
+        "removal": removal,
+    }
+    return {"pair": pair, "count": 1}
+
+
+def drawn(mu_squared: str, *rounds: int) -> Object:
+    """What an allocation concludes, of parts of so many rounds."""
+    ways = (
+        [allocated(mu_squared, n, removal=removal) for n in rounds] for removal in (True, False)
+    )
+    return {**pairs(*ways), "relation": "add-remove"}
+
+
+RANDOM = "allocate/random"
+RANDOM_CASES = [
+    Case(RANDOM, drawn("1", 50), [BASE], ROUNDS),
+    Case(RANDOM, drawn("4", 50), [BASE], {**ROUNDS, "epochs": 4}),
+    Case(RANDOM, drawn("1", 4, 3), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}),
+    Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "rounds": 51}, OTHER),
+    Case(RANDOM, drawn("1", 3, 2), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}, OTHER),
+    Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "epochs": 4}, OTHER),
+    Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 51}, "at most rounds"),
+    Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 2, "epochs": 2}, "at most rounds"),
+    Case(RANDOM, {**BASE, "steps": 2}, [BASE], {**ROUNDS, "rounds": 1}, "about one record"),
+    Case(
+        RANDOM,
+        under("replace-one", "1"),
+        [under("replace-one", "1")],
+        {**ROUNDS, "rounds": 1},
+        "about add-remove",
+    ),
+    Case(RANDOM, BASE, [BASE], {**ROUNDS, "rounds": 1}),
+    Case(RANDOM, BASE, [{**BASE, **pairs([])}], {**ROUNDS, "rounds": 1}, "Gaussian pairs"),
+]
+
+
+@pytest.mark.parametrize("case", RANDOM_CASES, ids=str)
+def test_random(case: Case) -> None:
+    """The pairs of as many parts of the rounds follow, whose sizes add up."""
+    case.holds()

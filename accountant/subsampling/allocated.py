@@ -1,0 +1,202 @@
+"""Gaussian sums over rounds to one of which every record is allocated at random.
+
+P is the mean over i of N(mu e_i, I) and Q is N(0, I) in t dimensions. Under Q the ratio P/Q is the
+mean of t log-normal variables of mean 1. Proofs: proofs/theory/allocation.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Final, final
+
+import numpy as np
+
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import (
+    ELEMENTARY_ULPS,
+    UNIT_ROUNDOFF,
+    Reals,
+    from_swapped,
+    log_down,
+    log_up,
+)
+from dpproof.accountant.arithmetic.lognormal_means import (
+    mean_excess_above,
+    mean_shortfall,
+    resolved,
+)
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import log_ends
+from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.accountant.subsampling.tabulated import TabulatedPair
+
+_LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
+_SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
+_WIDER: Final = 16.0  # Times as far. Heuristic.
+_LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
+_LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
+_ROUNDING: Final = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF  # Of what is done with ends of a shortfall.
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocatedGaussianPair(TabulatedPair):
+    """(mean over i of N(mu e_i, I), N(0, I)) in so many dimensions, or its swap.
+
+    Attributes:
+        mu_squared: that of one round, exact.
+        rounds: t, from 2.
+        removal: whether P is the mixture; else it is Q.
+    """
+
+    mu_squared: Fraction
+    rounds: int
+    removal: bool = True
+
+    def swapped(self) -> AllocatedGaussianPair:
+        """Return the pair (Q, P)."""
+        return replace(self, removal=not self.removal)
+
+    @property
+    def plain(self) -> GaussianPair:
+        """Return the pair of one round, which dominates: where the record is may be revealed."""
+        return GaussianPair(mu_squared=self.mu_squared)
+
+    @property
+    def largest(self) -> ShuffledGaussianPair:
+        """Return the laws of the largest coordinate, which this pair dominates."""
+        return ShuffledGaussianPair(
+            mu_squared=self.mu_squared,
+            batches=self.rounds,
+            replaced=True,
+            removal=self.removal,
+        )
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return that of one round."""
+        return self.plain.zcdp_bound
+
+    @property
+    def gdp_bound(self) -> float:
+        """Return that of one round."""
+        return self.plain.gdp_bound
+
+    @property
+    def gaussian_tail(self) -> float:
+        """Return mu^2 of the mixture, which is at least one round's law over t."""
+        return self.plain.gaussian_tail if self.removal else 0.0
+
+    @property
+    def leads(self) -> bool:
+        """Return whether P is the mixture."""
+        return self.removal
+
+    @property
+    def rest(self) -> float:
+        """Return 0: no loss is infinite."""
+        return 0.0
+
+    @property
+    def is_quick(self) -> bool:
+        """Return True: tables take many values of the profile."""
+        return True
+
+    @property
+    def end(self) -> float:
+        """Return the loss at which the upper end is negligible, or least."""
+        return _end(self)
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Enclose the profile by the shortfall of a mean of log-normal variables."""
+        lower, upper = self._ends(np.maximum(epsilon, 0.0))
+        negative = epsilon < 0
+        if negative.any():
+            other = self.swapped().profile(-epsilon[negative])
+            lower[negative], upper[negative] = from_swapped(*other, epsilon[negative])
+        return lower, upper
+
+    def delta(self, epsilon: float) -> Bound:
+        """Bracket delta of one allocation at a real epsilon."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(float(lower[0]), float(upper[0]))
+
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Bracket epsilon of one allocation.
+
+        Raises:
+            NotCertified: delta is not reached where the profile has digits.
+        """
+        level, end = Bound.of(delta), self.end
+        if not (level.lower > 0 and self.delta(end).upper <= level.lower):
+            raise NotCertified(
+                f"epsilon of one allocation is not resolved at delta = {level.lower:.3g}; {EASIER}"
+            )
+        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+        every = Bound.exactly(0.0)  # no part of delta is set aside
+        return invert(partial(log_ends, self, every), target, 0.1 * end, 0.1 * end, math.inf)
+
+    def _ends(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Return both ends of the profile at epsilon >= 0.
+
+        REMOVE is 1 - c + E(c - M)_+ at c = e^epsilon, ADD is E(c - M)_+ / c at c = e^-epsilon.
+        """
+        variance, least = float(self.mu_squared), self.largest.profile(epsilon)[0]
+        most = gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
+        reached = np.minimum(epsilon, _LARGEST)
+        lower, upper = mean_shortfall(
+            variance, self.rounds, np.exp(reached if self.removal else -reached)
+        )
+        if self.removal:
+            slack = _ROUNDING * np.exp(reached)
+            lower, upper = (end - np.expm1(reached) for end in (lower - slack, upper + slack))
+            most = np.minimum(most, mean_excess_above(variance, self.rounds, reached))
+        else:
+            lower, upper = (
+                end * np.exp(reached) for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
+            )
+        lower = np.where(epsilon <= _LARGEST, lower, 0.0)
+        return np.maximum(np.maximum(lower, least), 0.0), np.minimum(np.minimum(upper, most), 1.0)
+
+
+def as_largest(product: Product) -> Product:
+    """Return what a product dominates: the largest coordinate in the place of an allocation."""
+    return Product.merge([Factor(_coordinate(f.pair), f.count) for f in product.factors])
+
+
+def _coordinate(pair: Pair) -> Pair:
+    """Return the laws of the largest coordinate of an allocation, other pairs as they are."""
+    return pair.largest if isinstance(pair, AllocatedGaussianPair) else pair
+
+
+def is_allocated(product: Product) -> bool:
+    """Return whether random allocation is in a product, or in what is sampled there."""
+    pairs = [factor.pair for factor in product.factors]
+    return any(
+        isinstance(pair, AllocatedGaussianPair)
+        or (isinstance(pair, SubsampledPair) and is_allocated(pair.base))
+        for pair in pairs
+    )
+
+
+@lru_cache(maxsize=256)
+def _end(pair: AllocatedGaussianPair) -> float:
+    """Return where a table of a pair ends."""
+    c = resolved(float(pair.mu_squared), pair.rounds)
+    epsilon = np.log(c[c > 1][::-1]) if pair.removal else -np.log(c[c < 1])
+    between = 0.5 * (epsilon[1:] + epsilon[:-1])
+    epsilon = np.sort(np.concatenate([epsilon, between, _LADDER]))
+    upper = pair.profile(epsilon)[1]
+    near, far = (
+        float(epsilon[short[0] if short.size else np.argmin(upper)])
+        for short in (np.flatnonzero(upper <= level) for level in (_SMALL, _LEAST))
+    )
+    return far if far <= _WIDER * near else near

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         EpochScheme as EpochScheme,
         Poisson as Poisson,
         SamplingScheme as SamplingScheme,
+        Shuffle as Shuffle,
         ShuffledBatches as ShuffledBatches,
         WithoutReplacement as WithoutReplacement,
     )

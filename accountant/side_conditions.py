@@ -85,6 +85,11 @@ SHUFFLED_BATCHES: Final = SideCondition(
     "a uniformly random order of the records, kept for {epochs}, fills {batches} batches of public "
     "sizes, and every epoch releases one noisy sum of each batch",
 )
+SHUFFLED_REPORTS: Final = SideCondition(
+    "shuffled reports",
+    "each of {records} records is reported alone, with randomness of its own, and of the reports "
+    "nothing is revealed but how often each occurs",
+)
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",
     "the query's exact value is a sum over the records, the term of a record having Euclidean norm "

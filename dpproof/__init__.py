@@ -18,7 +18,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     AboveThreshold, PartitionSelection, ThresholdedCounts
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
-                    post_process, convert; Poisson, WithoutReplacement, ShuffledBatches;
+                    post_process, convert; Poisson, WithoutReplacement, ShuffledBatches, Shuffle;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.sampling import (
         Poisson as Poisson,
+        Shuffle as Shuffle,
         ShuffledBatches as ShuffledBatches,
         WithoutReplacement as WithoutReplacement,
     )

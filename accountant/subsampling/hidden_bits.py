@@ -22,7 +22,8 @@ from dpproof.accountant.errors import NotCertified
 # layers. Soundness depends on both.
 _TERMS: Final = 2.0**-48
 _LAYERS: Final = 1e-11
-_CHUNK: Final = 1 << 19  # Numbers at once.
+_CHUNK: Final = 1 << 16  # Numbers at once. Heuristic: they fit a cache.
+_NEAR: Final = 0.25  # Above the error of a place. Soundness depends on it.
 
 
 @final
@@ -71,7 +72,7 @@ class HiddenBits:
                 tails.append(np.concatenate([[1.0], law.tails, [0.0]]))
                 size += len(masses[-1])
             gap = one.up - one.down
-            if upper and (law.trials + 1) * _TERMS > gap:
+            if upper and (law.trials + 1) * _TERMS > _NEAR * gap:
                 raise NotCertified(
                     f"reports at epsilon of about {gap:.3g} or less are next to nothing among "
                     f"{law.trials} others, and floats do not tell them from it; use a larger "
@@ -97,18 +98,17 @@ class HiddenBits:
 
         Rounds: in a layer, H_t = max_j (up - t down) b(j - 1) - (t - 1) G(j), b the masses and G
             the tails of the other bits: its terms carry a few roundings each, those of t included.
-            Every j is a bound from below; from above the best one is next to that computed.
+            Every j is a bound from below; from above the best one is one of the two tried.
         """
         t = np.exp(epsilon)[None, :]
         weight, up, down, rate, slip, lost, bits, first, most = self._columns
         ahead, behind = np.maximum(up - t * down, 0.0), t * (1.0 - down) - (1.0 - up)
         share = rate * behind
-        best = np.ceil((bits + 1.0) * share / (ahead * (1.0 - rate) + share))
-        found = np.zeros_like(best)
-        for shift in (-1, 0, 1) if self.upper else (0,):
-            at = np.clip(best + shift - first, 0.0, most).astype(np.int64)
-            mass = self._masses[self._starts + at]
-            tail = self._tails[self._starts + np.minimum(at + 1, most.astype(np.int64))]
+        crossing = (bits + 1.0) * share / (ahead * (1.0 - rate) + share) - first
+        found = np.zeros_like(crossing)
+        for shift in (-_NEAR, _NEAR) if self.upper else (0.0,):
+            at = self._starts + np.clip(np.ceil(crossing + shift), 0.0, most - 1.0).astype(np.int64)
+            mass, tail = self._masses[at], self._tails[at + 1]
             value = (up - t * down) * mass - (t - 1.0) * tail
             slack = (_TERMS + slip) * (up * mass + t * (down * mass + tail)) + 2.0 * t * lost
             found = np.maximum(found, value + slack if self.upper else value - slack)

@@ -36,7 +36,8 @@ _BLOCKS: Final = 224  # Most blocks of counts. Heuristic, as all that follows.
 _LEAST: Final = 8  # Fewest, if there are so many counts.
 _RELATIVE: Final = 1e-3  # Width of a block, relative to the counts.
 _NODES: Final = 48  # Of the numbers of other reports.
-_LAWS: Final = 256  # Most laws of these.
+_LAYERS: Final = 3_000  # Most blocks times nodes, about.
+_LAWS: Final = 256  # Most laws of the other reports.
 _LEAST_LEVEL: Final = 1e-36  # Least delta at which the profile is inverted. Smaller ones raise.
 
 
@@ -127,7 +128,8 @@ def layout(reports: Reports) -> Layout:
     if not reports.spare:
         return Layout((tuple(ends),), (0,))
     low, high = (reports.elsewhere(at).window(_CENTRAL)[at == first] for at in (last, first))
-    dense = range(low, high + 2, max(1, math.ceil((high - low + 2) / _NODES)))
+    count = min(_NODES, _LAYERS // len(ends))
+    dense = range(low, high + 2, max(1, math.ceil((high - low + 2) / count)))
     nodes = sorted({0, *dense, reports.elsewhere(first).last + 1})
     size = math.ceil((len(ends) - 1) / _LAWS)
     groups = [tuple(ends[k : k + size + 1]) for k in range(0, len(ends) - 1, size)]
@@ -215,6 +217,14 @@ def bounds(reports: Reports, *, removal: bool) -> tuple[HiddenBits, HiddenBits]:
     return below, HiddenBits(layers_above(reports), upper=True)
 
 
+@lru_cache(maxsize=32)
+def _profile(pair: ShuffledReportsPair, epsilon: bytes) -> tuple[Reals, Reals]:
+    """Return both bounds at epsilons, which tables ask for once in each direction."""
+    places = np.frombuffer(epsilon)
+    below, above = (one(places) for one in bounds(pair.reports, removal=pair.removal))
+    return np.maximum(below, 0.0), np.minimum(above, 1.0)
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReportsPair(TabulatedPair):
@@ -237,11 +247,10 @@ class ShuffledReportsPair(TabulatedPair):
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Bound the profile on both sides; it is 0 from the epsilon of one report on."""
-        inside = epsilon < self.max_loss
         lower, upper = np.zeros((2, *epsilon.shape))
-        below, above = bounds(self.reports, removal=self.removal)
-        lower[inside], upper[inside] = below(epsilon[inside]), above(epsilon[inside])
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+        inside = epsilon < self.max_loss
+        lower[inside], upper[inside] = _profile(self, epsilon[inside].tobytes())
+        return lower, upper
 
     @property
     def lower_is_convex(self) -> bool:
@@ -279,6 +288,11 @@ class ShuffledReportsPair(TabulatedPair):
     def max_loss(self) -> float:
         """Return the epsilon of one report, rounded up."""
         return floats_around(self.reports.epsilon)[1]
+
+    @property
+    def infinite_mass(self) -> float:
+        """Return 0, as for the pair above: its profile is 0 from there on."""
+        return 0.0
 
     @property
     def end(self) -> float:

@@ -144,7 +144,7 @@ def _guarantee(reports: Reports, derivation: Derivation) -> DominatingPair[Repla
     """Return the pairs of both directions."""
     pair = Product.of(ShuffledReportsPair(reports=reports))
     return DominatingPair(
-        forward=pair, backward=pair.swapped(), relation=ReplaceOne(), derivation=derivation
+        forward=pair, backward=pair, relation=ReplaceOne(), derivation=derivation
     )
 
 

@@ -35,7 +35,7 @@ _ROUNDED: Final = 2.0**-48
 _BLOCKS: Final = 224  # Most blocks of counts. Heuristic, as all that follows.
 _LEAST: Final = 8  # Fewest, if there are so many counts.
 _RELATIVE: Final = 1e-3  # Width of a block, relative to the counts.
-_NODES: Final = 48  # Of the numbers of other reports.
+_NODES, _FEWEST = 48, 12  # Most and fewest numbers of other reports.
 _LAYERS: Final = 3_000  # Most blocks times nodes, about.
 _LAWS: Final = 256  # Most laws of the other reports.
 _LEAST_LEVEL: Final = 1e-36  # Least delta at which the profile is inverted. Smaller ones raise.
@@ -117,18 +117,23 @@ class Layout:
 
 
 @lru_cache(maxsize=64)
-def layout(reports: Reports) -> Layout:
-    """Return blocks narrow next to their counts, and nodes over the likely numbers."""
+def layout(reports: Reports, *, most: int = _LAYERS) -> Layout:
+    """Return blocks narrow next to their counts, and nodes over the likely numbers.
+
+    Args:
+        reports: how many, and of which kind.
+        most: about as many blocks times nodes.
+    """
     first, last = reports.uniform.window(_LIKELY)
     last += bool(reports.spare)
     count = last - first + 1
     width = min(math.ceil(count / _LEAST), int(_RELATIVE * last))
-    width = max(width, math.ceil(count / _BLOCKS), 1)
+    width = max(width, math.ceil(count / min(_BLOCKS, most // _FEWEST)), 1)
     ends = [*range(first, last + 1, width), last + 1]
     if not reports.spare:
         return Layout((tuple(ends),), (0,))
     low, high = (reports.elsewhere(at).window(_CENTRAL)[at == first] for at in (last, first))
-    count = min(_NODES, _LAYERS // len(ends))
+    count = min(_NODES, most // len(ends))
     dense = range(low, high + 2, max(1, math.ceil((high - low + 2) / count)))
     nodes = sorted({0, *dense, reports.elsewhere(first).last + 1})
     size = math.ceil((len(ends) - 1) / _LAWS)
@@ -136,9 +141,9 @@ def layout(reports: Reports) -> Layout:
     return Layout(tuple(groups), tuple(nodes))
 
 
-def layers_above(reports: Reports) -> Iterator[Layer]:
+def layers_above(reports: Reports, plan: Layout) -> Iterator[Layer]:
     """Yield layers whose pair dominates the shuffled reports."""
-    law, plan, kept = reports.uniform, layout(reports), reports.kept(up=True)
+    law, kept = reports.uniform, reports.kept(up=True)
     first, last = plan.groups[0][0], plan.groups[-1][-1] - 1
     beyond = law.most(0, first - 1) + law.most(last + (not reports.spare), law.trials)
     yield Layer(_coins(0), beyond, kept, 1.0 - kept)
@@ -214,7 +219,7 @@ def _coins(count: int) -> Binomial:
 def bounds(reports: Reports, *, removal: bool) -> tuple[HiddenBits, HiddenBits]:
     """Return the bounds of the profile, from below and from above."""
     below = HiddenBits(layers_below(reports, removal=removal), upper=False)
-    return below, HiddenBits(layers_above(reports), upper=True)
+    return below, HiddenBits(layers_above(reports, layout(reports)), upper=True)
 
 
 @lru_cache(maxsize=32)

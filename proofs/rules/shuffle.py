@@ -124,7 +124,9 @@ class Reports:
             shares = self._shares(ends[-1] - 1) if self.spare else []
             for start, end in pairwise(ends):
                 bits = max(start - 1, 0) if self.spare else start
-                others = tables.setdefault(bits, Counts(bits, Fraction(1)))
+                if bits not in tables:
+                    tables[bits] = Counts(bits, Fraction(1))
+                others = tables[bits]
                 if not self.spare:
                     found.append(Layer(others, told, _up(law.most(start, end - 1))))
                 elif end > 1:

@@ -30,6 +30,7 @@ from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
@@ -58,6 +59,7 @@ Alone = (
     | ThresholdedPair
     | SubsampledPair
     | ShuffledGaussianPair
+    | ShuffledReportsPair
     | MixturePair
     | ReleasedFew
 )

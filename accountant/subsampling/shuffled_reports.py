@@ -19,7 +19,7 @@ from typing import Final, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.binomial import Binomial
-from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.crossing import bisect, invert
 from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
@@ -230,6 +230,13 @@ def _profile(pair: ShuffledReportsPair, epsilon: bytes) -> tuple[Reals, Reals]:
     return np.maximum(below, 0.0), np.minimum(above, 1.0)
 
 
+@lru_cache(maxsize=64)
+def _end(pair: ShuffledReportsPair) -> float:
+    """Return a loss at which next to nothing is left of the profile."""
+    _, above = bounds(pair.reports, removal=pair.removal)
+    return bisect(lambda x: float(above(np.array([x]))[0]) > _LEAST_LEVEL, 0.0, pair.max_loss)[1]
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReportsPair(TabulatedPair):
@@ -273,7 +280,7 @@ class ShuffledReportsPair(TabulatedPair):
         return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
-        """Bracket epsilon by the profile.
+        """Bracket epsilon by the profile; at delta 0 it is that of one report.
 
         Raises:
             NotCertified: delta is too small for the tables.
@@ -281,7 +288,7 @@ class ShuffledReportsPair(TabulatedPair):
         level, top = Bound.of(delta), self.max_loss
         if level.lower < _LEAST_LEVEL:
             if level.upper == 0.0:
-                return Bound.exactly(0.0)
+                return Bound(*floats_around(self.reports.epsilon))
             raise NotCertified(
                 f"tables of shuffled reports lose a delta of {level.lower:.3g}; {EASIER}"
             )
@@ -294,15 +301,24 @@ class ShuffledReportsPair(TabulatedPair):
         """Return the epsilon of one report, rounded up."""
         return floats_around(self.reports.epsilon)[1]
 
+    def tail(self, s: Reals, end: float) -> tuple[float, Reals]:  # noqa: ARG002  # any
+        """Return the largest loss, beyond which nothing is added."""
+        return self.max_loss, np.full(s.shape, -math.inf)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return that of pure DP."""
+        return 0.5 * self.max_loss**2 * (1.0 + 1e-15)
+
     @property
     def infinite_mass(self) -> float:
-        """Return 0, as for the pair above: its profile is 0 from there on."""
+        """Return 0: the pair above may have more, where its table ends."""
         return 0.0
 
     @property
     def end(self) -> float:
-        """Return the same."""
-        return self.max_loss
+        """Return where next to nothing is left of the profile."""
+        return _end(self)
 
     @property
     def rest(self) -> float:

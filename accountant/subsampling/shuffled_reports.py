@@ -22,7 +22,6 @@ from dpproof.accountant.arithmetic.binomial import Binomial
 from dpproof.accountant.arithmetic.crossing import bisect, invert
 from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.subsampling.hidden_bits import HiddenBits, Layer
@@ -230,6 +229,12 @@ def _profile(pair: ShuffledReportsPair, epsilon: bytes) -> tuple[Reals, Reals]:
     return np.maximum(below, 0.0), np.minimum(above, 1.0)
 
 
+def _log_side(pair: ShuffledReportsPair, side: int, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Return the log of one bound of the profile, rounded both ways."""
+    found = pair.profile(epsilon)[side]
+    return log_down(found), log_up(found)
+
+
 @lru_cache(maxsize=64)
 def _end(pair: ShuffledReportsPair) -> float:
     """Return a loss at which next to nothing is left of the profile."""
@@ -292,9 +297,12 @@ class ShuffledReportsPair(TabulatedPair):
             raise NotCertified(
                 f"tables of shuffled reports lose a delta of {level.lower:.3g}; {EASIER}"
             )
-        every = Bound.exactly(0.0)  # no part of delta is set aside
         target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        return invert(partial(log_ends, self, every), target, 0.5 * top, 0.1 * top, top)
+        lower, upper = (
+            invert(partial(_log_side, self, side), target, 0.5 * top, 0.1 * top, top)
+            for side in (0, 1)
+        )
+        return Bound(min(lower.lower, upper.upper), upper.upper)
 
     @property
     def max_loss(self) -> float:

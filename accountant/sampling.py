@@ -11,7 +11,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
 
-_MOST_RECORDS: Final = 10**8  # Of the shuffle model, so that tables stay short.
+MOST_RECORDS: Final = 10**8  # Of the shuffle model, so that tables stay short.
 
 
 @final
@@ -91,6 +91,6 @@ class Shuffle(Readable):
     def __init__(self, *, records: int) -> None:
         """Keep the public number of records, from 1 to 10^8."""
         total = arguments.count(records=records)
-        if total > _MOST_RECORDS:
-            raise ParameterError("records", records, f"at most {_MOST_RECORDS}")
+        if total > MOST_RECORDS:
+            raise ParameterError("records", records, f"at most {MOST_RECORDS}")
         object.__setattr__(self, "records", total)

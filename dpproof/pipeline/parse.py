@@ -12,11 +12,19 @@ from hashlib import sha256
 from typing import Final
 
 from dpproof import files
-from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel
+from dpproof.accountant.relation import (
+    RELATIONS,
+    AddRemove,
+    Relation,
+    ReplaceLabel,
+    ReplaceOne,
+)
 from dpproof.accountant.sampling import (
+    MOST_RECORDS,
     EpochScheme,
     Poisson,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     WithoutReplacement,
 )
@@ -35,6 +43,7 @@ SCHEMES = {
     "poisson": ("rate",),
     "without-replacement": ("sample_size", "population_size"),
     "shuffled": ("batches",),
+    "shuffled-reports": ("records",),
 }
 EPOCHS = ("epochs", "order")  # beside the batches of an epoch
 ORDERS = ("fresh", "kept")
@@ -59,6 +68,10 @@ _OTHER_SCHEME: Final = {
         "where the number of records is public"
     ),
 }
+_REPORTS: Final = (
+    "shuffled reports work for one local mechanism alone, such as randomized-response, under "
+    'relation = "replace-one", where the number of records is public'
+)
 _A_SUM: Final = (
     "shuffled batches work for one gaussian release alone, which states its clipping norm; write "
     'sigma = 1.0 and contribution = 1, or noise_multiplier = 1.0 under relation = "zero-out"'
@@ -326,7 +339,7 @@ def _epochs(section: Section) -> Mapping[str, int]:
 
 def _sampling(
     section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme | EpochScheme:
+) -> SamplingScheme | EpochScheme | Shuffle:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
@@ -341,6 +354,11 @@ def _sampling(
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
+    if scheme == "shuffled-reports":
+        local = len(releases) == 1 and "categories" in releases[0].values
+        if not (local and isinstance(relation, ReplaceOne)):
+            raise table.refuse("scheme", _REPORTS)
+        return _shuffle(table)
     if scheme == "shuffled":
         return _shuffled(section, table, relation, releases)
     covered = "without-replacement" if relation.symmetric else "poisson"
@@ -359,6 +377,14 @@ def _sampling(
         problem = f"expected at most population_size = {population}, got {size}"
         raise table.refuse("sample_size", problem)
     return WithoutReplacement(sample_size=size, population_size=population)
+
+
+def _shuffle(table: Section) -> Shuffle:
+    """Read how many records are reported in a random order."""
+    records = int(table.number("records", PARAMETERS["records"].rule))
+    if records > MOST_RECORDS:
+        raise table.refuse("records", f"expected at most {MOST_RECORDS}, got {records}")
+    return Shuffle(records=records)
 
 
 def _shuffled(

@@ -14,6 +14,7 @@ from dpproof.accountant.sampling import (
     EpochScheme,
     Poisson,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     WithoutReplacement,
 )
@@ -83,7 +84,7 @@ class Stage:
     place: str
     name: str
     releases: tuple[Release, ...]
-    sampling: SamplingScheme | EpochScheme | None = None
+    sampling: SamplingScheme | EpochScheme | Shuffle | None = None
     count: int = 1
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
@@ -101,6 +102,8 @@ class Stage:
         joint = parts[0] if len(parts) == 1 else compose(*parts)
         if isinstance(self.sampling, EpochScheme):
             sampled: Mechanism[Relation] = joint.allocate(self.sampling)
+        elif isinstance(self.sampling, Shuffle):
+            sampled = joint.shuffle(self.sampling)
         else:
             sampled = joint if self.sampling is None else joint.subsample(self.sampling)
         once = sampled if self.count == 1 else sampled.repeat(self.count)
@@ -162,6 +165,8 @@ class Stage:
         if isinstance(self.sampling, ShuffledBatches):
             found["batches"] = Fraction(self.sampling.batches)
             found["epochs"] = Fraction(self.sampling.epochs)
+        if isinstance(self.sampling, Shuffle):
+            found["records"] = Fraction(self.sampling.records)
         names = [name for release in self.releases for name in release.values]
         for release in self.releases:
             for name, value in release.values.items():
@@ -199,6 +204,8 @@ class Stage:
             population = self.sampling.population_size
             sampling = WithoutReplacement(sample_size=int(value), population_size=population)
             return replace(self, sampling=sampling)
+        if address == "records":
+            return replace(self, sampling=Shuffle(records=int(value)))
         if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
             return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)

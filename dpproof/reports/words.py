@@ -11,6 +11,7 @@ from dpproof.accountant.sampling import (
     EpochScheme,
     Poisson,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     WithoutReplacement,
 )
@@ -57,7 +58,7 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
+def sampling(scheme: SamplingScheme | EpochScheme | Shuffle | None) -> str:
     """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
         case Poisson():
@@ -70,6 +71,8 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             )
             return f"all records in {grouped(scheme.batches)} shuffled batches{kept}"
+        case Shuffle():
+            return f"reports of {grouped(scheme.records)} records in a random order"
         case None:
             return ""
 

@@ -143,9 +143,7 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
 def _guarantee(reports: Reports, derivation: Derivation) -> DominatingPair[ReplaceOne]:
     """Return the pairs of both directions."""
     pair = Product.of(ShuffledReportsPair(reports=reports))
-    return DominatingPair(
-        forward=pair, backward=pair, relation=ReplaceOne(), derivation=derivation
-    )
+    return DominatingPair(forward=pair, backward=pair, relation=ReplaceOne(), derivation=derivation)
 
 
 def _within(epsilon: Number) -> Fraction:

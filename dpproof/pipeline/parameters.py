@@ -76,9 +76,6 @@ PARAMETERS: Mapping[str, Parameter] = {
     "rising": Parameter(rule=FLAG, more_is_private=None, whole=True, words="rising"),
     "gap": Parameter(rule=FLAG, more_is_private=None, whole=True, words="gaps released"),
     "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
-    "records": Parameter(
-        rule=COUNT, more_is_private=True, whole=True, words="records that report"
-    ),
     "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
     "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
     "f": Parameter(rule=CHANCE, more_is_private=None, words="f"),

@@ -354,13 +354,8 @@ def _sampling(
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
-    if scheme == "shuffled-reports":
-        local = len(releases) == 1 and "categories" in releases[0].values
-        if not (local and isinstance(relation, ReplaceOne)):
-            raise table.refuse("scheme", _REPORTS)
-        return _shuffle(table)
-    if scheme == "shuffled":
-        return _shuffled(section, table, relation, releases)
+    if scheme in _BY_WORD:
+        return _BY_WORD[scheme](section, table, relation, releases)
     covered = "without-replacement" if relation.symmetric else "poisson"
     if scheme != covered and not (relation.symmetric and _is_gaussian_sum(releases)):
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
@@ -379,8 +374,13 @@ def _sampling(
     return WithoutReplacement(sample_size=size, population_size=population)
 
 
-def _shuffle(table: Section) -> Shuffle:
+def _shuffle(
+    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
+) -> Shuffle:
     """Read how many records are reported in a random order."""
+    local = len(releases) == 1 and "categories" in releases[0].values
+    if not (local and isinstance(relation, ReplaceOne)):
+        raise table.refuse("scheme", _REPORTS)
     records = int(table.number("records", PARAMETERS["records"].rule))
     if records > MOST_RECORDS:
         raise table.refuse("records", f"expected at most {MOST_RECORDS}, got {records}")
@@ -404,3 +404,6 @@ def _shuffled(
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
     """Return whether a stage releases one sum whose records' contributions are bounded."""
     return len(releases) == 1 and "contribution" in releases[0].values
+
+
+_BY_WORD: Final = {"shuffled": _shuffled, "shuffled-reports": _shuffle}

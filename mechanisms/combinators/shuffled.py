@@ -90,14 +90,16 @@ class Shuffled(Mechanism[R]):
         Raises:
             DataError: the data is not records, or not so many.
         """
-        found = [self._outputs(records_of(data), count, rng) for data in datasets]
-        return np.stack(found)
+        return np.stack([self._outputs(records_of(data), count, rng) for data in datasets])
 
-    def _outputs(self, records: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:
         """Draw outputs on one dataset."""
-        if len(records) != self.scheme.records:
-            raise DataError("data", records, f"{self.scheme.records} records, as Shuffle says")
-        reports = np.swapaxes(self.base.draw(list(records), count, rng), 0, 1)
+        listed = list(records) if isinstance(records, Sequence | np.ndarray) else []
+        if len(listed) != self.scheme.records:
+            raise DataError(
+                "data", records, f"a sequence of {self.scheme.records} records, as Shuffle says"
+            )
+        reports = np.swapaxes(self.base.draw(listed, count, rng), 0, 1)
         if isinstance(self.base, RandomizedResponse):
             kinds = self.base.categories
             return np.stack([np.bincount(one, minlength=kinds) for one in reports])

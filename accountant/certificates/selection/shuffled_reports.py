@@ -25,7 +25,11 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.subsampling.hidden_bits import HiddenBits
-from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair, layers_above, layout
+from dpproof.accountant.subsampling.shuffled_reports import (
+    ShuffledReportsPair,
+    layers_above,
+    layout,
+)
 
 _COUNT: Final = 192  # Ratios.
 _FINEST: Final = 2.0**-9  # Least distance of ratios, for the largest loss that matters.
@@ -34,9 +38,7 @@ _LEFT_OUT: Final = 1e-3  # Share of the tail that may be counted as infinite.
 _LEAST: Final = 1e-25  # The same without a tail.
 
 
-def pair_above_reports(
-    found: DominatingPair[Any], aim: Aim
-) -> tuple[FinitePair, Object]:
+def pair_above_reports(found: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
     """Return a finite pair above shuffled reports, and the witness for it.
 
     Args:

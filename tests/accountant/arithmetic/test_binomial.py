@@ -16,9 +16,7 @@ from dpproof.accountant.arithmetic.binomial import Binomial
 def test_masses_and_tails_are_within_their_slip(trials: int, odds: float) -> None:
     """Every count, listed or not."""
     law, rate = Binomial(trials, odds), Fraction(odds) / (1 + Fraction(odds))
-    exact = [
-        math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(trials + 1)
-    ]
+    exact = [math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(trials + 1)]
     outside = sum(exact[: law.first]) + sum(exact[law.last + 1 :])
 
     assert outside <= law.lost

@@ -22,6 +22,7 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
+from dpproof.proofs import VerifiedUnder
 
 ONE = ReplaceOne()
 
@@ -90,7 +91,9 @@ def test_certificates_are_near_the_upper_end(records: int, categories: int, roun
     """The checker recomputes the layers, and loses half a per cent at most."""
     found = self_compose(shuffled(records, categories), rounds)
     certificate = found.certify(delta=1e-5)
-    claimed = float(proofs.check(certificate).claim.split("(")[1].split(",")[0])
+    verdict = proofs.check(certificate)
+    assert isinstance(verdict, VerifiedUnder)
+    claimed = float(verdict.claim.split("(")[1].split(",")[0])
     upper = found.epsilon(delta=1e-5).upper
 
     assert upper * (1 - 1e-9) <= claimed <= 1.005 * upper

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import chisquare
 
 from dpproof.accountant import (
-    AddRemove,
     L1,
+    AddRemove,
     NotImplied,
     ParameterError,
     Poisson,
@@ -71,8 +71,10 @@ def test_histograms_have_the_law_of_the_theorem() -> None:
     """Ten thousand histograms of four reports against their exact probabilities."""
     truths = [0, 2, 2, 1]
     law = histogram(truths, 3, 1.0)
-    drawn = response().shuffle(Shuffle(records=4)).release_many(
-        truths, 10_000, rng=np.random.default_rng(7)
+    drawn = (
+        response()
+        .shuffle(Shuffle(records=4))
+        .release_many(truths, 10_000, rng=np.random.default_rng(7))
     )
     found = Counter(map(tuple, drawn.tolist()))
 

@@ -112,9 +112,11 @@ def test_rejects_the_pair_of_three_atoms() -> None:
             at = law.setdefault((bits[0] + first, bits[1] + second), [0.0, 0.0])
             at[0] += chance * p
             at[1] += chance * q
-    p, q = ([Fraction(round(2**40 * one[k]), 2**40) for one in law.values()] for k in (0, 1))
-    p[0], q[0] = 1 - sum(p[1:]), 1 - sum(q[1:])
-    pair = {"kind": "finite", "p": [str(one) for one in p], "q": [str(one) for one in q]}
+    laws = []
+    for k in (0, 1):
+        masses = [Fraction(round(2**40 * one[k]), 2**40) for one in law.values()]
+        laws.append([str(one) for one in (1 - sum(masses[1:]), *masses[1:])])
+    pair = {"kind": "finite", "p": laws[0], "q": laws[1]}
     document = response(records=2)
     step = step_of(document, "shuffle/randomized-response")
     factor = [{"count": 1, "pair": pair}]
@@ -131,9 +133,7 @@ def test_rejects_the_pair_of_three_atoms() -> None:
 def test_counts_enclose_exact_masses(trials: int, odds: Fraction) -> None:
     """Masses from above, tails from below, and no more than slips away."""
     law, rate = Counts(trials, odds), odds / (1 + odds)
-    exact = [
-        math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(trials + 1)
-    ]
+    exact = [math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(trials + 1)]
     for k in range(-1, trials + 3):
         mass, tail = exact[k] if 0 <= k <= trials else 0, sum(exact[max(k, 0) :])
         assert mass <= Fraction(law.mass(k), law.total)

@@ -89,7 +89,7 @@ class Reports:
         return total / (2.0 * total + self.excess * size) * (1.0 - _ROUNDED)
 
     def merged_flip(self, size: int) -> float:
-        """Return the same, rounded up, if only ``size`` from 1 is seen, and others are elsewhere."""
+        """Return the same, rounded up, if only ``size`` from 1 is seen, the others elsewhere."""
         power, outside = self.excess + 2.0, float(self.spare) * (self.records - size)
         own = 1.0 / (1.0 + 2.0 * outside / (power * (self.excess + self.spare) * size))
         return 0.5 - 0.5 * own * (self.excess / power) * (1.0 - _ROUNDED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
@@ -78,6 +78,9 @@ _A_SUM: Final = (
 )
 
 Document = Mapping[str, object]
+SchemeReader = Callable[
+    [Section, Section, Relation, tuple[Release, ...]], SamplingScheme | EpochScheme | Shuffle
+]
 
 
 def read(path: str) -> Document:
@@ -406,4 +409,4 @@ def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
     return len(releases) == 1 and "contribution" in releases[0].values
 
 
-_BY_WORD: Final = {"shuffled": _shuffled, "shuffled-reports": _shuffle}
+_BY_WORD: Final[Mapping[str, SchemeReader]] = {"shuffled": _shuffled, "shuffled-reports": _shuffle}

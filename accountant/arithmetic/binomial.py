@@ -15,7 +15,7 @@ _WIDTH: Final = 16.0
 _FURTHER: Final = 64
 # Roundings of a step from one mass to the next, of a sum of masses, and of odds that were computed.
 # Soundness depends on them.
-_STEP, _ODDS = 6 * UNIT_ROUNDOFF, 8 * UNIT_ROUNDOFF
+_STEP, _ODDS = 6 * UNIT_ROUNDOFF, 64 * UNIT_ROUNDOFF
 
 
 @final
@@ -28,7 +28,7 @@ class Binomial:
 
     Attributes:
         trials: at or above 0, at most 2^52.
-        odds: r/(1 - r), above 0; exact if 1, else within 8 roundings.
+        odds: r/(1 - r), above 0; exact if 1, else within 64 roundings.
         first: the first count that is listed.
         masses: from there on, shape (n,).
         tails: sums of the masses from each count on.

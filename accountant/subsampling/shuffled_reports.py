@@ -20,17 +20,22 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.binomial import Binomial
 from dpproof.accountant.arithmetic.crossing import bisect, invert
-from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
+from dpproof.accountant.arithmetic.enclosure import (
+    Reals,
+    float_down,
+    float_up,
+    log_down,
+    log_up,
+)
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.subsampling.hidden_bits import HiddenBits, Layer
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _CENTRAL: Final = 1e-18  # The same, for what matters less. Heuristic.
 _LIKELY: Final = 1e-40  # Mass of a count that is no longer of interest. Heuristic.
 # Relative rounding of a probability of a bit. Soundness depends on it.
-_ROUNDED: Final = 2.0**-48
+_ROUNDED: Final = 2.0**-44
 _BLOCKS: Final = 224  # Most blocks of counts. Heuristic, as all that follows.
 _LEAST: Final = 8  # Fewest, if there are so many counts.
 _RELATIVE: Final = 1e-3  # Width of a block, relative to the counts.
@@ -57,7 +62,7 @@ class Reports:
 
     @property
     def excess(self) -> float:
-        """Return e^epsilon - 1, within four roundings."""
+        """Return e^epsilon - 1, within 40 roundings: that of epsilon counts for 33 at most."""
         return math.expm1(float(self.epsilon))
 
     @property
@@ -293,7 +298,7 @@ class ShuffledReportsPair(TabulatedPair):
         level, top = Bound.of(delta), self.max_loss
         if level.lower < _LEAST_LEVEL:
             if level.upper == 0.0:
-                return Bound(*floats_around(self.reports.epsilon))
+                return Bound(float_down(self.reports.epsilon), self.max_loss)
             raise NotCertified(
                 f"tables of shuffled reports lose a delta of {level.lower:.3g}; {EASIER}"
             )
@@ -307,7 +312,7 @@ class ShuffledReportsPair(TabulatedPair):
     @property
     def max_loss(self) -> float:
         """Return the epsilon of one report, rounded up."""
-        return floats_around(self.reports.epsilon)[1]
+        return float_up(self.reports.epsilon)
 
     def tail(self, s: Reals, end: float) -> tuple[float, Reals]:  # any
         """Return the largest loss, beyond which nothing is added."""

@@ -17,7 +17,12 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.accountant.sampling import Shuffle
-from dpproof.accountant.side_conditions import CATEGORIES, RANDOM_BITS, SHUFFLED_REPORTS
+from dpproof.accountant.side_conditions import (
+    CATEGORIES,
+    OUTPUT_ALONE,
+    RANDOM_BITS,
+    SHUFFLED_REPORTS,
+)
 from dpproof.accountant.subsampling.shuffled_reports import Reports, ShuffledReportsPair
 
 _LARGEST: Final = 32  # Nats; beyond it shuffling hides nothing.
@@ -43,7 +48,7 @@ def shuffle_randomized_response(
     Source: proofs/theory/shuffle_model.md; Balle, Bell, Gascon & Nissim, arXiv:1903.02837. The pair
         of three atoms (user, or not) that circulates for k > 2 is false.
     Rounds: outwards; blocks of counts are bounded together.
-    Assumes: categories; shuffled reports; random bits.
+    Assumes: categories; shuffled reports; random bits; output alone.
     Laws: one report is no better than randomised response; more records cost less.
 
     Args:
@@ -78,6 +83,7 @@ def shuffle_randomized_response(
                 CATEGORIES(categories=kinds),
                 SHUFFLED_REPORTS(records=scheme.records),
                 RANDOM_BITS(),
+                OUTPUT_ALONE(),
             ),
             epsilon=exact,
             categories=kinds,

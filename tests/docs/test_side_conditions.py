@@ -33,6 +33,7 @@ from dpproof.accountant import (
     PureDP,
     RenyiFilter,
     ReplaceOne,
+    Shuffle,
     ShuffledBatches,
     TruncatedNegativeBinomial,
     ZCDPFilter,
@@ -68,6 +69,7 @@ from dpproof.mechanisms import (
     PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
+    RandomizedResponse,
     ReportNoisyMax,
     SeparatorPerturbation,
     Skellam,
@@ -102,6 +104,7 @@ VERDICTS: Final = {
     "each record mapped alone": r"of which each is mapped to one that depends on that record alone",
     "independent sampling": r"holds every record independently with probability",
     "repeated positions": r"positions that are each drawn uniformly and independently from \d+",
+    "shuffled reports": r"each of \d+ records .*(how often each|in an order that is)",
     "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
     "hidden sample": r"(on a|draws a) sample .*only the results are used",
     "blank ignored": r"treats a blank record as if it were not there",
@@ -203,6 +206,16 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "shuffled": lambda: (
         Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
         .allocate(ShuffledBatches(batches=3))
+        .guarantee()
+    ),
+    "histogram of responses": lambda: (
+        RandomizedResponse(epsilon=1, categories=3, relation=ReplaceOne())
+        .shuffle(Shuffle(records=20))
+        .guarantee()
+    ),
+    "shuffled bits": lambda: (
+        UnaryEncoding(epsilon=1, categories=3, relation=ReplaceOne())
+        .shuffle(Shuffle(records=20))
         .guarantee()
     ),
     "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),

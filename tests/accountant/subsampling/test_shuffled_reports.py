@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -19,8 +17,8 @@ from dpproof.accountant.subsampling.shuffled_reports import (
     layers_above,
     layout,
 )
+from tests.accountant.subsampling.builders import Law, histogram
 
-Law = dict[tuple[int, ...], float]
 RATIOS = (0.0, 0.05, 0.3, 0.8, 1.5)  # epsilons, the last above some epsilon of a report
 # SAMPLING.md, section 5: delta at epsilon = 0, .1 and .3.
 REFERENCE = {
@@ -35,19 +33,6 @@ REFERENCE = {
 def reports_pair(records: int, categories: int, epsilon: float) -> ShuffledReportsPair:
     """A pair of shuffled reports."""
     return ShuffledReportsPair(reports=Reports(records, Fraction(epsilon), categories))
-
-
-def histogram(truths: Sequence[int], categories: int, epsilon: float) -> Law:
-    """The exact law of the histogram of reports of these true categories."""
-    other = 1 / (math.exp(epsilon) + categories - 1)
-    law: Law = {(0,) * categories: 1.0}
-    for truth in truths:
-        after: defaultdict[tuple[int, ...], float] = defaultdict(float)
-        for (counts, mass), value in itertools.product(law.items(), range(categories)):
-            more = tuple(count + (place == value) for place, count in enumerate(counts))
-            after[more] += mass * other * (math.exp(epsilon) if value == truth else 1)
-        law = after
-    return law
 
 
 def divergence(p: Law, q: Law, epsilon: float) -> float:

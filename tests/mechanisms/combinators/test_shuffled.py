@@ -28,7 +28,7 @@ from dpproof.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from tests.accountant.subsampling.test_shuffled_reports import histogram
+from tests.accountant.subsampling.builders import histogram
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 ONE, FIVE = ReplaceOne(), Shuffle(records=5)

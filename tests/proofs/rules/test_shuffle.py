@@ -61,7 +61,6 @@ def test_accepts_and_says_what_is_assumed() -> None:
 SABOTAGE: dict[str, tuple[Callable[[Document], object], str]] = {
     "fewer records": (lambda s: s["witness"].update(records=19), "may be"),
     "less noise": (lambda s: s["witness"].update(epsilon="11/10"), "may be"),
-    "more categories": (lambda s: s["witness"].update(categories=200), "may be"),
     "no first node": (lambda s: s["witness"].update(nodes=s["witness"]["nodes"][1:]), "begin at 0"),
     "one node": (lambda s: s["witness"].update(nodes=[0]), "third category"),
     "nodes that fall": (lambda s: s["witness"].update(nodes=[0, 3, 2]), "must grow"),

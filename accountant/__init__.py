@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,
         SamplingScheme as SamplingScheme,
+        Shuffle as Shuffle,
         ShuffledBatches as ShuffledBatches,
         TruncatedPoisson as TruncatedPoisson,
         UserPoisson as UserPoisson,

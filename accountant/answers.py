@@ -32,6 +32,7 @@ from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
@@ -61,6 +62,7 @@ Alone = (
     | SubsampledPair
     | ShuffledGaussianPair
     | AllocatedGaussianPair
+    | ShuffledReportsPair
     | MixturePair
     | CountedGaussiansPair
     | ReleasedFew

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
+
+MOST_RECORDS: Final = 10**8  # Of the shuffle model, so that tables stay short.
 
 
 @final
@@ -181,3 +183,21 @@ class BallsInBins(Readable):
 
 
 EpochScheme = ShuffledBatches | RandomAllocation | BallsInBins
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shuffle(Readable):
+    """A scheme in which every one of ``records`` persons reports alone, in a random order.
+
+    Of the reports nothing is revealed but their uniformly random order: who sent which is not.
+    """
+
+    records: int
+
+    def __init__(self, *, records: int) -> None:
+        """Keep the public number of records, from 1 to 10^8."""
+        total = arguments.count(records=records)
+        if total > MOST_RECORDS:
+            raise ParameterError("records", records, f"at most {MOST_RECORDS}")
+        object.__setattr__(self, "records", total)

@@ -112,6 +112,11 @@ RANDOM_ALLOCATION: Final = SideCondition(
     "of what is released, and keeps them for {epochs}; every round releases one noisy sum of the "
     "records that drew it",
 )
+SHUFFLED_REPORTS: Final = SideCondition(
+    "shuffled reports",
+    "each of {records} records is reported alone, with randomness of its own, and of the reports "
+    "nothing is revealed but how often each occurs",
+)
 SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "sum of contributions",
     "the query's exact value is a sum over the records, the term of a record having Euclidean norm "

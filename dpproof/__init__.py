@@ -20,7 +20,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
-                    RandomAllocation, BallsInBins; FixedRuns, PoissonRuns, TruncatedNegativeBinomial
+                    RandomAllocation, BallsInBins, Shuffle;
+                    FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         BallsInBins as BallsInBins,
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,
+        Shuffle as Shuffle,
         ShuffledBatches as ShuffledBatches,
         TruncatedPoisson as TruncatedPoisson,
         UserPoisson as UserPoisson,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Repeated as Repeated,
         compose as compose,
     )
+    from dpproof.mechanisms.combinators.shuffled import Shuffled as Shuffled
     from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
     from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
     from dpproof.mechanisms.learning import *  # noqa: F403

@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling import EpochScheme, SamplingScheme
+from dpproof.accountant.sampling import EpochScheme, SamplingScheme, Shuffle
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
@@ -27,7 +27,7 @@ from dpproof.mechanisms.queries import Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms import Allocated, Repeated, Selected, Subsampled, Thresholded
+    from dpproof.mechanisms import Allocated, Repeated, Selected, Shuffled, Subsampled, Thresholded
     from dpproof.mechanisms.queries import Score
 
 
@@ -132,6 +132,18 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
             ParameterError: not a scheme of an epoch.
         """
         return mechanisms.Allocated(self, scheme)
+
+    @final
+    def shuffle(self, scheme: Shuffle) -> Shuffled[R]:
+        """Return this mechanism on every record alone, its reports released in a random order.
+
+        Its ``guarantee`` raises NotImplied for all but local mechanisms, and under all relations
+        but replace-one.
+
+        Raises:
+            ParameterError: not ``Shuffle(records=)``.
+        """
+        return mechanisms.Shuffled(self, scheme)
 
     @final
     def repeat(self, count: int) -> Repeated[R]:

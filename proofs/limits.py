@@ -53,6 +53,8 @@ MAX_TRIALS: Final = 100_000  # of a binomial number of runs
 MAX_RUNS: Final = 1_000  # of a finite law, one probability each
 MAX_ENDS: Final = 4_096  # of cells of outcomes
 MAX_CELL_SUMS: Final = 1 << 17  # sums of losses of cells on their lattice
+MAX_LAYERS: Final = 8_192  # of shuffled reports
+MAX_REPORTS: Final = 10**8  # so that their laws are short
 MAX_RANGE_CELLS: Final = 512  # of a range's grid
 MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
 TANGENT_BITS: Final = 8  # of masses at which tangents touch, so that many cells share one
@@ -71,6 +73,7 @@ FORMULAS: Final = {
 }
 CELL: Final = 64  # of two masses, and a loss rounded down
 LOOK_UP: Final = 160  # in the sums of a lattice
+LAYER: Final = 3  # of one layer of shuffled reports, at one ratio
 LEVEL: Final = 4  # of one bound of a list
 RUN_LAW: Final = 4  # of phi by formula
 

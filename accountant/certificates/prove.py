@@ -48,6 +48,7 @@ from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
 from dpproof.accountant.theorems.mixture import MIXTURE
 from dpproof.accountant.theorems.post_processing import map_records, post_process
 from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
+from dpproof.accountant.theorems.shuffle import SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
 from dpproof.proofs.core.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
@@ -57,7 +58,13 @@ _NEAR: Final = 1e-4
 _TAIL: Final = 1e-6
 
 # Theorems whose own point is read from a finite pair.
-_BY_FINITE_PAIRS: Final = {SELECT_PAIR, SELECT_ABOVE, MIXTURE}
+_BY_FINITE_PAIRS: Final = {
+    SELECT_PAIR,
+    SELECT_ABOVE,
+    MIXTURE,
+    SHUFFLE_RANDOMIZED_RESPONSE,
+    SHUFFLE_PURE,
+}
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:

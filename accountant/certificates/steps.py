@@ -30,6 +30,7 @@ from dpproof.accountant.certificates.selection.finite_base import (
     finite_base_pairs,
     finite_mixture_pairs,
 )
+from dpproof.accountant.certificates.selection.shuffled_reports import pair_above_reports
 from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
 from dpproof.accountant.certificates.single_number.filters import filter_witness
 from dpproof.accountant.certificates.single_number.gdp_zcdp import (
@@ -253,6 +254,18 @@ class Steps:
         witness: Object = {"weights": [show_rational(shares[place]) for place in sorted(shares)]}
         return self.add(node.rule, said, [*shares, *self.facts(facts)], witness), steps
 
+    def shuffled_reports(
+        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+    ) -> tuple[int, int]:
+        """Add a finite pair above shuffled local reports, with the layers that prove it."""
+        if not isinstance(found, DominatingPair):
+            raise NotCertified(unsaid(node.rule))
+        above, witness = pair_above_reports(found, self.aim)
+        self.substitutes.add(found, above, above)
+        said = conclusion(finite_guarantee(found, above, above), steps)
+        given = {name: _json(value) for name, value in node.parameters}
+        return self.add(node.rule, said, places, {**given, **witness}), steps
+
     def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
         """Add the steps that prove a conversion to raised numbers."""
         premise, apart = self._places[id(proof.premise.derivation)]
@@ -377,5 +390,6 @@ PRODUCERS: Final[Mapping[str, Producer]] = {
     "first_above": Steps.first_above,
     "mixed": Steps.mixed,
     "filtered": Steps.filtered,
+    "shuffled_reports": Steps.shuffled_reports,
 }
 """What writes the step of a theorem, by the name that it says (``Theorem.written``)."""

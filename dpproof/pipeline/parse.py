@@ -5,20 +5,29 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Final
 
 from dpproof import files
-from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel, ZeroOut
+from dpproof.accountant.relation import (
+    RELATIONS,
+    AddRemove,
+    Relation,
+    ReplaceLabel,
+    ReplaceOne,
+    ZeroOut,
+)
 from dpproof.accountant.sampling import (
+    MOST_RECORDS,
     BallsInBins,
     EpochScheme,
     Poisson,
     RandomAllocation,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     TruncatedPoisson,
     UserPoisson,
@@ -45,6 +54,7 @@ SCHEMES = {
     "user-poisson": ("rate", "contributions"),
     "allocation": ("steps",),
     "balls-in-bins": ("steps", "epochs"),
+    "shuffled-reports": ("records",),
 }
 COUNTED = ("with-replacement", "truncated-poisson", "user-poisson")
 EPOCHS = ("epochs", "order")  # beside the batches of an epoch
@@ -76,6 +86,10 @@ _OTHER_SCHEME: Final = {
         'relation = "add-remove" or relation = "zero-out"'
     ),
 }
+_REPORTS: Final = (
+    "shuffled reports work for one local mechanism alone, such as randomized-response, under "
+    'relation = "replace-one", where the number of records is public'
+)
 _A_SUM: Final = (
     "shuffled batches work for one gaussian release alone, which states its clipping norm; write "
     'sigma = 1.0 and contribution = 1, or noise_multiplier = 1.0 under relation = "zero-out"'
@@ -86,6 +100,9 @@ _A_NORM: Final = (
 )
 
 Document = Mapping[str, object]
+SchemeReader = Callable[
+    [Section, Section, Relation, tuple[Release, ...]], SamplingScheme | EpochScheme | Shuffle
+]
 
 
 def read(path: str) -> Document:
@@ -347,7 +364,7 @@ def _epochs(section: Section) -> Mapping[str, int]:
 
 def _sampling(
     section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme | EpochScheme:
+) -> SamplingScheme | EpochScheme | Shuffle:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
@@ -362,12 +379,8 @@ def _sampling(
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
-    if scheme == "shuffled":
-        return _shuffled(section, table, relation, releases)
-    if scheme in COUNTED:
-        return _counted(scheme, table, relation, releases)
-    if scheme in ("allocation", "balls-in-bins"):
-        return _allocated(table, scheme, relation)
+    if scheme in _BY_WORD:
+        return _BY_WORD[scheme](section, table, relation, releases)
     return _sample(scheme, table, relation, releases)
 
 
@@ -402,9 +415,10 @@ def _subset(table: Section, relation: Relation) -> WithoutReplacement:
 
 
 def _counted(
-    scheme: str, table: Section, relation: Relation, releases: tuple[Release, ...]
+    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
 ) -> SamplingScheme:
     """Read a sample in which a record counts several times, or pushes another one out."""
+    scheme = table.choice("scheme", COUNTED)
     multiple = len(releases) == 1 and "noise_multiplier" in releases[0].values
     if not isinstance(relation, AddRemove):
         problem = (
@@ -426,6 +440,19 @@ def _counted(
     return WithReplacement(**counts)
 
 
+def _shuffle(
+    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
+) -> Shuffle:
+    """Read how many records are reported in a random order."""
+    local = len(releases) == 1 and "categories" in releases[0].values
+    if not (local and isinstance(relation, ReplaceOne)):
+        raise table.refuse("scheme", _REPORTS)
+    records = int(table.number("records", PARAMETERS["records"].rule))
+    if records > MOST_RECORDS:
+        raise table.refuse("records", f"expected at most {MOST_RECORDS}, got {records}")
+    return Shuffle(records=records)
+
+
 def _shuffled(
     section: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
 ) -> ShuffledBatches:
@@ -440,12 +467,14 @@ def _shuffled(
     return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
 
 
-def _allocated(table: Section, scheme: str, relation: Relation) -> RandomAllocation | BallsInBins:
+def _allocated(
+    _: Section, table: Section, relation: Relation, __: tuple[Release, ...]
+) -> RandomAllocation | BallsInBins:
     """Read into how many rounds records are allocated, each by itself."""
     if relation.symmetric:
         raise table.refuse("scheme", _OTHER_SCHEME["allocation"])
     steps = int(table.number("steps", COUNT))
-    if scheme == "balls-in-bins":
+    if table.choice("scheme", SCHEMES) == "balls-in-bins":
         return BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
     chosen = int(table.number("chosen", COUNT)) if "chosen" in table.values else 1
     if chosen > steps:
@@ -456,3 +485,12 @@ def _allocated(table: Section, scheme: str, relation: Relation) -> RandomAllocat
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
     """Return whether a stage releases one sum whose records' contributions are bounded."""
     return len(releases) == 1 and "contribution" in releases[0].values
+
+
+_BY_WORD: Final[Mapping[str, SchemeReader]] = {
+    "shuffled": _shuffled,
+    "shuffled-reports": _shuffle,
+    "allocation": _allocated,
+    "balls-in-bins": _allocated,
+    **dict.fromkeys(COUNTED, _counted),
+}

@@ -16,6 +16,7 @@ from dpproof.accountant.sampling import (
     OneStepScheme,
     Poisson,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
 )
 from dpproof.accountant.theorems.composition import (
@@ -84,7 +85,7 @@ class Stage:
     place: str
     name: str
     releases: tuple[Release, ...]
-    sampling: SamplingScheme | EpochScheme | None = None
+    sampling: SamplingScheme | EpochScheme | Shuffle | None = None
     count: int = 1
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
@@ -102,6 +103,8 @@ class Stage:
         joint = parts[0] if len(parts) == 1 else compose(*parts)
         if isinstance(self.sampling, EpochScheme):
             sampled: Mechanism[Relation] = joint.allocate(self.sampling)
+        elif isinstance(self.sampling, Shuffle):
+            sampled = joint.shuffle(self.sampling)
         else:
             sampled = joint if self.sampling is None else joint.subsample(self.sampling)
         once = sampled if self.count == 1 else sampled.repeat(self.count)
@@ -155,15 +158,10 @@ class Stage:
         if self.stages:
             return self._inner_numbers()
         found = {"count": Fraction(self.count)}
-        if isinstance(self.sampling, Poisson):
-            found["rate"] = self.sampling.sampling_rate
-        if isinstance(self.sampling, OneStepScheme):
+        if isinstance(self.sampling, Poisson | OneStepScheme | ShuffledBatches | Shuffle):
             for one in fields(self.sampling):
                 name = "rate" if one.name == "sampling_rate" else one.name
                 found[name] = Fraction(getattr(self.sampling, one.name))
-        if isinstance(self.sampling, ShuffledBatches):
-            found["batches"] = Fraction(self.sampling.batches)
-            found["epochs"] = Fraction(self.sampling.epochs)
         names = [name for release in self.releases for name in release.values]
         for release in self.releases:
             for name, value in release.values.items():
@@ -203,6 +201,8 @@ class Stage:
             if name in own:
                 own[name] = value if name == "sampling_rate" else int(value)
                 return replace(self, sampling=type(self.sampling)(**own))
+        if address == "records":
+            return replace(self, sampling=Shuffle(records=int(value)))
         if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
             return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)

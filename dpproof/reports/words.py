@@ -13,6 +13,7 @@ from dpproof.accountant.sampling import (
     Poisson,
     RandomAllocation,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     TruncatedPoisson,
     UserPoisson,
@@ -62,7 +63,7 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
+def sampling(scheme: SamplingScheme | EpochScheme | Shuffle | None) -> str:
     """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
         case Poisson():
@@ -79,6 +80,14 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
         case UserPoisson():
             rate = f"{float(100 * scheme.sampling_rate):.4g} %"
             return f"{grouped(scheme.contributions)} Poisson samples of {rate} together"
+        case None:
+            return ""
+    return _allocation(scheme)
+
+
+def _allocation(scheme: EpochScheme | Shuffle) -> str:
+    """Return how all records are put into batches, or reported."""
+    match scheme:
         case ShuffledBatches():
             kept = (
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
@@ -90,8 +99,8 @@ def sampling(scheme: SamplingScheme | EpochScheme | None) -> str:
         case BallsInBins():
             kept = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             return f"every record in one round of {grouped(scheme.steps)}, drawn at random{kept}"
-        case None:
-            return ""
+        case Shuffle():
+            return f"reports of {grouped(scheme.records)} records in a random order"
 
 
 def times(count: int) -> str:

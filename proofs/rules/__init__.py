@@ -47,6 +47,7 @@ from dpproof.proofs.rules import (
     select_best_of_runs,
     select_shifted_mixture,
     select_threshold,
+    shuffle,
     subsample,
 )
 
@@ -126,6 +127,8 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "allocate/shuffled": allocate.shuffled,
             "allocate/random": allocate.random,
             "allocate/several": allocate.random,
+            "shuffle/randomized-response": shuffle.randomized_response,
+            "shuffle/pure-dp": shuffle.pure,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },

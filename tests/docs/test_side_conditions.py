@@ -35,6 +35,7 @@ from dpproof.accountant import (
     RenyiFilter,
     ReplaceOne,
     SamplingScheme,
+    Shuffle,
     ShuffledBatches,
     TruncatedNegativeBinomial,
     TruncatedPoisson,
@@ -74,6 +75,7 @@ from dpproof.mechanisms import (
     PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
+    RandomizedResponse,
     ReportNoisyMax,
     SeparatorPerturbation,
     Skellam,
@@ -108,6 +110,7 @@ VERDICTS: Final = {
     "each record mapped alone": r"of which each is mapped to one that depends on that record alone",
     "independent sampling": r"holds every record independently with probability",
     "repeated positions": r"positions that are each drawn uniformly and independently from \d+",
+    "shuffled reports": r"each of \d+ records .*(how often each|in an order that is)",
     "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
     "counted sample": r"\d+ times taking every record independently .* as it was taken",
     "draws with replacement": r"\d+ times choosing one of the records, all equally likely",
@@ -241,6 +244,16 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "allocated several": lambda: (
         Gaussian(sigma=2, sensitivity=L2(1))
         .allocate(RandomAllocation(steps=3, chosen=2))
+        .guarantee()
+    ),
+    "histogram of responses": lambda: (
+        RandomizedResponse(epsilon=1, categories=3, relation=ReplaceOne())
+        .shuffle(Shuffle(records=20))
+        .guarantee()
+    ),
+    "shuffled bits": lambda: (
+        UnaryEncoding(epsilon=1, categories=3, relation=ReplaceOne())
+        .shuffle(Shuffle(records=20))
         .guarantee()
     ),
     "gaussian": lambda: compose(Gaussian(sigma=2, sensitivity=L2(1)).guarantee(), GDP(mu=1)),

@@ -11,7 +11,7 @@ from dpproof.pipeline import vocabulary
 from dpproof.pipeline.section import listed, quoted
 from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
 
-SCHEMES = '"poisson", "without-replacement" or "shuffled"'
+SCHEMES = '"poisson", "without-replacement", "shuffled" or "shuffled-reports"'
 TRAINING = 'stage "training"'
 POISSON = 'sampling = { scheme = "poisson", rate = 0.01 }\n'
 ABOVE_ZERO = "a finite number above 0"

@@ -78,6 +78,7 @@ def ratios(
     floor: float,
     count: int,
     size: Callable[[Reals], Reals] | None = None,
+    finest: float = _FINEST,
 ) -> list[Fraction]:
     """Return ratios t from e^-least to beyond e^most, dense if the profile bends much for its size.
 
@@ -91,6 +92,7 @@ def ratios(
         floor: what matters little of a profile.
         count: at most so many but the extra ones.
         size: what a bend is compared with, the profile itself by default.
+        finest: least relative distance.
     """
     octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
     listed = np.array([2.0**octave for octave in octaves])
@@ -101,7 +103,7 @@ def ratios(
         chord = 0.5 * (heights[1:] + heights[:-1])
         against = size(middle) if size else inside
         bent = (chord - inside) / (against + floor) ** _POWER
-        bent[np.diff(listed) < _FINEST * middle] = 0.0
+        bent[np.diff(listed) < finest * middle] = 0.0
         outside = (middle < math.exp(-least)) & (listed[1:] <= math.exp(-least))
         bent[outside | (listed[:-1] >= math.exp(most))] = 0.0
         room = count - listed.size

@@ -21,7 +21,7 @@ from dpproof.accountant.sampling import (
 )
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.errors import InputError
-from dpproof.mechanisms import Gaussian
+from dpproof.mechanisms import Gaussian, Shuffled
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, PIPELINE
@@ -298,3 +298,32 @@ def test_more_rounds_than_there_are_cannot_be_drawn() -> None:
     """As many rounds as there are, at most."""
     with pytest.raises(InputError, match="at most steps"):
         parsed(f'{SHUFFLED}{SUM}sampling = {{ scheme = "allocation", steps = 2, chosen = 3 }}')
+
+
+def survey(mechanism: str, relation: str, records: int = 100) -> Pipeline:
+    """A stage of shuffled reports."""
+    text = f"""
+    [pipeline]
+    relation = "{relation}"
+    delta = 1e-6
+    [[stage]]
+    name = "survey"
+    {mechanism}
+    sampling = {{ scheme = "shuffled-reports", records = {records} }}
+    """
+    return parsed(text)
+
+
+def test_shuffled_reports_are_one_local_mechanism() -> None:
+    """Under replace-one, of at most 1e8 records; all else is refused by its place."""
+    response = 'mechanism = "randomized-response"\nepsilon = 1\ncategories = 3'
+    noise = 'mechanism = "laplace"\nscale = 1\nsensitivity = 1'
+    built = survey(response, "replace-one").stages[0].build(ReplaceOne())
+
+    assert isinstance(built, Shuffled)
+    assert built.scheme.records == 100
+    for mechanism, relation in ((noise, "replace-one"), (response, "add-remove")):
+        with pytest.raises(InputError, match="one local mechanism alone"):
+            survey(mechanism, relation)
+    with pytest.raises(InputError, match="at most 100000000"):
+        survey(response, "replace-one", 10**9)

@@ -1,0 +1,247 @@
+"""Local reports in a random order. Proof: proofs/theory/shuffle_model.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+from typing import Final, final
+
+from flint import arb, ctx
+
+from dpproof.proofs.balls.binomial import Counts, counts_work
+from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.rule import ALONE, FRESH, Application
+from dpproof.proofs.core.statements import Pairs, PureDP
+from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
+from dpproof.proofs.rules.finite_pair import alone, require_both_above
+
+_BITS: Final = 256  # of e^epsilon and of odds
+_GRID: Final = 1 << 64  # probabilities of bits are multiples of its inverse
+_LARGEST: Final = 32  # nats
+_MAX_CATEGORIES: Final = 1 << 50
+_MOST_ROOM: Final = Fraction(1, 1 << 20)  # of what rounded odds change
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Law:
+    """Binomial counts; a mass is off by at most this factor, as the odds are rounded."""
+
+    counts: Counts
+    factor: Fraction
+
+    def most(self, first: int, last: int) -> Fraction:
+        """Return a bound of the probability of counts from first to last."""
+        units = self.counts.between(first, last) + self.counts.lost
+        return self.factor * units / self.counts.total
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A bit, told with probability up/2^64 and else turned, among so many fair ones.
+
+    Attributes:
+        others: the sum of the fair bits.
+        up: over 2^64.
+        weight: of the layer, or more, in units of 2^-256.
+    """
+
+    others: Counts
+    up: int
+    weight: int
+
+    def height(self, t: Fraction) -> int:
+        """Return the weight times a bound of H_t, t >= 1: a sum over the best half-line."""
+        a, b, down = t.numerator, t.denominator, _GRID - self.up
+        ahead = self.up * b - down * a
+        if ahead <= 0:
+            return 0
+        shift = (self.others.trials + 1) * (a * self.up - b * down)
+        place = -(-shift // ((a + b) * (self.up - down)))
+        over = ahead * self.others.mass(place - 1) - (a - b) * _GRID * self.others.tail(place)
+        return max(self.weight * over, 0) // (b * _GRID * self.others.total) + 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Reports and the layers of their bound.
+
+    Attributes:
+        records: the number of reports.
+        power: e^epsilon from below, and from above.
+        spare: categories beside two.
+        clones: whether of the reports epsilon alone is known; else it is randomised response.
+        groups: ends of blocks of counts on two categories.
+        nodes: numbers of uniform reports elsewhere.
+    """
+
+    records: int
+    power: tuple[Fraction, Fraction]
+    spare: int
+    clones: bool
+    groups: list[list[int]]
+    nodes: list[int]
+
+    def law(self, trials: int, odds: tuple[Fraction, Fraction]) -> Law:
+        """Return a law whose odds are between two numbers, in either order.
+
+        A mass is odds^k (1 + odds)^-n times a number: changed odds change it at most as much as
+        their n-th power.
+        """
+        low, high = sorted(odds)
+        change = trials * (high / low - 1 + Fraction(1, 1 << 100))
+        if change > _MOST_ROOM:
+            raise RefusedError("epsilon is too small for so many reports")
+        scale = 1 << max(0, 112 + low.denominator.bit_length() - low.numerator.bit_length())
+        rounded = Fraction(ceil(low * scale), scale)
+        return Law(Counts(trials, rounded), 1 + 2 * change)
+
+    def uniform(self) -> Law:
+        """Return the law of the others' uniform reports on two categories, or of the clones."""
+        low, high = self.power
+        if self.clones:
+            return self.law(self.records - 1, (1 / (high - 1), 1 / (low - 1)))
+        spare = self.spare - 1
+        return self.law(self.records - 1, (2 / (high + spare), 2 / (low + spare)))
+
+    def elsewhere(self, size: int) -> Law:
+        """Return the law of the uniform reports elsewhere, given ``size`` on the two."""
+        low, high = (self.spare / (power - 1) for power in reversed(self.power))
+        return self.law(max(self.records - 1 - size, 0), (low, high))
+
+    def layers(self) -> list[Layer]:
+        """Return layers that dominate the reports."""
+        law, told = self.uniform(), ceil(_GRID * self.power[1] / (self.power[1] + 1))
+        first, last = self.groups[0][0], self.groups[-1][-1] - 1
+        beyond = law.most(0, first - 1) + law.most(last + (not self.spare), law.counts.trials)
+        found, tables = [Layer(Counts(0, Fraction(1)), told, _up(beyond))], dict[int, Counts]()
+        for ends in self.groups:
+            shares = self._shares(ends[-1] - 1) if self.spare else []
+            for start, end in pairwise(ends):
+                bits = max(start - 1, 0) if self.spare else start
+                if bits not in tables:
+                    tables[bits] = Counts(bits, Fraction(1))
+                others = tables[bits]
+                if not self.spare:
+                    found.append(Layer(others, told, _up(law.most(start, end - 1))))
+                elif end > 1:
+                    apart, own = law.most(start, end - 1), law.most(start - 1, end - 2)
+                    for node, (outside, inside) in zip(self.nodes, shares, strict=True):
+                        weight = _up(apart * outside + own * inside)
+                        found.append(Layer(others, _GRID - self.flip(end - 1, node), weight))
+        return found
+
+    def flip(self, size: int, elsewhere: int) -> int:
+        """Return the least probability that the record's bit is turned, times 2^64."""
+        total = size + elsewhere
+        return floor(_GRID * total / (2 * total + (self.power[1] - 1) * size))
+
+    def _shares(self, size: int) -> list[tuple[Fraction, Fraction]]:
+        """Return the nodes' shares, without the record's own report on the two and with it."""
+        low, high = ((e + 1) / (e + 1 + self.spare) for e in self.power)
+        outside = self._spread(self.elsewhere(size), 1)
+        inside = self._spread(self.elsewhere(size - 1), 0)
+        return [((1 - low) * a, high * b) for a, b in zip(outside, inside, strict=True)]
+
+    def _spread(self, law: Law, further: int) -> list[Fraction]:
+        """Return a law's counts and some more, spread over the nodes on either side of each."""
+        units, begin = law.counts.units, law.counts.first + further
+        found = [Fraction(0)] * len(self.nodes)
+        for place, (start, end) in enumerate(pairwise(self.nodes)):
+            left = max(start, begin)
+            inside = units[left - begin : max(min(end - begin, len(units)), left - begin)]
+            moment = sum(unit * (left - start + k) for k, unit in enumerate(inside))
+            found[place + 1] += Fraction(moment, end - start)
+            found[place] += sum(inside) - Fraction(moment, end - start)
+        found[-1] += law.counts.between(self.nodes[-1] - further, law.counts.trials)
+        return [law.factor * (one + law.counts.lost) / law.counts.total for one in found]
+
+
+def randomized_response(step: Application) -> tuple[str, ...]:
+    """Check a finite pair above shuffled reports by randomised response: Theorem 1."""
+    step.axiom()
+    epsilon = step.witness.positive("epsilon")
+    categories = step.witness.whole("categories", least=2, most=_MAX_CATEGORIES)
+    records = _require_above(step, epsilon, categories)
+    reported = (
+        f"gets of each of {records} records one of {categories} categories, the same list for all "
+        f"datasets, and reports it by randomised response at epsilon {exact(epsilon)}; its result "
+        "is how often each category was reported"
+    )
+    return reported, FRESH, ALONE
+
+
+def pure(step: Application) -> tuple[str, ...]:
+    """Check a finite pair above shuffled reports of which epsilon alone is known: Theorem 2."""
+    if step.conclusion.steps != 1:
+        raise RefusedError("the rule is about one record")
+    records = _require_above(step, step.only(PureDP).epsilon, 0)
+    (name,) = step.mechanisms
+    order = "its result is these reports in an order that is drawn uniformly"
+    return f"runs {name} on each of {records} records alone, and {order}", FRESH, ALONE
+
+
+def _require_above(step: Application, epsilon: Fraction, categories: int) -> int:
+    """Accept a pair above the layers of a witness; return the number of records."""
+    if step.conclusion.relation != "replace-one":
+        raise RefusedError("the rule is about replace-one, where the number of records is public")
+    if not 0 < epsilon <= _LARGEST:
+        raise RefusedError(f"epsilon of a report must be above 0 and at most {_LARGEST}")
+    records = step.witness.whole("records", most=MAX_REPORTS)
+    spare = max(categories - 2, 0)
+    groups = [_increasing(group) for group in step.witness.items("groups")]
+    nodes = _increasing(step.witness.take("nodes"))
+    if not groups or any(a[-1] != b[0] for a, b in pairwise(groups)):
+        raise RefusedError("the blocks of counts must follow each other")
+    if nodes[0] != 0 or (len(nodes) > 1) != bool(spare):
+        raise RefusedError("nodes begin at 0, and there are more if there is a third category")
+    blocks = sum(len(group) - 1 for group in groups)
+    claim, layers = step.concludes(Pairs), blocks * len(nodes) + 1
+    if layers > MAX_LAYERS:
+        raise RefusedError(f"there are at most {MAX_LAYERS} layers")
+    ratios = len(alone(claim.forward, "concludes").p)
+    laws = 1 + blocks + 2 * len(groups)
+    step.budget.spend(laws * counts_work(records) + LAYER * layers * (ratios + 8))
+    reports = Reports(records, _power(epsilon), spare, not categories, groups, nodes)
+    found = reports.layers()
+
+    def heights(ratios: list[Fraction]) -> dict[Fraction, Fraction]:
+        return {t: Fraction(sum(one.height(t) for one in found), 1 << _BITS) for t in ratios}
+
+    require_both_above(step, claim, [heights])
+    return records
+
+
+def _increasing(value: object) -> list[int]:
+    """Return a list of whole numbers from 0, each larger than the one before."""
+    listed = value if isinstance(value, list) else []
+    numbers = [one for one in listed if type(one) is int and 0 <= one <= MAX_REPORTS + 1]
+    if not numbers or len(numbers) != len(listed) or any(a >= b for a, b in pairwise(numbers)):
+        raise RefusedError("a list of whole numbers must grow")
+    return numbers
+
+
+def _power(epsilon: Fraction) -> tuple[Fraction, Fraction]:
+    """Return e^epsilon, rounded down and up; refuse an epsilon at which it is next to 1."""
+    with ctx.workprec(2 * _BITS):
+        found = ball(epsilon).exp()
+        low, high = _dyadic(found.lower()), _dyadic(found.upper())
+    if not 1 + Fraction(1, 1 << 64) < low:
+        raise RefusedError("epsilon is too small")
+    return low, high
+
+
+def _dyadic(value: arb) -> Fraction:
+    """Return an exact ball as a rational."""
+    mantissa, exponent = value.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def _up(weight: Fraction) -> int:
+    """Return a weight in units of 2^-256, rounded up."""
+    return ceil(weight * (1 << _BITS))

@@ -1,0 +1,140 @@
+"""The checker's rules for shuffled local reports."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpproof import proofs
+from dpproof.accountant import PureDP, ReplaceOne, Shuffle
+from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
+from dpproof.proofs import Rejected, VerifiedUnder
+from dpproof.proofs.balls.binomial import Counts
+
+Document = dict[str, Any]
+
+
+def response(records: int = 20, categories: int = 3) -> Document:
+    """A certificate of shuffled randomised response."""
+    found = shuffle_randomized_response(
+        epsilon=1, categories=categories, scheme=Shuffle(records=records), relation=ReplaceOne()
+    )
+    document: Document = json.loads(found.certify(delta=1e-3).to_json())
+    return document
+
+
+def clones() -> Document:
+    """A certificate of any shuffled reports."""
+    report = PureDP(epsilon=1, relation=ReplaceOne())
+    found = shuffle_pure(report, scheme=Shuffle(records=20))
+    document: Document = json.loads(found.certify(delta=1e-3).to_json())
+    return document
+
+
+def step_of(document: Document, rule: str) -> Document:
+    """The step of a rule."""
+    step: Document = next(one for one in document["steps"] if one["rule"] == rule)
+    return step
+
+
+def verdict(document: Document) -> Any:  # noqa: ANN401
+    """What the checker says."""
+    return proofs.check_text(json.dumps(document))
+
+
+def test_accepts_and_says_what_is_assumed() -> None:
+    """The categories, the number of records, and that only the histogram is seen."""
+    found = verdict(response())
+
+    assert isinstance(found, VerifiedUnder)
+    assert "each of 20 records one of 3 categories" in found.assumptions[0]
+    assert "how often each category was reported" in found.assumptions[0]
+    assert isinstance(verdict(clones()), VerifiedUnder)
+    assert isinstance(verdict(response(categories=2)), VerifiedUnder)
+
+
+SABOTAGE: dict[str, tuple[Callable[[Document], object], str]] = {
+    "fewer records": (lambda s: s["witness"].update(records=19), "may be"),
+    "less noise": (lambda s: s["witness"].update(epsilon="11/10"), "may be"),
+    "no first node": (lambda s: s["witness"].update(nodes=s["witness"]["nodes"][1:]), "begin at 0"),
+    "one node": (lambda s: s["witness"].update(nodes=[0]), "third category"),
+    "nodes that fall": (lambda s: s["witness"].update(nodes=[0, 3, 2]), "must grow"),
+    "a gap": (lambda s: s["witness"].update(groups=[[0, 3], [4, 21]]), "follow each other"),
+    "no blocks": (lambda s: s["witness"].update(groups=[]), "follow each other"),
+    "few blocks": (lambda s: s["witness"].update(groups=[[6, 7]]), "may be"),
+    "a large epsilon": (lambda s: s["witness"].update(epsilon="33"), "at most 32"),
+    "next to nothing": (lambda s: s["witness"].update(epsilon="1/" + "9" * 25), "too small"),
+    "another relation": (lambda s: s["conclusion"].update(relation="add-remove"), "replace-one"),
+    "many records": (lambda s: s["witness"].update(records=10**9), "whole number"),
+}
+
+
+@pytest.mark.parametrize("name", SABOTAGE)
+def test_rejects_sabotage(name: str) -> None:
+    """Whatever would make the pair too small, or the layers no cover."""
+    change, reason = SABOTAGE[name]
+    document = response()
+    change(step_of(document, "shuffle/randomized-response"))
+    found = verdict(document)
+
+    assert isinstance(found, Rejected)
+    assert reason in found.reason
+
+
+def test_rejects_clones_of_a_weaker_report() -> None:
+    """The premise's epsilon counts, and only pure DP is a premise."""
+    document = clones()
+    for step in document["steps"]:
+        if step["rule"] == "state/pure-dp":
+            step["conclusion"]["epsilon"] = "6/5"
+    found = verdict(document)
+
+    assert isinstance(found, Rejected)
+    assert "may be" in found.reason
+
+
+def test_rejects_the_pair_of_three_atoms() -> None:
+    """It forgets that nobody sees whose report is elsewhere, and is below the truth."""
+    own, other = math.e / (math.e + 2), 1 / (math.e + 2)
+    law: dict[tuple[int, int], list[float]] = {}
+    for bits, chance in (((1, 0), other), ((0, 1), other), ((0, 0), 1 - 2 * other)):
+        for first, second, p, q in (
+            (1, 0, own, other),
+            (0, 1, other, own),
+            (0, 0, 1 - own - other, 1 - own - other),
+        ):
+            at = law.setdefault((bits[0] + first, bits[1] + second), [0.0, 0.0])
+            at[0] += chance * p
+            at[1] += chance * q
+    laws = []
+    for k in (0, 1):
+        masses = [Fraction(round(2**40 * one[k]), 2**40) for one in law.values()]
+        laws.append([str(one) for one in (1 - sum(masses[1:]), *masses[1:])])
+    pair = {"kind": "finite", "p": laws[0], "q": laws[1]}
+    document = response(records=2)
+    step = step_of(document, "shuffle/randomized-response")
+    factor = [{"count": 1, "pair": pair}]
+    step["conclusion"].update(forward=factor, backward=factor)
+    document.update(steps=[step], claim=step["conclusion"])
+    found = verdict(document)
+
+    assert isinstance(found, Rejected)
+    assert "may be" in found.reason
+
+
+@pytest.mark.parametrize("trials", [0, 1, 40, 300])
+@pytest.mark.parametrize("odds", [Fraction(1), Fraction(1, 9), Fraction(50)], ids=str)
+def test_counts_enclose_exact_masses(trials: int, odds: Fraction) -> None:
+    """Masses from above, tails from below, and no more than slips away."""
+    law, rate = Counts(trials, odds), odds / (1 + odds)
+    exact = [math.comb(trials, k) * rate**k * (1 - rate) ** (trials - k) for k in range(trials + 1)]
+    for k in range(-1, trials + 3):
+        mass, tail = exact[k] if 0 <= k <= trials else 0, sum(exact[max(k, 0) :])
+        assert mass <= Fraction(law.mass(k), law.total)
+        assert Fraction(law.tail(k), law.total) <= tail
+        assert tail - Fraction(law.tail(k) + 2 * law.lost, law.total) <= 0

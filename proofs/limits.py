@@ -53,6 +53,9 @@ MAX_ENDS: Final = 4_096  # of cells of outcomes
 MAX_CELL_SUMS: Final = 1 << 17  # sums of losses of cells on their lattice
 MAX_RANGE_CELLS: Final = 512  # of a range's grid
 MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
+MAX_ROUNDS: Final = 1 << 14  # of a matrix mechanism
+MAX_DENSE_ROUNDS: Final = 64  # of a factor by rows, and of patterns that are listed
+MAX_PATTERN_WORK: Final = 1 << 18  # patterns of a matrix mechanism, times cubes of their lengths
 
 # Units of one value of M by formula, and of a profile, as measured.
 NODE: Final = 10  # of a sum, beside M

@@ -23,7 +23,7 @@ class Schedule:
         rounds: their number.
         separation: two rounds of a record are at least so far apart.
         participations: a record takes part in at most so many.
-        fixed: whether they are exactly so far apart.
+        fixed: whether they are a multiple of it apart.
     """
 
     rounds: int
@@ -51,8 +51,8 @@ class Schedule:
         often = "1 round" if self.participations == 1 else f"{self.participations} rounds"
         if self.participations == 1:
             return often
-        apart = f"{self.separation} apart"
-        return f"{often} exactly {apart}" if self.fixed else f"{often} at least {apart}"
+        apart = "a multiple of" if self.fixed else "at least"
+        return f"{often} {apart} {self.separation} apart"
 
 
 class Participation(Readable, ABC):

@@ -219,9 +219,7 @@ class BufferedToeplitz(ToeplitzFactor):
     weights: tuple[Fraction, ...]
     decays: tuple[Fraction, ...]
 
-    def __init__(
-        self, *, weights: Sequence[Number], decays: Sequence[Number], rounds: int
-    ) -> None:
+    def __init__(self, *, weights: Sequence[Number], decays: Sequence[Number], rounds: int) -> None:
         """Keep as many weights above 0 as decays in (0, 1)."""
         size = _rounds(rounds)
         exact = tuple(arguments.positive(weights=one) for one in weights)

@@ -24,6 +24,7 @@ from dpproof.mechanisms.correlated.participation import PARTICIPATIONS, Particip
 from dpproof.mechanisms.correlated.sensitivity import squared_sensitivity
 from dpproof.mechanisms.correlated.stream import NoisyRounds
 from dpproof.mechanisms.mechanism import NoiseMechanism
+from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values
@@ -146,14 +147,11 @@ class MatrixMechanism(NoiseMechanism[R]):
         """Draw noisy values of all rounds: float64, shape (datasets, count, rounds, ...)."""
         values, rounds = real_values(self.query, datasets), self.factor.rounds
         if values.ndim < 2 or values.shape[1] != rounds:
-            raise ParameterError("value", values.shape[1:], f"an array of {rounds} rows, one a round")
-        return np.array(
-            [[self._run(rows, self.start(rng=rng)) for _ in range(count)] for rows in values]
-        )
-
-    def _run(self, rows: Sequence[object], stream: NoisyRounds) -> list[object]:
-        """Return one run of all rounds."""
-        return [stream.add(row) for row in rows]
+            allowed = f"an array of {rounds} rows, one a round"
+            raise ParameterError("value", values.shape[1:], allowed)
+        stream = self.start(rng=rng)  # of all runs side by side: every coordinate has its own noise
+        rows = np.moveaxis(repeated_values(values, count), 2, 0)
+        return np.stack([stream.add(row) for row in rows], axis=2)
 
 
 def TreeAggregation(  # noqa: N802  # a mechanism's name

@@ -278,7 +278,9 @@ def _definite(part: Rows, dual: Sequence[Fraction]) -> bool:
         (pivot, *rest), *below = left
         if pivot <= 0:
             return False
-        left = [[x - row[0] * y / pivot for x, y in zip(row[1:], rest, strict=True)] for row in below]
+        left = [
+            [x - row[0] * y / pivot for x, y in zip(row[1:], rest, strict=True)] for row in below
+        ]
     return True
 
 

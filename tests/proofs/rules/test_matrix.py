@@ -28,7 +28,7 @@ ROWS: Object = {
     "separation": 1,
     "participations": 3,
     "method": "dual",
-    "duals": [["7/4", "9/4", "3/2"]],
+    "duals": [["7/4", "9/4", "3/2"], ["5/4", "1"], ["7/4", "3/2"], ["1"]],
 }
 
 
@@ -53,8 +53,8 @@ CASES = [
     case("3", {"factor": "square-root", "listed": []}),
     case("100", {**ROWS, "factor": "buffered", "listed": [["1"], ["1"]], "duals": [],
                  "method": "envelope"}, "decays between"),
-    case("4", TREE),
-    case("3", TREE, "smaller than"),
+    case("3", TREE),
+    case("2", TREE, "smaller than"),
     case("11/2", ROWS),
     case("3/2", ROWS, "smaller than"),
     case("11/2", {**ROWS, "duals": [["1", "9/4", "3/2"]]}, "not above"),

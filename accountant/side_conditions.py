@@ -122,6 +122,11 @@ SUM_OF_CONTRIBUTIONS: Final = SideCondition(
     "the query's exact value is a sum over the records, the term of a record having Euclidean norm "
     "at most {bound} and depending on no other record",
 )
+PARTICIPATION: Final = SideCondition(
+    "participation",
+    "for equal earlier releases a round's exact value moves by at most {value} in L2 norm between "
+    "{relation} neighbours, in at most {participation}, and in no other round",
+)
 SAMPLE_HIDDEN: Final = SideCondition(
     "hidden sample", "of the sample nothing is revealed but what the mechanism releases"
 )

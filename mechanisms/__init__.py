@@ -33,6 +33,23 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.combinators.shuffled import Shuffled as Shuffled
     from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
     from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
+    from dpproof.mechanisms.correlated.factors import (
+        BufferedToeplitz as BufferedToeplitz,
+        LowerTriangular as LowerTriangular,
+        SquareRoot as SquareRoot,
+        Toeplitz as Toeplitz,
+        Tree as Tree,
+    )
+    from dpproof.mechanisms.correlated.matrix_mechanism import (
+        MatrixMechanism as MatrixMechanism,
+        TreeAggregation as TreeAggregation,
+    )
+    from dpproof.mechanisms.correlated.participation import (
+        FixedEpochs as FixedEpochs,
+        MinSeparation as MinSeparation,
+        SingleParticipation as SingleParticipation,
+    )
+    from dpproof.mechanisms.correlated.stream import NoisyRounds as NoisyRounds
     from dpproof.mechanisms.learning import *  # noqa: F403
     from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
     from dpproof.mechanisms.local.randomized_response import (

@@ -58,6 +58,9 @@ MAX_REPORTS: Final = 10**8  # so that their laws are short
 MAX_RANGE_CELLS: Final = 512  # of a range's grid
 MAX_RANGE_BITS: Final = 1_024  # of a bound of composed ranges
 TANGENT_BITS: Final = 8  # of masses at which tangents touch, so that many cells share one
+MAX_ROUNDS: Final = 1 << 14  # of a matrix mechanism
+MAX_DENSE_ROUNDS: Final = 64  # of a factor by rows, and of patterns that are listed
+MAX_PATTERN_WORK: Final = 1 << 18  # patterns of a matrix mechanism, times cubes of their lengths
 
 # Units of one value of M by formula, and of a profile, as measured.
 NODE: Final = 10  # of a sum, beside M

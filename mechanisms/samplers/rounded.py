@@ -12,7 +12,7 @@ negative and the lower one if S is positive.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
@@ -129,21 +129,34 @@ def add_rounded_rational(
     Proof: as there, f now being a rational of size at most 1/2, whose float is within 2^-54 of it,
         which ``margin`` has room for: its last term is at least eight times that.
     """
+    return add_rounded_rationals([value] * count, scale, noise, rng, granularity=granularity)
+
+
+def add_rounded_rationals(
+    values: Sequence[Fraction],
+    scale: Fraction,
+    noise: Magnitude,
+    rng: Rng,
+    *,
+    granularity: Fraction,
+) -> Integers:
+    """Return one k for each of some rationals, as in ``add_rounded_rational``."""
     grid, _ = sampler_arguments.granularity(granularity=granularity)
-    base, steps = round(value / grid), scale / grid
-    rest, factor = value / grid - base, margins.nearest(steps)
+    steps, count = scale / grid, len(values)
+    factor = margins.nearest(steps)
+    base = [round(value / grid) for value in values]
+    rest = [value / grid - whole for value, whole in zip(values, base, strict=True)]
     uniforms = Uniforms(count, rng, spent=1)
     negative = (uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
     with np.errstate(all="ignore"):
-        cell, clear = _near(np.full(count, float(rest)), negative, factor, noise, uniforms)
+        cell, clear = _near(np.array(rest, dtype=np.float64), negative, factor, noise, uniforms)
     slow = {
-        i: _exact_cell(rest, -steps if negative[i] else steps, noise, uniforms.lazy(i))
+        i: _exact_cell(rest[i], -steps if negative[i] else steps, noise, uniforms.lazy(i))
         for i in map(int, np.flatnonzero(~clear))
     }
     cells = patched(np.where(clear, cell, 0.0).astype(np.int64), slow)
-    if abs(base) < _LARGE:
-        return multiply_add(1, cells, np.full(count, base, dtype=np.int64))
-    return multiply_add(1, cells, np.full(count, base, dtype=np.object_))
+    kind = np.int64 if max(map(abs, base), default=0) < _LARGE else np.object_
+    return multiply_add(1, cells, np.array(base, dtype=kind))
 
 
 def _near(
@@ -242,6 +255,21 @@ def gaussian_rounded_rational(
     """
     exact = sampler_arguments.scale(sigma=sigma)
     return add_rounded_rational(value, count, exact, HALF_NORMAL, rng, granularity=granularity)
+
+
+def gaussian_rounded_rationals(
+    values: Sequence[Fraction], sigma: arguments.Number, granularity: Fraction, rng: Rng
+) -> Integers:
+    """Return one k for each of some rationals, as ``gaussian_rounded`` does.
+
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> third = Fraction(1, 3)
+        >>> gaussian_rounded_rationals([third, 2 * third], 2**-9, Fraction(1), ReplayRng(1))
+        array([0, 1])
+    """
+    exact = sampler_arguments.scale(sigma=sigma)
+    return add_rounded_rationals(values, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
 def _laplace_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:

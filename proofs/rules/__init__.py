@@ -38,6 +38,7 @@ from dpproof.proofs.rules import (
     local_report,
     lower_bound,
     lower_power,
+    matrix,
     mechanisms,
     noise_mechanisms,
     objective_perturbation,
@@ -132,6 +133,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },
+        "matrix": {"mechanism/matrix": matrix.matrix},
         "selection": {
             "select/pure": select.pure,
             "select/rdp": select.renyi,

@@ -58,6 +58,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "parameters",
         "mechanism",
         "noise",
+        "correlated",
         "selection",
         "local",
         "combinators",

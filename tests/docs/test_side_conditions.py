@@ -71,7 +71,9 @@ from dpproof.mechanisms import (
     Histogram,
     Laplace,
     LogisticObjective,
+    MatrixMechanism,
     MilpOracle,
+    MinSeparation,
     PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
@@ -83,6 +85,7 @@ from dpproof.mechanisms import (
     SmoothSensitivity,
     SphereLift,
     ThresholdedCounts,
+    Toeplitz,
     UnaryEncoding,
 )
 from dpproof.proofs.core.rule import Application, Rule
@@ -324,6 +327,12 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     ).guarantee(),
     "corners": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L1(1)).guarantee(),
     "correlated": lambda: CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=L2(1)).guarantee(),
+    "matrix": lambda: MatrixMechanism(
+        factor=Toeplitz([1, 0.5], rounds=4),
+        sigma=1,
+        sensitivity=L2(1),
+        participation=MinSeparation(2),
+    ).guarantee(),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),

@@ -1,0 +1,179 @@
+"""Gaussian noise on weighted sums of rounds: matrix mechanisms, and tree aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from attrs import field, frozen
+
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import L2, L2Contribution
+from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PARTICIPATION, RANDOM_BITS
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.correlated.factors import Factor, Tree
+from dpproof.mechanisms.correlated.participation import PARTICIPATIONS, Participation
+from dpproof.mechanisms.correlated.sensitivity import squared_sensitivity
+from dpproof.mechanisms.correlated.stream import NoisyRounds
+from dpproof.mechanisms.mechanism import NoiseMechanism
+from dpproof.mechanisms.noise.broadcast import repeated_values
+from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import real_values
+from dpproof.mechanisms.samplers.rng import Rng, as_rng
+
+MECHANISM_MATRIX: Final = Theorem(
+    rule="mechanism/matrix",
+    source="proofs/theory/matrix.md",
+    attained=Attained.WHOLE,  # contributions that attain the sensitivity, if the bound is exact
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class MatrixMechanism(NoiseMechanism[R]):
+    """Release the values of rounds with Gaussian noise that is correlated between rounds.
+
+    With C the factor and x the values of the rounds, C x + Z is computed, Z independent
+    N(0, sigma^2) in every coordinate, each row exactly and then rounded to a grid. What is
+    released solves it for x: x + C^-1 Z, or with a tree differences of noisy prefix sums.
+
+    Statement: if between neighbours the value of a round moves by at most Delta in Euclidean norm,
+        in the rounds of one pattern of the participation and in no other, all rounds together are
+        mu-GDP with mu = sens(C) Delta / sigma. Values may depend on earlier releases.
+    Assumes: participation; one shape; random bits; output alone.
+    Source: proofs/theory/matrix.md; Denisov et al., arXiv:2202.08312, for adaptive values.
+
+    Args:
+        factor: Toeplitz, SquareRoot, BufferedToeplitz, LowerTriangular or Tree.
+        sigma: standard deviation of Z, in data units, in [2^-300, 2^300].
+        sensitivity: L2 of one round's value, or L2Contribution where it is a sum over the records:
+            replacing a record moves it by twice that. Under replace-one both records take part in
+            the same rounds.
+        participation: SingleParticipation, FixedEpochs or MinSeparation.
+        query: data -> an array, one row a round; None when the data is already that.
+    Raises:
+        ParameterError: a parameter outside its domain.
+        NotCertified: by ``guarantee``, where no theorem bounds the factor's sensitivity.
+    Example:
+        >>> from dpproof.mechanisms import MinSeparation, SquareRoot
+        >>> noise = MatrixMechanism(
+        ...     factor=SquareRoot(rounds=1000),
+        ...     sigma=10,
+        ...     sensitivity=L2(1),
+        ...     participation=MinSeparation(100),
+        ... )
+        >>> round(float(noise.guarantee().mu), 6)
+        0.915404
+    """
+
+    factor: Factor = field(
+        validator=parameters.instance(
+            Factor, "Toeplitz, SquareRoot, BufferedToeplitz, LowerTriangular or Tree"
+        )
+    )
+    sigma: Fraction = field(converter=parameters.scale)
+    sensitivity: L2[R] | L2Contribution[R] = field(validator=parameters.norms(L2, L2Contribution))
+    participation: Participation = field(
+        validator=parameters.instance(Participation, PARTICIPATIONS)
+    )
+
+    @participation.validator
+    def _fits(self, _parameter: object, participation: Participation) -> None:
+        participation.within(self.factor.rounds)
+
+    def guarantee(self) -> GDP[R]:
+        """Return mu-GDP, mu the sensitivity of the factor times that of a round over sigma."""
+        factor, schedule = self.factor, self.participation.within(self.factor.rounds)
+        square, moved = squared_sensitivity(factor, schedule), self.sensitivity.as_l2().value
+        mu_squared = square.value * (moved / self.sigma) ** 2
+        derivation = applied(
+            MECHANISM_MATRIX,
+            f"Gaussian noise of standard deviation {show(self.sigma)} on the rows of a factor of "
+            f"{factor.rounds} rounds, of squared sensitivity {show(square.value)}, is GDP "
+            f"with mu^2 = {show(mu_squared)} ({self.relation})",
+            assumptions=(
+                PARTICIPATION(
+                    value=show(moved), relation=self.relation, participation=schedule.words()
+                ),
+                ONE_SHAPE(),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+            ),
+            attained=None if square.exact else Attained.NO,
+            factor=factor.kind,
+            rounds=factor.rounds,
+            bands=factor.bands,
+            listed=factor.listed,
+            separation=schedule.separation,
+            participations=schedule.participations,
+            fixed=schedule.fixed,
+            method=square.method,
+            duals=square.duals,
+            sensitivity=moved,
+            sigma=self.sigma,
+        )
+        return GDP(mu_squared=mu_squared, relation=self.relation, derivation=derivation)
+
+    def start(self, *, rng: Rng | np.random.Generator | None = None) -> NoisyRounds:
+        """Begin a stream of rounds, for values that depend on earlier releases.
+
+        Args:
+            rng: source of randomness; None is the operating system's cryptographic generator. A
+                seeded generator makes the noise predictable to whoever knows the seed.
+        Example:
+            >>> from dpproof.mechanisms import SingleParticipation, Toeplitz
+            >>> noise = MatrixMechanism(
+            ...     factor=Toeplitz([1, 0.5], rounds=3),
+            ...     sigma=1,
+            ...     sensitivity=L2(1),
+            ...     participation=SingleParticipation(),
+            ... )
+            >>> rounds = noise.start()
+            >>> [rounds.add([0.5, 1.0]).shape for _ in range(3)], rounds
+            ([(2,), (2,), (2,)], NoisyRounds(3 of 3 rounds))
+        """
+        return NoisyRounds(self.factor, self.sigma, as_rng(rng))
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw noisy values of all rounds: float64, shape (datasets, count, rounds, ...)."""
+        values, rounds = real_values(self.query, datasets), self.factor.rounds
+        if values.ndim < 2 or values.shape[1] != rounds:
+            allowed = f"an array of {rounds} rows, one a round"
+            raise ParameterError("value", values.shape[1:], allowed)
+        stream = self.start(rng=rng)  # of all runs side by side: every coordinate has its own noise
+        rows = np.moveaxis(repeated_values(values, count), 2, 0)
+        return np.stack([stream.add(row) for row in rows], axis=2)
+
+
+def TreeAggregation(  # noqa: N802  # a mechanism's name
+    *,
+    rounds: int,
+    sigma: parameters.Number,
+    sensitivity: L2[R] | L2Contribution[R],
+    participation: Participation,
+) -> MatrixMechanism[R]:
+    """Return the mechanism that adds noise to the nodes of a binary tree over the rounds.
+
+    Example:
+        >>> from dpproof.mechanisms import SingleParticipation
+        >>> tree = TreeAggregation(
+        ...     rounds=1000, sigma=1, sensitivity=L2(1), participation=SingleParticipation()
+        ... )
+        >>> tree.guarantee().mu_squared
+        Fraction(10, 1)
+    """
+    return MatrixMechanism(
+        factor=Tree(rounds=rounds),
+        sigma=sigma,
+        sensitivity=sensitivity,
+        participation=participation,
+    )

@@ -1,0 +1,71 @@
+"""Gaussian noise on sums of rounds: the sensitivity of the factor is computed again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.support import Case, Object, said
+
+RULE = "mechanism/matrix"
+GIVEN: Object = {
+    "factor": "toeplitz",
+    "rounds": 3,
+    "bands": 2,
+    "listed": [["1", "1/2"]],
+    "separation": 2,
+    "participations": 2,
+    "fixed": False,
+    "method": "orthogonal",
+    "duals": [],
+    "sensitivity": "1",
+    "sigma": "1",
+}
+TREE: Object = {"factor": "tree", "bands": 3, "listed": [], "method": "tree"}
+ROWS: Object = {
+    "factor": "rows",
+    "bands": 3,
+    "listed": [["1", "0", "0"], ["-1/2", "1", "0"], ["0", "-1/2", "1"]],
+    "separation": 1,
+    "participations": 3,
+    "method": "dual",
+    "duals": [["7/4", "9/4", "3/2"], ["5/4", "1"], ["7/4", "3/2"], ["1"]],
+}
+
+
+def case(mu_squared: str, changes: Object, why: str = "") -> Case:
+    """One conclusion with changes to the witness."""
+    return Case(RULE, said("gdp", mu_squared=mu_squared), witness={**GIVEN, **changes}, why=why)
+
+
+CASES = [
+    case("9/4", {}),
+    case("5/2", {}),
+    case("2", {}, "smaller than"),
+    case("9/16", {"sigma": "2"}),
+    case("9/4", {"separation": 1, "participations": 3}, "no theorem"),
+    case("11/2", {"method": "envelope", "separation": 1, "participations": 3}),
+    case("5", {"method": "envelope", "separation": 1, "participations": 3}, "smaller than"),
+    case("9", {"method": "envelope", "listed": [["1", "2"]]}, "smaller than"),
+    case("9/4", {"listed": [["1"]]}, "do not fit"),
+    case("9/4", {"factor": "toplitz"}, "does not know"),
+    case("9/4", {"fixed": True}, "as long as rounds"),
+    case("9/4", {"duals": [["1"]]}, "method dual alone"),
+    case("3", {"factor": "square-root", "listed": []}),
+    case("100", {**ROWS, "factor": "buffered", "listed": [["1"], ["1"]], "duals": [],
+                 "method": "envelope"}, "decays between"),
+    case("3", TREE),
+    case("2", TREE, "smaller than"),
+    case("11/2", ROWS),
+    case("3/2", ROWS, "smaller than"),
+    case("11/2", {**ROWS, "duals": [["1", "9/4", "3/2"]]}, "not above"),
+    case("11/2", {**ROWS, "duals": [["7/4", "9/4"]]}, "as long as the pattern"),
+    case("11/2", {**ROWS, "duals": [*ROWS["duals"], ["9"]]}, "more duals"),
+    case("11/2", {**ROWS, "method": "row-maxima", "duals": []}),
+    case("11/2", {**ROWS, "listed": [["1", "1", "0"], *ROWS["listed"][1:]]}, "above its diagonal"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_sensitivity_is_computed_again(case: Case) -> None:
+    """Accepted at the sensitivity and above, refused below it or by no theorem."""
+    case.holds()

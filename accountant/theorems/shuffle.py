@@ -67,7 +67,7 @@ def shuffle_randomized_response(
         ... )
         >>> cost = shuffled.epsilon(delta=1e-6)
         >>> round(cost.lower, 3), round(cost.upper, 3)
-        (0.038, 0.039)
+        (0.034, 0.034)
     """
     _require_replace_one(relation)
     exact, kinds = _within(epsilon), arguments.count(categories=categories)

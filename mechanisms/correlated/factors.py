@@ -49,7 +49,7 @@ class Factor(Readable, ABC):
         return self.rounds
 
 
-class Triangular(Factor):
+class Triangular(Factor, ABC):
     """A square matrix that is zero above a diagonal without zeros."""
 
     __slots__ = ()
@@ -103,7 +103,7 @@ class LowerTriangular(Triangular):
         return self.rows[place][place::-1]
 
 
-class ToeplitzFactor(Triangular):
+class ToeplitzFactor(Triangular, ABC):
     """A lower-triangular matrix whose entry depends on how many rounds back it looks.
 
     Attributes:

@@ -9,6 +9,7 @@ from typing import Final, final
 import numpy as np
 from attrs import field, frozen
 
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -157,7 +158,7 @@ class MatrixMechanism(NoiseMechanism[R]):
 def TreeAggregation(  # noqa: N802  # a mechanism's name
     *,
     rounds: int,
-    sigma: parameters.Number,
+    sigma: Number,
     sensitivity: L2[R] | L2Contribution[R],
     participation: Participation,
 ) -> MatrixMechanism[R]:

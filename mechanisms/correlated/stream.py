@@ -82,6 +82,7 @@ class NoisyRounds:
         return on_grid(gaussian_rounded_rationals(exact, self._sigma, grid, self._rng), grid)
 
 
+@final
 class _TriangularRows:
     """Rows of a triangular factor: y_i = sum of c_j x_(i-j) + z_i, and x solved from y."""
 
@@ -107,6 +108,7 @@ class _TriangularRows:
         return released
 
 
+@final
 class _TreeRows:
     """Nodes of a binary tree: each complete one gets noise, and prefixes are sums of nodes."""
 

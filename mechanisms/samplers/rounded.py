@@ -145,7 +145,7 @@ def add_rounded_rationals(
     steps, count = scale / grid, len(values)
     factor = margins.nearest(steps)
     base = [round(value / grid) for value in values]
-    rest = [value / grid - whole for value, whole in zip(values, base, strict=True)]
+    rest = [value / grid - nearest for value, nearest in zip(values, base, strict=True)]
     uniforms = Uniforms(count, rng, spent=1)
     negative = (uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
     with np.errstate(all="ignore"):
@@ -155,8 +155,9 @@ def add_rounded_rationals(
         for i in map(int, np.flatnonzero(~clear))
     }
     cells = patched(np.where(clear, cell, 0.0).astype(np.int64), slow)
-    kind = np.int64 if max(map(abs, base), default=0) < _LARGE else np.object_
-    return multiply_add(1, cells, np.array(base, dtype=kind))
+    if max(map(abs, base), default=0) < _LARGE:
+        return multiply_add(1, cells, np.array(base, dtype=np.int64))
+    return multiply_add(1, cells, np.array(base, dtype=np.object_))
 
 
 def _near(

@@ -240,9 +240,9 @@ def _patterns(factor: Factor) -> Iterator[tuple[int, ...]]:
         for first in range(factor.separation):
             yield tuple(range(first, factor.rounds, factor.separation))
         return
-    stack = [(place,) for place in reversed(range(factor.rounds))]
+    stack: list[tuple[int, ...]] = [(place,) for place in reversed(range(factor.rounds))]
     while stack:
-        pattern: tuple[int, ...] = stack.pop()
+        pattern = stack.pop()
         later = range(pattern[-1] + factor.separation, factor.rounds)
         if len(pattern) == factor.participations or not later:
             yield pattern

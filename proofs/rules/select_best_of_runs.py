@@ -312,8 +312,8 @@ class Tangents:
         z = min(max(z, 0), ONE)
         z = _rounded(z) if z << 1 < ONE else ONE - _rounded(ONE - z)
         if z not in self._listed:
-            value, tilt = self._runs.phi(1, _mass(z)), self._runs.phi(2, _mass(z))
-            self._listed[z] = _lower(value), _lower(tilt), -_lower(-tilt)
+            tilt = self._runs.phi(2, _mass(z))
+            self._listed[z] = _lower(self._runs.phi(1, _mass(z))), _lower(tilt), -_lower(-tilt)
         value, down, up = self._listed[z]
         return [
             [value + ((up if x - least < z else down) * (x - least - z) >> BITS) for x in line]

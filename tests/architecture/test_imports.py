@@ -14,7 +14,7 @@ OURS = (*PACKAGES, "tests", "benchmarks", "examples", "experiments", "scripts")
 OWN: dict[str, tuple[str, ...]] = {
     "proofs": (),
     "accountant": ("proofs.core.certificate", "proofs.limits"),
-    "mechanisms": ("accountant",),
+    "mechanisms": ("accountant", "proofs.limits"),
     "auditing": ("accountant",),
     "dpproof": PACKAGES,
 }

@@ -128,8 +128,9 @@ VERDICTS: Final = {
     "first output alone": r"only that output, or that none did, and neither the number of runs",
     "random allocation": r"every record draws \d+ of \d+, uniformly, and independently",
     "shuffled batches": r"order that is drawn uniformly and fills \d+ batches in it",
+    "participation": r"for equal earlier results moves by at most .* and in no other round",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
-    "sensitivity": r"mov(es|ing) by at most .* between",
+    "sensitivity": r"(?<!equal earlier results )mov(es|ing) by at most .* between",
     "smooth bound": r"moves by at most the bound of either, and the bounds differ by a factor",
     "proposed bound": r"distance, .* at most 1 apart for .* 0 where the value moves by more",
     "few cells": r"at most \d+ of which move, each by at most \d+, between",
@@ -220,6 +221,8 @@ ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
     "allocated": {},
     "allocated several": {},
+    "allocated to one round": {},
+    "allocated to two rounds": {},
     **{f"filter {name}": {} for name in FILTERS},
     "first": {"epsilon": 0.5},
     "near separator": {"delta": 1e-4},
@@ -241,8 +244,16 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         .allocate(ShuffledBatches(batches=3))
         .guarantee()
     ),
+    "allocated to one round": lambda: (
+        Gaussian(sigma=2, sensitivity=L2(1)).allocate(RandomAllocation(steps=3)).guarantee()
+    ),
     "allocated": lambda: (
         Gaussian(sigma=2, sensitivity=L2(1, BLANK)).allocate(RandomAllocation(steps=3)).guarantee()
+    ),
+    "allocated to two rounds": lambda: (
+        Gaussian(sigma=2, sensitivity=L2(1, BLANK))
+        .allocate(RandomAllocation(steps=3, chosen=2))
+        .guarantee()
     ),
     "allocated several": lambda: (
         Gaussian(sigma=2, sensitivity=L2(1))

@@ -152,7 +152,7 @@ def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Real
 def _rounded(z: Reals) -> Reals:
     """Return numbers of few binary digits near z, as the checker does."""
     digits, exponent = np.frexp(z)
-    return np.ldexp(np.rint(digits * 2**TANGENT_BITS) / 2**TANGENT_BITS, exponent)
+    return np.asarray(np.ldexp(np.rint(digits * 2**TANGENT_BITS) / 2**TANGENT_BITS, exponent))
 
 
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:

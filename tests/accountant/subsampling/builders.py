@@ -1,13 +1,46 @@
-"""Exact laws that several tests compare with."""
+"""What the tests of this folder share."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
+
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from tests.accountant.pairs.builders import responses
+from tests.contracts.definition import Outcomes, ball
 
 Law = dict[tuple[int, ...], float]
+ONE_SIDED = FinitePair(
+    p=(Fraction(1, 10), Fraction(3, 5), Fraction(3, 10)),
+    q=(Fraction(0), Fraction(1, 2), Fraction(1, 2)),
+)
+
+
+@functools.cache
+def bases() -> tuple[tuple[Product, Outcomes], ...]:
+    """Products next to all their outcomes: pure, with infinite mass, and one-sided."""
+    half = Fraction(1, 2)
+    pure = RandomizedResponsePair(epsilon=half)
+    approximate = RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 1000))
+    one = responses(half, 2, Fraction(0))
+    two = responses(Fraction(1), 2, Fraction(1, 1000))
+    three = Outcomes([(ball(p), ball(q)) for p, q in zip(ONE_SIDED.p, ONE_SIDED.q, strict=True)])
+    return (
+        (Product.of(pure).times(2), times(one, one)),
+        (Product.of(approximate), two),
+        (Product.of(pure, ONE_SIDED), times(one, three)),
+    )
+
+
+def times(one: Outcomes, other: Outcomes) -> Outcomes:
+    """Independent runs."""
+    return Outcomes([(p * r, q * s) for p, q in one.masses for r, s in other.masses])
 
 
 def histogram(truths: Sequence[int], categories: int, epsilon: float) -> Law:

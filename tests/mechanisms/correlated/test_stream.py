@@ -112,7 +112,7 @@ def test_huge_and_tiny_values_are_exact() -> None:
     stream = noise(Toeplitz([1, 1], rounds=3), 2.0**-40).start(rng=ReplayRng(1))
     stream.add(2.0**100)
     stream.add(-(2.0**100))
-    assert stream.add(5e-324) == pytest.approx(2.0**100)
+    assert abs(stream.add(5e-324)) < 2.0**50  # of values of 2^100, which cancel
 
 
 def test_refuses_what_does_not_fit() -> None:

@@ -49,6 +49,9 @@ from dpproof.accountant.certificates.rederive import _apply_again, raise_numbers
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.point_lists import value_at
+from dpproof.accountant.sampling import RandomAllocation, Shuffle
+from dpproof.accountant.theorems.allocation import allocate_random
+from dpproof.accountant.theorems.shuffle import shuffle_pure
 from dpproof.accountant.theorems.subsampling import (
     subsample_poisson,
     subsample_without_replacement,
@@ -224,6 +227,9 @@ def test_every_theorem_can_be_applied_again() -> None:
         mixture([GDP(mu=1), GDP(mu=2)], weights=[0.25, 0.75]),
         restrict(GDP(mu=1, relation=ReplaceOne())),
         map_records(GDP(mu=1), description="clipping"),
+        allocate_random(GDP(mu=1), RandomAllocation(steps=3)),
+        allocate_random(GDP(mu=1), RandomAllocation(steps=3, chosen=2)),
+        shuffle_pure(PureDP(epsilon=1, relation=ReplaceOne()), scheme=Shuffle(records=20)),
         parallel_positions(*(GDP(mu=mu, relation=ReplaceOne()) for mu in (1, 2))),
     ]
     used = [spent.guarantee() for spent in spent_filters()]

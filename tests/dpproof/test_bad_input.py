@@ -11,7 +11,10 @@ from dpproof.pipeline import vocabulary
 from dpproof.pipeline.section import listed, quoted
 from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
 
-SCHEMES = '"poisson", "without-replacement", "shuffled" or "shuffled-reports"'
+SCHEMES = (
+    '"poisson", "without-replacement", "shuffled", "with-replacement", "truncated-poisson", '
+    '"user-poisson", "allocation", "balls-in-bins" or "shuffled-reports"'
+)
 TRAINING = 'stage "training"'
 POISSON = 'sampling = { scheme = "poisson", rate = 0.01 }\n'
 ABOVE_ZERO = "a finite number above 0"

@@ -16,7 +16,7 @@ from experiments.claims.parity import ParityInstance, opdisc, rspm
 from tests.architecture.tree import ROOT
 
 CLAIMS = claims()
-SAMPLES = 3_000
+SAMPLES = 8_000
 AUDIT_ALARM = 1e-9
 
 

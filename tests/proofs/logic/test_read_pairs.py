@@ -52,6 +52,28 @@ DOMAINS: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
             "removal": (0, "false"),
         },
     ),
+    "allocated-gaussian": (
+        {"mu_squared": "1", "rounds": 2, "removal": True},
+        {"mu_squared": NOT_POSITIVE, "rounds": (1, 0, "3"), "removal": (1, "true")},
+    ),
+    "counted-gaussians": (
+        {
+            "mu_squared": "1",
+            "scheme": {"kind": "with-replacement", "sample_size": 2, "population_size": 9},
+            "removal": True,
+        },
+        {
+            "mu_squared": NOT_POSITIVE,
+            "scheme": (
+                {"kind": "poisson", "sampling_rate": "1/8"},
+                {"kind": "user-poisson", "sampling_rate": "1", "contributions": 2},
+                {"kind": "with-replacement", "sample_size": 2, "population_size": 1},
+                {"kind": "without-replacement", "sample_size": 9, "population_size": 9},
+                {"kind": "with-replacement", "sample_size": 2},
+            ),
+            "removal": (1, "true"),
+        },
+    ),
     "sampled": (
         {"base": [{"pair": GAUSSIAN, "count": 1}], "sampling_rate": "1/8", "direction": "removal"},
         {"base": ([GAUSSIAN],), "sampling_rate": RATE, "direction": ("both", 1)},

@@ -30,6 +30,7 @@ from tests.proofs.rules import (
     test_lower_bound,
     test_lower_power,
     test_sampled,
+    test_shuffle,
 )
 from tests.proofs.sampled import test_counted, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
@@ -167,6 +168,9 @@ def test_every_rule_is_seen_to_accept_and_to_refuse(name: str) -> None:
 
     if name == "at-least/true-positive-rate":
         verdicts = [isinstance(one, Rejected) for one in test_lower_power.power_verdicts()]
+        accepted, refused = verdicts.count(False), verdicts.count(True)
+    if name.startswith("shuffle/"):
+        verdicts = test_shuffle.rejections(name)
         accepted, refused = verdicts.count(False), verdicts.count(True)
 
     assert 0 < accepted <= refused

@@ -47,6 +47,14 @@ def verdict(document: Document) -> Any:  # noqa: ANN401
     return proofs.check_text(json.dumps(document))
 
 
+def rejections(rule: str) -> list[bool]:
+    """Whether the checker rejects a certificate by a rule, and the same of fewer records."""
+    make = clones if rule == "shuffle/pure-dp" else response
+    false = make()
+    step_of(false, rule)["witness"].update(records=19)
+    return [isinstance(verdict(document), Rejected) for document in (make(), false)]
+
+
 def test_accepts_and_says_what_is_assumed() -> None:
     """The categories, the number of records, and that only the histogram is seen."""
     found = verdict(response())

@@ -62,13 +62,13 @@ def drawn(mu_squared: str, *rounds: int) -> Object:
     return {**pairs(*ways), "relation": "add-remove"}
 
 
-RANDOM = "allocate/random"
+RANDOM, SEVERAL = "allocate/random", "allocate/several"
 RANDOM_CASES = [
     Case(RANDOM, drawn("1", 50), [BASE], ROUNDS),
     Case(RANDOM, drawn("4", 50), [BASE], {**ROUNDS, "epochs": 4}),
-    Case(RANDOM, drawn("1", 4, 3), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}),
+    Case(SEVERAL, drawn("1", 4, 3), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "rounds": 51}, OTHER),
-    Case(RANDOM, drawn("1", 3, 2), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}, OTHER),
+    Case(SEVERAL, drawn("1", 3, 2), [BASE], {"rounds": 7, "chosen": 2, "epochs": 1}, OTHER),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "epochs": 4}, OTHER),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 51}, "at most rounds"),
     Case(RANDOM, drawn("1", 50), [BASE], {**ROUNDS, "chosen": 2, "epochs": 2}, "at most rounds"),

@@ -89,6 +89,7 @@ def _everything() -> None:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
     _counted()
+    _shuffled()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))
     test_compose.test_disjoint_parts_are_told_apart(BLANKED, ())
@@ -105,6 +106,15 @@ def _everything() -> None:
         test_lower_power.test_the_power_of_finite_pairs(*kink)
     test_lower_bound.test_only_pairs_that_are_known_exactly()
     test_lower_bound.test_no_rule_restates_a_lower_bound("at-least/closed")
+
+
+def _shuffled() -> None:
+    test_shuffle.test_accepts_and_says_what_is_assumed()
+    for name in test_shuffle.SABOTAGE:
+        test_shuffle.test_rejects_sabotage(name)
+    test_shuffle.test_rejects_clones_of_a_weaker_report()
+    test_shuffle.test_rejects_the_pair_of_three_atoms()
+    test_shuffle.test_counts_enclose_exact_masses(40, Fraction(1))
 
 
 def _counted() -> None:

@@ -62,6 +62,18 @@ CASES = [
     case("11/2", {**ROWS, "duals": [*ROWS["duals"], ["9"]]}, "more duals"),
     case("11/2", {**ROWS, "method": "row-maxima", "duals": []}),
     case("11/2", {**ROWS, "listed": [["1", "1", "0"], *ROWS["listed"][1:]]}, "above its diagonal"),
+    case("45/16", {"factor": "buffered", "bands": 3, "listed": [["1/2"], ["1/2"]],
+                   "method": "envelope"}),
+    case("5/4", {"method": "envelope", "separation": 1, "participations": 1}),
+    case("9/4", {"rounds": 40, "bands": 21, "method": "envelope",
+                 "listed": [["1", *(f"1/{10**1000 + k}" for k in range(1, 41, 2))]]},
+         "common denominator"),
+    case("11/2", {"listed": [["1", "-1/2"]], "method": "row-maxima", "separation": 1,
+                  "participations": 3}),
+    case("7", {**TREE, "method": "row-maxima", "separation": 1, "participations": 3}),
+    case("5/2", {"fixed": True, "rounds": 4, "method": "dual",
+                 "duals": [["5/4", "5/4"], ["5/4", "1"]]}),
+    case("27/4", {**ROWS, "duals": [["3", "43/20", "8/5"], *ROWS["duals"][1:]]}),
 ]  # fmt: skip
 
 

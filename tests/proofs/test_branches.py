@@ -113,6 +113,8 @@ def _shuffled() -> None:
     for name in test_shuffle.SABOTAGE:
         test_shuffle.test_rejects_sabotage(name)
     test_shuffle.test_rejects_clones_of_a_weaker_report()
+    test_shuffle.test_rejects_clones_of_several_records()
+    test_shuffle.test_refuses_rough_odds()
     test_shuffle.test_rejects_the_pair_of_three_atoms()
     test_shuffle.test_counts_enclose_exact_masses(40, Fraction(1))
 

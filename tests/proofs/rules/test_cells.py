@@ -17,6 +17,9 @@ RULE = "at-least/cells"
 ENDS = list(range(-8, 33, 2))  # in eighths
 
 
+ALLOCATED: Object = {"mu_squared": "1", "rounds": 3, "removal": True}
+
+
 def largest(count: int = 1, **changes: object) -> Object:
     """The largest of three variables, zeroed out, with the record under P."""
     fields = {"mu_squared": "1", "batches": 3, "replaced": False, "removal": True, **changes}
@@ -82,6 +85,7 @@ CASES = [
     Case(RULE, said(TWICE * ABOVE, largest(2)), [], cut(), "the claimed divergence"),
     Case(RULE, said(ZEROED, largest(3)), [], cut()),
     Case(RULE, said(REPLACED * CLOSE, largest(replaced=True)), [], cut()),
+    Case(RULE, said(REPLACED * CLOSE, factor("allocated-gaussian", **ALLOCATED)), [], cut()),
     Case(RULE, said(REPLACED * ABOVE, largest(replaced=True)), [], cut(), "claimed divergence"),
     Case(RULE, said(SWAPPED * CLOSE, largest(removal=False), epsilon="0"), [], cut()),
     Case(RULE, said(SWAPPED * ABOVE, largest(removal=False), epsilon="0"), [], cut(), "claimed"),

@@ -15,6 +15,9 @@ from dpproof.accountant import PureDP, ReplaceOne, Shuffle
 from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import Rejected, VerifiedUnder
 from dpproof.proofs.balls.binomial import Counts
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.limits import MAX_LAYERS
+from dpproof.proofs.rules.shuffle import Reports
 
 Document = dict[str, Any]
 
@@ -78,6 +81,10 @@ SABOTAGE: dict[str, tuple[Callable[[Document], object], str]] = {
     "a large epsilon": (lambda s: s["witness"].update(epsilon="33"), "at most 32"),
     "next to nothing": (lambda s: s["witness"].update(epsilon="1/" + "9" * 25), "too small"),
     "another relation": (lambda s: s["conclusion"].update(relation="add-remove"), "replace-one"),
+    "many layers": (
+        lambda s: s["witness"].update(nodes=[*range(MAX_LAYERS)]),
+        "layers",
+    ),
     "many records": (lambda s: s["witness"].update(records=10**9), "whole number"),
 }
 
@@ -104,6 +111,25 @@ def test_rejects_clones_of_a_weaker_report() -> None:
 
     assert isinstance(found, Rejected)
     assert "may be" in found.reason
+
+
+def test_rejects_clones_of_several_records() -> None:
+    """The theorem is about one record."""
+    document = clones()
+    step_of(document, "shuffle/pure-dp")["conclusion"].update(steps=2)
+    found = verdict(document)
+
+    assert isinstance(found, Rejected)
+    assert "one record" in found.reason
+
+
+def test_refuses_rough_odds() -> None:
+    """A law between odds that are far apart has no digits."""
+    reports = Reports(
+        records=10, power=(Fraction(2), Fraction(3)), spare=1, clones=False, groups=[], nodes=[0]
+    )
+    with pytest.raises(RefusedError, match="too small"):
+        reports.law(10, (Fraction(1), Fraction(3, 2)))
 
 
 def test_rejects_the_pair_of_three_atoms() -> None:

@@ -69,11 +69,6 @@ class ComposedRangePair(Reflected, TabulatedPair):
         return (upper.start + upper.value.size) * self.table.above.span
 
     @property
-    def rest(self) -> float:
-        """Return 0: no loss is infinite."""
-        return 0.0
-
-    @property
     def top(self) -> float:
         """Return the largest loss."""
         return float(self.length * self.count) * (1 + 2e-16)
@@ -107,11 +102,6 @@ class ComposedRangePair(Reflected, TabulatedPair):
         at = np.floor(y / table.below.span) - table.upper.start
         cell = table.left[np.clip(at, 0, table.left.size - 1).astype(np.intp)]
         return np.asarray(table.below.chords_below(table.before, y, cell) * (1.0 - _ROUNDING))
-
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta at a real epsilon."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon."""

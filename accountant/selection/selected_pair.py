@@ -150,11 +150,6 @@ class SelectedPair(TabulatedPair):
         """Return the cached selection."""
         return selection(self.base, self.runs)
 
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta of one selection."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
-
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one selection, for delta in [0, 1)."""
         level = Bound.of(delta)
@@ -175,11 +170,6 @@ class SelectedPair(TabulatedPair):
         if math.isfinite(end):
             return max(end, 1e-9)
         return 2.0 * self._selection().curve.end + 20.0
-
-    @property
-    def rest(self) -> float:
-        """Return 0, a trivial lower bound of the infinite mass."""
-        return 0.0
 
     def above(self, count: int) -> Pair:
         """Return a finite pair that dominates this one."""

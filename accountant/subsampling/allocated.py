@@ -101,11 +101,6 @@ class AllocatedGaussianPair(TabulatedPair):
         return self.removal
 
     @property
-    def rest(self) -> float:
-        """Return 0: no loss is infinite."""
-        return 0.0
-
-    @property
     def is_quick(self) -> bool:
         """Return True: tables take many values of the profile."""
         return True
@@ -123,11 +118,6 @@ class AllocatedGaussianPair(TabulatedPair):
             other = self.swapped().profile(-epsilon[negative])
             lower[negative], upper[negative] = from_swapped(*other, epsilon[negative])
         return lower, upper
-
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta of one allocation at a real epsilon."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one allocation.

@@ -19,6 +19,7 @@ from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Reals,
+    from_swapped,
     log_down,
     log_up,
 )
@@ -91,11 +92,6 @@ class CountedGaussiansPair(TabulatedPair):
         return True
 
     @property
-    def rest(self) -> float:
-        """Return 0: no loss is infinite."""
-        return 0.0
-
-    @property
     def end(self) -> float:
         """Return a loss beyond which the profile is 0, or up to 1e-30 above what is not listed."""
         return _end(self)
@@ -127,17 +123,9 @@ class CountedGaussiansPair(TabulatedPair):
             low, high = _above_zero(one, np.minimum(size[some], _LARGEST))
             low = np.where(size[some] > _LARGEST, 0.0, low)
             if below:
-                t = np.exp(-size[some])
-                slack = _SUM * (1.0 + size[some])
-                low, high = (1.0 - t + t * end for end in (low, high))
-                low, high = low - slack, high + slack
+                low, high = from_swapped(low, high, epsilon[some])
             lower[some], upper[some] = low, high
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
-
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta of one sample by the profile."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one sample by the profile.

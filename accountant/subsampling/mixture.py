@@ -63,11 +63,6 @@ class MixturePair(TabulatedPair):
         """Return True: the profile costs as much as those of the parts."""
         return True
 
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta by the profile."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
-
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon by the profile; it is at most the largest epsilon of the parts.
 

@@ -104,11 +104,6 @@ class ShuffledGaussianPair(TabulatedPair):
         return True
 
     @property
-    def rest(self) -> float:
-        """Return 0: no loss is infinite."""
-        return 0.0
-
-    @property
     def end(self) -> float:
         """Return the loss at the threshold where 1e-60 is left of P."""
         return min(max(self.reach(_LEAST), 1e-300), _WIDEST)
@@ -158,11 +153,6 @@ class ShuffledGaussianPair(TabulatedPair):
         ordered = ends if self.removal else ends[::-1]
         first, second = (np.concatenate([[1.0], one, [0.0]]) for one in self._masses(ordered))
         return np.asarray(-np.diff(first)), np.asarray(-np.diff(second))
-
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta of one epoch at a real epsilon."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), min(float(upper[0]), 1.0))
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one epoch."""

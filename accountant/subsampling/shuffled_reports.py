@@ -284,11 +284,6 @@ class ShuffledReportsPair(TabulatedPair):
         """Return True: the profile is a sum over layers."""
         return True
 
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta by the profile."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(float(lower[0]), float(upper[0]))
-
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon by the profile; at delta 0 it is that of one report.
 
@@ -332,8 +327,3 @@ class ShuffledReportsPair(TabulatedPair):
     def end(self) -> float:
         """Return where next to nothing is left of the profile."""
         return _end(self)
-
-    @property
-    def rest(self) -> float:
-        """Return 0: no loss is infinite."""
-        return 0.0

@@ -142,11 +142,6 @@ class SubsampledPair(TabulatedPair):
         """Return True: the profile costs as much as the base's."""
         return True
 
-    def delta(self, epsilon: float) -> Bound:
-        """Bracket delta of one sample."""
-        lower, upper = self.profile(np.array([epsilon]))
-        return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
-
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one sample.
 

@@ -108,9 +108,14 @@ class TabulatedPair(Pair, ABC):
         """Return a loss above 0 beyond which the profile is constant or negligible, nats."""
 
     @property
-    @abstractmethod
     def rest(self) -> float:
-        """Return a lower bound of the infinite mass."""
+        """Return a lower bound of the infinite mass: 0, unless a pair knows better."""
+        return 0.0
+
+    def delta(self, epsilon: float) -> Bound:
+        """Bracket delta of one pair at a real epsilon by the profile."""
+        lower, upper = self.profile(np.array([epsilon]))
+        return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
 
     @property
     def lower_is_convex(self) -> bool:

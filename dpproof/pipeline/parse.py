@@ -419,14 +419,13 @@ def _counted(
 ) -> SamplingScheme:
     """Read a sample in which a record counts several times, or pushes another one out."""
     scheme = table.choice("scheme", COUNTED)
-    multiple = len(releases) == 1 and "noise_multiplier" in releases[0].values
     if not isinstance(relation, AddRemove):
         problem = (
             f"{scheme} has a guarantee under relation = {quoted('add-remove')}, got "
             f"{quoted(relation.name)}"
         )
         raise table.refuse("scheme", problem)
-    if not (_is_gaussian_sum(releases) or multiple):
+    if not (_is_gaussian_sum(releases) or _has_multiplier(releases)):
         raise table.refuse("scheme", _A_NORM.format(scheme=scheme))
     counts = {key: int(table.number(key, COUNT)) for key in SCHEMES[scheme] if key != "rate"}
     if "rate" in SCHEMES[scheme]:
@@ -460,8 +459,8 @@ def _shuffled(
     if isinstance(relation, AddRemove):
         told = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
         raise table.refuse("scheme", told)
-    multiple = len(releases) == 1 and "noise_multiplier" in releases[0].values
-    if not (_is_gaussian_sum(releases) or (multiple and not relation.symmetric)):
+    relative = _has_multiplier(releases) and not relation.symmetric
+    if not (_is_gaussian_sum(releases) or relative):
         raise table.refuse("scheme", _A_SUM)
     batches = int(table.number("batches", COUNT))
     return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
@@ -480,6 +479,11 @@ def _allocated(
     if chosen > steps:
         raise table.refuse("chosen", f"expected at most steps = {steps}, got {chosen}")
     return RandomAllocation(steps=steps, chosen=chosen)
+
+
+def _has_multiplier(releases: tuple[Release, ...]) -> bool:
+    """Return whether a stage releases one sum whose noise is stated relative to contributions."""
+    return len(releases) == 1 and "noise_multiplier" in releases[0].values
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:

@@ -41,19 +41,23 @@ def test_nothing():
     pass
 """
 
+# Other plugins take most of the start of a session; only workers need one of them.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
 
 def run(folder: Path, *options: str, text: str = AUDITS) -> subprocess.CompletedProcess[str]:
     """Pytest on one file, in another process."""
     (folder / "test_it.py").write_text(text, encoding="utf-8")
     plugin = [] if "dpproof.pytest_plugin" in os.environ.get("PYTEST_PLUGINS", "") else ["-p"]
     names = ["dpproof.pytest_plugin"] if plugin else []
+    alone = {} if text == SHARES else ALONE
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rA", *plugin, *names, *options, str(folder)],
         check=False,
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **alone},
     )
 
 
@@ -303,7 +307,7 @@ def nights(
 ) -> tuple[list[tuple[int, dict[str, Any]]], str]:
     """Sessions with a store: what each says with given options and claim, and all its output."""
     (folder / "test_it.py").write_text(text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_PLUGINS": ""}
+    environment = {**os.environ, **ALONE, "PYTHONPATH": str(ROOT), "PYTEST_PLUGINS": ""}
     result = subprocess.run(
         [sys.executable, "-c", DRIVER, json.dumps(sessions)],
         check=True,

@@ -68,7 +68,7 @@ def known(draw: st.DrawFn) -> Known:
     st.lists(st.integers(1, 60), min_size=1, max_size=30),
     st.lists(st.integers(1, 60), min_size=1, max_size=30),
 )
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_random_profiles(pair: Known, right: list[int], left: list[int]) -> None:
     """Above and below are so on and off the grid, whatever the convex profile, also by tangents."""
     sides, tangents = [], []

@@ -29,7 +29,10 @@ def plan(candidates: int, probability: float) -> SelectionPlan:
     )
 
 
-@pytest.mark.parametrize(("candidates", "probability"), [(2, 0.99), (12, 0.9), (4, 0.3)])
+@pytest.mark.parametrize(
+    ("candidates", "probability"),
+    [(2, 0.99), (4, 0.3), pytest.param(12, 0.9, marks=pytest.mark.slow)],
+)
 def test_every_option_meets_the_request(candidates: int, probability: float) -> None:
     """Within the budget, at least the probability, neither with much to spare; the best first."""
     found = plan(candidates, probability)

@@ -58,8 +58,14 @@ from dpproof.proofs.core.certificate import show_rational
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 
-LONG = {"samples", "sampled answers", "five samples", "rough", "whole noise beside laplace"}
-
+LONG = {
+    "choices",
+    "samples",
+    "sampled answers",
+    "five samples",
+    "rough",
+    "whole noise beside laplace",
+}
 
 GRID = 1e-3  # Relative room of a grid for composed bounded ranges.
 NAMES = [
@@ -149,7 +155,11 @@ def test_pure_claims() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*COMPUTATIONS, "gdp", "zcdp", "rdp", "sampled", "sampled laplace"]
+    "name",
+    [
+        *(pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in COMPUTATIONS),
+        *("gdp", "zcdp", "rdp", "sampled", "sampled laplace"),
+    ],
 )
 def test_divergence_at_an_order(name: str) -> None:
     """The Renyi divergence is the engine's upper end, at most a millionth above."""
@@ -191,6 +201,7 @@ def test_divergences_of_samples_without_a_bound(direction: str, order: float) ->
     assert found.upper <= found.lower * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_mu_of_samples() -> None:
     """Forgetting a sample loses nothing that mu knows: the bases' mu add up in squares."""
     both = mechanism_compose(
@@ -310,6 +321,7 @@ def test_numbers_that_no_sum_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert upper <= number <= upper * (1 + Fraction(1, 200))
 
 
+@pytest.mark.slow
 def test_a_table_whose_masses_are_too_far_apart() -> None:
     """Where little noise is sampled at a high rate, a tilt beyond floating point is not tried."""
     noise = Laplace(scale=0.2, sensitivity=L1(1)).subsample(Poisson(sampling_rate=0.9))
@@ -400,8 +412,7 @@ def test_samples_of_floored_pairs(asked: dict[str, Any]) -> None:
     assert known.upper <= proved <= known.upper * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("order", [2, 32])
-@pytest.mark.parametrize("epsilon", [0.25, 2])
+@pytest.mark.parametrize(("epsilon", "order"), [(0.25, 32), (2, 2)])
 def test_divergences_of_samples_beside_a_selection(epsilon: float, order: int) -> None:
     """The divergence of a fixed-size sample is stated at what its table proves."""
     both = m.compose(_response(epsilon), _best()).guarantee()
@@ -452,7 +463,7 @@ def _chosen(epsilon: float) -> Guarantee[Any]:
     ("make", "asked"),
     [
         (lambda: group(_ranges(), size=2), {"delta": 1e-6}),
-        (lambda: group(_ranges(), size=3), {"advantage": True}),
+        pytest.param(lambda: group(_ranges(), size=3), {"advantage": True}, marks=pytest.mark.slow),
         (lambda: convert(_ranges(), to=PrivacyProfile, epsilons=[0.5, 1, 2]), {}),
         (lambda: convert(_ranges(), to=ApproxDP, delta=1e-6), {}),
         (lambda: convert(_ranges(), to=PureDP), {}),

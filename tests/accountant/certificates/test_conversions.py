@@ -292,6 +292,7 @@ def test_what_cannot_be_made_again_is_refused() -> None:
         _apply_again(node, [training(100)])
 
 
+@pytest.mark.slow
 def test_orders_that_are_too_large_for_the_checker_are_left_out() -> None:
     """A curve goes as far as its proof; what lies beyond is refused."""
     sampled = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))

@@ -52,7 +52,7 @@ def _certified(seed: int, guarantee: Guarantee[Any], asked: dict[str, Any]) -> N
     assert not isinstance(verdict, proofs.Rejected), f"seed {seed}: {asked}: {verdict}"
 
 
-@pytest.mark.parametrize("seed", range(28, 40))
+@pytest.mark.parametrize("seed", [*range(28, 38), 39, pytest.param(38, marks=pytest.mark.slow)])
 def test_few_plain_releases(seed: int) -> None:
     """Some pipelines of plain mechanisms, each up to thirty times."""
     _certified(seed, *_drawn(seed, PLAIN, 30))
@@ -86,14 +86,14 @@ def _never_rejected(seed: int) -> None:
         assert proofs.check(certificate).ok, f"seed {seed}: {asked}"
 
 
-@pytest.mark.parametrize("seed", range(28, 43))
+@pytest.mark.parametrize("seed", [*range(29, 36), *range(38, 43)])
 def test_some_of_every_kind(seed: int) -> None:
     """Pipelines of every kind, selections and groups among them, with any question."""
     _never_rejected(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(143, 160))
+@pytest.mark.parametrize("seed", [28, 36, 37, *range(143, 160)])
 def test_more_of_every_kind(seed: int) -> None:
     """As above, in the nightly run; how many were run is in docs/SOUNDNESS.md."""
     _never_rejected(seed)

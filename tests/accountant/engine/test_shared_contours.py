@@ -93,7 +93,10 @@ def test_epsilons_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("sigma", "rate", "steps", "power", "mu"),
     [
-        ("1.21", Fraction(32, 60000), 18750, 0.0121202363, 0.07363051),
+        pytest.param(
+            *("1.21", Fraction(32, 60000), 18750, 0.0121202363, 0.07363051),
+            marks=pytest.mark.slow,
+        ),
         ("1.86", Fraction(32, 50000), 4687, 0.01070403571, 0.0257977902),
     ],
 )

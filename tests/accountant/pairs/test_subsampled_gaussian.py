@@ -87,7 +87,7 @@ def log_moment(mu: flint.arb, q: flint.arb, alpha: flint.acb, end: float) -> fli
     return (total / (2 * flint.arb.pi()).sqrt()).log()
 
 
-@pytest.mark.parametrize("mu", [24, 40])
+@pytest.mark.parametrize("mu", [24, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tilt", [2.0**-7, 0.25])
 @pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1, 10**9)])
 @pytest.mark.parametrize("removal", [True, False])

@@ -38,13 +38,13 @@ from tests.accountant.certificates.builders import certifiable
     ("epsilon", "uses", "stated"),
     [
         (1, 10, 7.7164),
-        (1, 20, 12.0828),
+        pytest.param(1, 20, 12.0828, marks=pytest.mark.slow),
         (1, 30, 15.6735),
-        (1, 100, 34.8605),
-        (2, 100, 91.0299),
+        pytest.param(1, 100, 34.8605, marks=pytest.mark.slow),
+        pytest.param(2, 100, 91.0299, marks=pytest.mark.slow),
         (Fraction(1, 10), 10, 0.63417),
         (Fraction(1, 10), 20, 0.93239),
-        (Fraction(1, 10), 100, 2.25087),
+        pytest.param(Fraction(1, 10), 100, 2.25087, marks=pytest.mark.slow),
     ],
 )
 def test_uses_of_the_exponential_mechanism(epsilon: Fraction, uses: int, stated: float) -> None:

@@ -68,8 +68,10 @@ def twice(
     return mpmath.quad(integrand, sorted([*mpmath.linspace(-9, 14, 16), *near]), maxdegree=5)
 
 
-@pytest.mark.parametrize("pairs", [(RARE, RARE), (OTHER, OTHER), (RARE, OTHER)])
-@pytest.mark.parametrize("epsilon", [3e-4, 1.0])
+@pytest.mark.parametrize(
+    ("pairs", "epsilon"),
+    [((RARE, RARE), 1.0), ((OTHER, OTHER), 1.0), ((RARE, OTHER), 3e-4), ((RARE, OTHER), 1.0)],
+)
 def test_two_removals(
     pairs: tuple[SubsampledGaussianPair, SubsampledGaussianPair], epsilon: float
 ) -> None:

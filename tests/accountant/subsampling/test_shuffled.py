@@ -99,7 +99,7 @@ def test_lower_ends_are_true_at_single_thresholds(
         assert all(gain(pair, epsilon, x + move) <= exact for move in (-1e-3, 1e-3))
 
 
-@pytest.mark.parametrize("count", [1, 10])
+@pytest.mark.parametrize("count", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_one_batch_is_the_gaussian_pair(count: int) -> None:
     """Without shuffling both ends are the Gaussian's, under both relations and in both orders."""
     for replaced in (False, True):

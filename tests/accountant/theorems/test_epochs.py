@@ -130,7 +130,9 @@ def test_a_kept_order_is_less_noise() -> None:
     assert kept.epsilon(delta=DELTA).upper == fresh.epsilon(delta=DELTA).upper
 
 
-@pytest.mark.parametrize("relation", [ZeroOut(), ReplaceOne()], ids=str)
+@pytest.mark.parametrize(
+    "relation", [ZeroOut(), pytest.param(ReplaceOne(), marks=pytest.mark.slow)], ids=str
+)
 def test_every_question_has_two_ends(relation: Any) -> None:  # noqa: ANN401
     """Epsilon, delta, power, mu, rho and Renyi divergences are brackets that hold each other."""
     found = self_compose(epoch(batches=20, relation=relation), 3)
@@ -179,6 +181,7 @@ def test_lower_ends_are_certified_beside_gaussian_noise() -> None:
         whole.certify(order=2, lower=True)
 
 
+@pytest.mark.slow
 def test_every_upper_number_is_certified() -> None:
     """Renyi divergences, power, advantage and delta of the Gaussian pair above."""
     found = self_compose(epoch(batches=50), 2)

@@ -24,6 +24,7 @@ from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, LAPLACE, PIPELINE
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+LONG = ("us-census-2020", "census-tables", "tuned-training")  # each takes seconds
 
 
 def test_json_is_what_the_accountant_says(command: Command) -> None:
@@ -157,7 +158,13 @@ def test_every_relation_is_explained(command: Command) -> None:
         assert f"({relation})" in page
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (path.stem in LONG), id=path.stem)
+        for path in EXAMPLES
+    ],
+)
 def test_examples_hold(path: Path, command: Command) -> None:
     """Every example explains itself and stays within its stated budget."""
     outcome = command.run("budget", str(path), "--json")
@@ -283,7 +290,13 @@ select = { runs = "geometric", gamma = 0.1 }
 """
 
 
-@pytest.mark.parametrize("runs", ['"geometric", gamma = 0.1', '"poisson", mean = 10'])
+@pytest.mark.parametrize(
+    "runs",
+    [
+        '"geometric", gamma = 0.1',
+        pytest.param('"poisson", mean = 10', marks=pytest.mark.slow),
+    ],
+)
 def test_what_was_not_computed_is_not_shown_as_a_number(
     command: Command, monkeypatch: pytest.MonkeyPatch, runs: str
 ) -> None:

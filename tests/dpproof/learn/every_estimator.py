@@ -20,18 +20,21 @@ from dpproof.mechanisms import Polygon
 
 BUDGET: dict[str, Any] = {"epsilon": 4, "delta": 1e-5, "random_state": 1}
 CLASSES: dict[str, Any] = {**BUDGET, "classes": range(10)}
+# Stated noise: to calibrate it costs more than most fits.
+NOISE: dict[str, Any] = {"sigma": 2, "random_state": 1}
+LABELS: dict[str, Any] = {**NOISE, "classes": range(10)}
 MODELS: dict[str, Callable[[], Any]] = {
-    "PerceptronClassifier": lambda: PerceptronClassifier(**CLASSES, steps=20),
-    "LogisticRegression": lambda: LogisticRegression(**CLASSES),
-    "MarginClassifier": lambda: MarginClassifier(**CLASSES, steps=20, relation=ReplaceOne()),
+    "PerceptronClassifier": lambda: PerceptronClassifier(**LABELS, steps=20),
+    "LogisticRegression": lambda: LogisticRegression(**LABELS),
+    "MarginClassifier": lambda: MarginClassifier(**LABELS, steps=20, relation=ReplaceOne()),
     "TunedClassifier": lambda: tune(
         MarginClassifier(**CLASSES, steps=10, relation=ReplaceOne()),
         {"margin": [0.01, 0.1]},
         probability=0.5,
     ),
-    "LinearRegression": lambda: LinearRegression(**BUDGET, norm=70, bound=10),
-    "PCA": lambda: PCA(**BUDGET, n_components=2, norm=70),
-    "KMeans": lambda: KMeans(**BUDGET, n_clusters=3, norm=70),
+    "LinearRegression": lambda: LinearRegression(**NOISE, norm=70, bound=10),
+    "PCA": lambda: PCA(**NOISE, n_components=2, norm=70),
+    "KMeans": lambda: KMeans(**NOISE, n_clusters=3, norm=70),
     "CoverClassifier": lambda: CoverClassifier(
         epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16), relation=ReplaceOne()
     ),

@@ -103,7 +103,7 @@ def compete(place: Path, spenders: int, each: int) -> None:
 
 def test_competing_spenders(tmp_path: Path) -> None:
     """Two spenders and one with the keys of another spend the whole budget and no more."""
-    compete(tmp_path / "ledger", spenders=2, each=6)
+    compete(tmp_path / "ledger", spenders=2, each=4)
 
 
 @pytest.mark.slow

@@ -38,6 +38,11 @@ class TestAllocated(MechanismContract):
         """On records."""
         return noisy(0.6).allocate(TWO)
 
+    @pytest.mark.slow
+    def test_audit_does_not_contradict_the_statement(self) -> None:
+        """As of every mechanism; the curve of shuffled batches takes seconds."""
+        super().test_audit_does_not_contradict_the_statement()
+
     def data(self) -> object:
         """One record against all others."""
         return np.array([1.0] + [-1.0] * 9)

@@ -45,6 +45,11 @@ class TestSelected(MechanismContract):
         """On a value."""
         return Gaussian(sigma=2, sensitivity=L2(1)).select(GEOMETRIC)
 
+    @pytest.mark.slow
+    def test_audit_does_not_contradict_the_statement(self) -> None:
+        """As of every mechanism; the curve of a selection takes seconds."""
+        super().test_audit_does_not_contradict_the_statement()
+
     def data(self) -> object:
         """A value."""
         return 3.5
@@ -173,6 +178,11 @@ class TestThresholded(MechanismContract):
     def test_certificate_is_verified(self) -> None:
         """As of every mechanism; the proof of a selection takes seconds."""
         super().test_certificate_is_verified()
+
+    @pytest.mark.slow
+    def test_audit_does_not_contradict_the_statement(self) -> None:
+        """As of every mechanism; the curve of a selection takes seconds."""
+        super().test_audit_does_not_contradict_the_statement()
 
     def data(self) -> object:
         """A value."""

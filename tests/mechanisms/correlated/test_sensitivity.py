@@ -127,7 +127,7 @@ def random_factor(rng: np.random.Generator, rounds: int) -> Factor:
     return LowerTriangular(lower.tolist())
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(9))
 def test_no_attack_is_above(seed: int) -> None:
     """Patterns and unit vectors stay below the bound, and reach it where it is exact."""
     rng = np.random.default_rng(seed)

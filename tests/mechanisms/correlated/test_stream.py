@@ -49,7 +49,7 @@ def run(factor: Factor, width: int, sigma: float = 1) -> NDArray[np.float64]:
 @pytest.mark.parametrize("factor", FACTORS, ids=str)
 def test_the_factor_makes_the_noise_independent(factor: Factor) -> None:
     """C times the noise is standard normal in every round, and uncorrelated between rounds."""
-    width = 20_000
+    width = 5_000
     white = np.array(factor.matrix(), dtype=np.float64) @ run(factor, width)
     products = white @ white.T / width
 
@@ -60,10 +60,10 @@ def test_the_factor_makes_the_noise_independent(factor: Factor) -> None:
     np.testing.assert_allclose(white * 2**20, np.rint(white * 2**20), atol=1e-5)
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 7, 8, 13])
+@pytest.mark.parametrize("rounds", [1, 3, 8, 13])
 def test_prefixes_of_a_tree_have_as_many_noises_as_bits(rounds: int) -> None:
     """The variance of a noisy prefix of i rounds is the number of ones of i, times sigma^2."""
-    width = 8_000
+    width = 2_000
     prefixes = np.cumsum(run(Tree(rounds=rounds), width, sigma=3), axis=0)
     for place, row in enumerate(prefixes, start=1):
         deviation = 3 * np.sqrt(place.bit_count())
@@ -72,7 +72,7 @@ def test_prefixes_of_a_tree_have_as_many_noises_as_bits(rounds: int) -> None:
 
 def test_covariance_of_a_trees_prefixes() -> None:
     """Prefixes share the noise of common nodes: of 6 and 7 rounds two, of 3 and 4 none."""
-    width = 40_000
+    width = 8_000
     prefixes = np.cumsum(run(Tree(rounds=7), width), axis=0)
     shared = prefixes @ prefixes.T / width
     near = 4.5 * np.sqrt(6 / width)

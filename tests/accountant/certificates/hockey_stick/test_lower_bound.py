@@ -43,7 +43,11 @@ def verified(certificate: Certificate) -> tuple[Fraction, Fraction]:
 BEHIND = {"samples of whole noise": 1e-3}
 
 
-@pytest.mark.parametrize("name", KNOWN)
+SLOW = {"samples of whole noise", "rough"}
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in KNOWN]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_epsilon_at_delta(name: str) -> None:
     """At the engine's lower end, or a millionth below."""
     guarantee = KNOWN[name]()
@@ -54,7 +58,7 @@ def test_epsilon_at_delta(name: str) -> None:
     assert lower * (1 - BEHIND.get(name, 1e-6)) <= epsilon <= lower
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", NAMES)
 def test_delta_at_epsilon(name: str) -> None:
     """The same for delta."""
     guarantee = KNOWN[name]()

@@ -181,12 +181,9 @@ def test_every_law_beside_noise(law: str, base: str) -> None:
     check_law(compose(select(BASES[base](), LAWS[law]), GDP(mu=1)), 3e-3)
 
 
-@pytest.mark.parametrize(
-    "base",
-    [PureDP(epsilon=0.5), pytest.param(GDP(mu=0.5), marks=pytest.mark.slow)],
-    ids=["pure", "noise"],
-)
-@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("base", [PureDP(epsilon=0.5), GDP(mu=0.5)], ids=["pure", "noise"])
+@pytest.mark.parametrize("count", [2, 3])
 def test_a_few_runs_beside_noise(base: Guarantee[Any], count: int) -> None:
     """By chords, where tangents of n z^(n-1) are poor."""
     check_law(compose(select(base, FixedRuns(count=count)), GDP(mu=0.25)), 1e-3)
@@ -280,7 +277,8 @@ def test_tuned_training_is_certified() -> None:
     assert len(certificate.to_json()) < 400_000
 
 
-@pytest.mark.parametrize("name", ["geometric", pytest.param("pure", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STOPPED)
 def test_stopping_at_a_threshold(name: str) -> None:
     """Nearly as close as the engine, whose rectangles are finer."""
     guarantee = STOPPED[name]()
@@ -290,6 +288,7 @@ def test_stopping_at_a_threshold(name: str) -> None:
     assert bracket.lower <= epsilon <= bracket.upper * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_what_is_refused() -> None:
     """At delta = 0 there is no finite pair, and of what it would restate nothing is proved."""
     best = select(GDP(mu=1), GEOMETRIC)

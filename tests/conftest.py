@@ -57,9 +57,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"not reached within {minutes:g} minutes")
 
 
+def mark_slow_cases(items: list[pytest.Item]) -> None:
+    """Leave tests marked ``some(n)`` n evenly spaced cases; the others are slow."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("some") and not item.get_closest_marker("slow"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for group in cases.values():
+        marker = group[0].get_closest_marker("some")
+        count = marker.args[0] if marker else len(group)
+        last = len(group) - 1
+        quick = {round(i * last / (count - 1)) for i in range(count)}
+        for place, item in enumerate(group):
+            if place not in quick:
+                item.add_marker("slow")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that ``-m smoke`` runs, before they are chosen, and order the files."""
+    """Mark slow cases and what ``-m smoke`` runs, before they are chosen, and order the files."""
+    mark_slow_cases(items)
     order = config.getoption("order")
     if order is not None:
         items.sort(key=lambda item: sha256(f"{order} {item.location[0]}".encode()).digest())

@@ -79,6 +79,7 @@ def test_near_the_largest_loss() -> None:
     assert found.upper < 1e-12
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "product",
     [
@@ -143,6 +144,7 @@ def test_infinite_losses() -> None:
         assert answers.renyi(product, 2.0).lower == math.inf
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.999, 0.99999, 1.0])
 @mpmath.workdps(40)  # type: ignore[untyped-decorator]  # mpmath has no types
 def test_two_additions_next_to_the_largest_loss(share: float) -> None:

@@ -109,7 +109,10 @@ TAKING: dict[str, Callable[[Any], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", TAKING)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "check_query")) for name in TAKING],
+)
 def test_no_refusal_of_a_dataset_shows_it(name: str) -> None:
     """Data of many kinds, which is no dataset, or raises errors that quote it."""
     assert {*TAKING, *VARIANTS} == {*AUDITED, *NAMED, *RETURNING_DATA}

@@ -12,7 +12,13 @@ from tests.architecture.tree import importable, sources
 MODULES = [importable(path) for path in sources()]
 
 
-@pytest.mark.parametrize("name", MODULES)
+LONG = "dpproof.learn.tuned_classifier"  # searches take seconds
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in MODULES],
+)
 def test_examples_of_a_module(name: str) -> None:
     """No doctest of the module fails."""
     module = importlib.import_module(name)

@@ -13,7 +13,20 @@ from tests.docs.blocks import ROOT, blocks, documents, run_console, run_python, 
 LANGUAGES = {"python", "text", "console", "toml", "bash", "yaml"}
 
 
-@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+LONG = ("LEARNERS.md", "SAMPLING.md", "SELECTION.md")  # whose blocks take seconds
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path,
+            id=str(path.relative_to(ROOT)),
+            marks=[pytest.mark.slow] * (path.name in LONG),
+        )
+        for path in documents()
+    ],
+)
 def test_python_blocks_print_what_is_shown(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

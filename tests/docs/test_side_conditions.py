@@ -353,7 +353,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     "group": lambda: group(compose(PureDP(epsilon=1), ZCDP(rho=1)), size=2),
 }
 
-LONG_PROOFS: Final = {"best of answers"}  # whose certificates take seconds
+LONG_PROOFS: Final = {"best of answers", "choices", "first"}  # whose certificates take seconds
 CONVERTED: Final = sorted(set(COMPUTATIONS) - set(EXAMPLES) - {"rough", "samples", "chained"})
 
 

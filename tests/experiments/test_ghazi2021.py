@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 from experiments import data, ghazi2021, report
 
 
+@pytest.mark.slow
 def test_everything_runs_on_small_data(tmp_path: Path) -> None:
     """Tables and figures of two small sets are written, accuracies lie between 0 and 1."""
     digits = data.digits()

@@ -13,8 +13,16 @@ from tests.hunt.laws import Neighbours
 from tests.hunt.registry import FAMILIES
 from tests.hunt.truth import MP, Enumerated, quantile, real
 
+LONG = "Those of a small false-positive rate asked the checker for too much work"  # takes seconds
 
-@pytest.mark.parametrize("finding", list(findings()), ids=lambda finding: finding[0])
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        pytest.param(finding, id=finding[0], marks=[pytest.mark.slow] * (finding[0] == LONG))
+        for finding in findings()
+    ],
+)
 def test_past_finding(finding: tuple[str, Case]) -> None:
     """What was wrong once is right, or refused by type where that is allowed."""
     result = run(finding[1], 60.0)

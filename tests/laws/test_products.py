@@ -152,6 +152,7 @@ EXTREMES: tuple[Pair, ...] = (
 )
 
 
+@pytest.mark.some(16)
 @pytest.mark.parametrize("pair", EXTREMES, ids=repr)
 @pytest.mark.parametrize("count", [1, 10**4, 10**8, 10**12])
 def test_any_count_and_delta_in_seconds(pair: Pair, count: int) -> None:

@@ -17,6 +17,7 @@ _PLAIN = [way(Draw(replay=[7, 7])) for way in two_ways.MECHANISMS]
 _ASKED = (("delta", Fraction(1, 10**6)), ("delta", Fraction(1, 100)), ("epsilon", Fraction(1, 2)))
 
 
+@pytest.mark.some(20)
 @pytest.mark.parametrize("uses", [1, 10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("source", _PLAIN)
 def test_no_way_contradicts_another(source: str, uses: int) -> None:

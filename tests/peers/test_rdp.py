@@ -87,6 +87,7 @@ def test_randomized_response(noise: float, categories: int) -> None:
     _agree(theirs, ours.guarantee(), orders)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-9, 1e-20])
 @pytest.mark.parametrize(
     ("sigma", "rate", "count"),

@@ -168,6 +168,7 @@ def test_no_sum_proves_too_large_a_lower_bound(data: st.DataObject) -> None:
     assert isinstance(attempt_below(rule, product, witness, 1e-6), Rejected)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("tau", [F(1, 10), F(1, 40), F(1, 200)])
 @pytest.mark.parametrize("width", [F(5), F(6), F(8)])
 def test_the_attack_on_lower_bounds_would_see_a_wrong_rule(tau: Fraction, width: Fraction) -> None:

@@ -119,7 +119,13 @@ HOSTILE: dict[str, tuple[Step, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+LONG = "shifts and counts"  # takes seconds
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in HOSTILE],
+)
 def test_hostile_certificates_are_rejected_soon(name: str) -> None:
     """Whatever is asked for, the verdict comes in seconds."""
     start = time.process_time()

@@ -286,6 +286,7 @@ def check(case: Case, draws: int) -> None:
     assert tail >= ALARM / events, f"{case.name}: tail {tail:.3g}, ReplayRng({seed})"
 
 
+@pytest.mark.some(16)
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_outputs_follow_the_law(case: Case) -> None:
     """Every cell and every "at most" event has a plausible count."""

@@ -22,6 +22,7 @@ ATTACKED = (
 )
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", ATTACKED)
 def test_what_attacks_reach(name: str) -> None:
     """True-positive rates and the advantage are the engine's upper ends, or smaller ones."""

@@ -50,6 +50,7 @@ def close(found: Fraction, bound: Bound, slip: float) -> bool:
     return bound.lower * (1 - slip) <= found <= bound.upper
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("rate", [0.01, 0.6])
 @pytest.mark.parametrize("name", MORE)
 def test_powers(name: str, rate: float) -> None:

@@ -86,14 +86,14 @@ def _never_rejected(seed: int) -> None:
         assert proofs.check(certificate).ok, f"seed {seed}: {asked}"
 
 
-@pytest.mark.parametrize("seed", [*range(29, 36), *range(38, 43)])
+@pytest.mark.parametrize("seed", [*range(29, 36), 38, *range(40, 43)])
 def test_some_of_every_kind(seed: int) -> None:
     """Pipelines of every kind, selections and groups among them, with any question."""
     _never_rejected(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [28, 36, 37, *range(143, 160)])
+@pytest.mark.parametrize("seed", [28, 36, 37, 39, *range(143, 160)])
 def test_more_of_every_kind(seed: int) -> None:
     """As above, in the nightly run; how many were run is in docs/SOUNDNESS.md."""
     _never_rejected(seed)

@@ -62,6 +62,7 @@ def test_every_epsilon_meets_its_own_answer() -> None:
         assert other - one <= 1e-8 * other
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_many_epsilons_are_answered_as_narrowly_as_one(seed: int) -> None:
     """Brackets at many epsilons are at most ten times as wide as each alone, or 1e-6 of delta."""

@@ -62,6 +62,7 @@ class TestBoundedRange(GuaranteeContract):
         for order in (1.5, 2.0, 10.0):
             assert oracle.renyi(masses, order) <= guarantee.rdp(order=order).upper + 1e-15
 
+    @pytest.mark.some(4)
     @pytest.mark.parametrize("width", [0.1, 1.0, 5.0, 12.0])
     @pytest.mark.parametrize("order", [1.05, 2.0, 7.5])
     def test_renyi_divergence_of_the_worst_two_outcomes(self, width: float, order: float) -> None:

@@ -94,6 +94,7 @@ def test_profile_where_its_threshold_changes_formula() -> None:
         assert lower <= p - t * other <= upper
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("exponent", [1, 9, 80])
 @pytest.mark.parametrize("mu_squared", [Fraction(1, 100), Fraction(9)])
 @mpmath.workdps(50)  # type: ignore[untyped-decorator]  # mpmath has no types
@@ -165,6 +166,7 @@ CASES = [
 ]
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize(("mu", "q", "c", "y"), CASES)
 def test_norms_on_edges_of_strips_are_bounded(mu: float, q: float, c: float, y: float) -> None:
     """The integral of |phi (f + g)| on an edge, by many nodes, is below its bound."""

@@ -87,6 +87,7 @@ def log_moment(mu: flint.arb, q: flint.arb, alpha: flint.acb, end: float) -> fli
     return (total / (2 * flint.arb.pi()).sqrt()).log()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("mu", [24, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tilt", [2.0**-7, 0.25])
 @pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1, 10**9)])
@@ -244,6 +245,7 @@ LINES = [
 ]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("removal", [True, False])
 @pytest.mark.parametrize("most", [Fraction(1, 32), Fraction(99, 100)])
 @pytest.mark.parametrize("line", range(len(LINES)))

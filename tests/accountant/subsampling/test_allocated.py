@@ -144,6 +144,7 @@ def test_a_lattice_gives_nearly_the_same(rounds: int, noise: str, epsilon: float
     assert upper - found.upper <= 1e-5
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("rounds", "noise"), [(2, "1"), (7, "0.4"), (50, "1"), (1000, "0.5"), (10**6, "1"), (30, "9")]
 )

@@ -65,6 +65,7 @@ def exact(pair: CountedGaussiansPair, epsilon: float) -> mpmath.mpf:
     return max(values)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("removal", [True, False])
 @pytest.mark.parametrize("mu", [Fraction(1, 10), Fraction(2)])

@@ -86,6 +86,7 @@ def test_two_removals(
     assert found.relative_width < 1e-6
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "product",
     [
@@ -128,6 +129,7 @@ def test_two_samples_of_randomised_response() -> None:
         assert true * (1 - 1e-12) <= found.upper
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9, 1e-12])
 @pytest.mark.parametrize("step", [RARE, OTHER, LAPLACE, FIXED])
 def test_brackets_of_two_releases_are_narrow(

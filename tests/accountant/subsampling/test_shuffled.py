@@ -45,6 +45,7 @@ def shuffled(batches: int, noise: str, *, replaced: bool = False) -> ShuffledGau
     return ShuffledGaussianPair(mu_squared=mu**2, batches=batches, replaced=replaced)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("batches", "noise", "epochs", "zeroed", "replaced"), TABLE)
 def test_brackets_are_at_least_as_narrow_as_the_table(
     batches: int, noise: str, epochs: int, zeroed: float, replaced: float
@@ -78,6 +79,7 @@ def gain(pair: ShuffledGaussianPair, epsilon: float, x: float) -> mpmath.mpf:
         return mpmath.exp(without) - mpmath.exp(epsilon) * mpmath.exp(with_it)
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("replaced", [False, True])
 @pytest.mark.parametrize("removal", [False, True])
 @pytest.mark.parametrize(("batches", "noise"), [(1, "1"), (3, "2"), (469, "1"), (10**9, "0.4")])
@@ -206,6 +208,7 @@ def test_lower_ends_fall_with_the_number_of_batches() -> None:
     assert all(more < less for less, more in itertools.pairwise(found))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("count", [1, 3, 1000])
 @pytest.mark.parametrize("noise", ["0.02", "0.001"])
 def test_noise_too_small_for_tables_is_bracketed(noise: str, count: int) -> None:

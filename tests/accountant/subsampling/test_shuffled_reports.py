@@ -130,6 +130,7 @@ def test_the_pair_of_three_atoms_is_below_the_truth() -> None:
     assert 0.050954 < divergence(p, q, place) <= upper[0]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("records", [10, 10**3, 10**5, 10**8])
 @pytest.mark.parametrize("categories", [0, 2, 3, 100])
 def test_brackets_are_narrow_at_every_size(records: int, categories: int) -> None:

@@ -72,6 +72,7 @@ def density(contributions: tuple[float, ...], sizes: tuple[int, ...], sigma: flo
     return total / (len(orders) * 2 * math.pi * sigma**2)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("relation", [ZeroOut(), ReplaceOne()], ids=str)
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 2), (3, 1)], ids=str)
 def test_no_small_dataset_exceeds_the_upper_end(relation: Any, sizes: tuple[int, int]) -> None:  # noqa: ANN401

@@ -137,6 +137,7 @@ GEOMETRIC = TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10))
 DELTA = 1e-6
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
 @pytest.mark.parametrize("gamma", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
 def test_random_stopping_is_twice_as_costly_at_most(epsilon: Fraction, gamma: Fraction) -> None:
@@ -319,6 +320,7 @@ def test_approximate_privacy_keeps_its_infinite_mass() -> None:
     assert found.epsilon(delta=1e-6).upper < 2.7
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("eta", [-0.5, 0, 1])
 @pytest.mark.parametrize("gamma", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("base", [GDP(mu=0.1), GDP(mu=1), GDP(mu=4), PureDP(epsilon=1)])

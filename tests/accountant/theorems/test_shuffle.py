@@ -86,7 +86,10 @@ def test_refuses_arguments_outside_their_domains() -> None:
         shuffle_pure(GDP(mu=1, relation=ONE), scheme=Shuffle(records=10))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("records", "categories", "rounds"), [(60, 2, 1), (400, 3, 5)])
+@pytest.mark.parametrize(
+    ("records", "categories", "rounds"),
+    [(60, 2, 1), pytest.param(400, 3, 5, marks=pytest.mark.slow)],
+)
 def test_certificates_are_near_the_upper_end(records: int, categories: int, rounds: int) -> None:
     """The checker recomputes the layers, and loses half a per cent at most."""
     found = self_compose(shuffled(records, categories), rounds)

@@ -59,6 +59,7 @@ def error_probability(refutes: Refutes, design: Design, epsilon: float, delta: f
     return worst
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: f"{type(bound).__name__}")
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.1), (2.0, 1e-4)])
 def test_error_probability_is_at_most_the_significance(

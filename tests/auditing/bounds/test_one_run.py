@@ -170,6 +170,7 @@ SMALL = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (2, 2, 2)]
 LARGE = [(3, 3, 2), (3, 3, 3)]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     ("canaries", "made", "correct", "points"),
     [

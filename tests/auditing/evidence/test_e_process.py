@@ -181,6 +181,7 @@ def event_bet_expected(bet: EventBet, p: float, q: float, trials: int) -> float:
     )
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
 @pytest.mark.parametrize(("p", "q"), PREDICTED)
 def test_nothing_is_earned_while_the_claim_holds(

@@ -22,6 +22,7 @@ TRIALS = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("mu", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("q", [0.1, 0.4])
 def test_bound_ever_exceeds_the_truth_rarely(mu: float, q: float) -> None:

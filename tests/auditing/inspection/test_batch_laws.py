@@ -171,6 +171,7 @@ OUTCOMES = [
 ]
 
 
+@pytest.mark.some(16)
 @pytest.mark.parametrize(
     ("scheme", "outcomes", "records", "name"),
     [(one, outcomes, n, name) for one, outcomes, n in OUTCOMES for name in one.laws],

@@ -47,6 +47,7 @@ def directions(norm: str) -> Any:  # noqa: ANN401
     return moves / np.linalg.norm(moves, axis=1, keepdims=True)
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
 @pytest.mark.parametrize("offset", [0.0, 0.3, 3.0])

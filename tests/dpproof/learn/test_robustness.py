@@ -121,6 +121,7 @@ def test_several_classes_are_exact(norm: str) -> None:
         assert (one.predict(row + circle * radius * (1 + 1e-4)) != label).any()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("features", "norm"), [(2, 6.0), (2, 1.0), (2, None), (7, 6.0), (7, None)])
 def test_fourier_radii_hold_and_are_larger_than_the_papers(
     features: int, norm: float | None

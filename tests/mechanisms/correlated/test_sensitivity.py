@@ -127,6 +127,7 @@ def random_factor(rng: np.random.Generator, rounds: int) -> Factor:
     return LowerTriangular(lower.tolist())
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize("seed", range(9))
 def test_no_attack_is_above(seed: int) -> None:
     """Patterns and unit vectors stay below the bound, and reach it where it is exact."""

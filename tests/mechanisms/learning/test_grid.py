@@ -28,6 +28,7 @@ def awkward(features: int) -> Rows:
     return np.concatenate([random, mixed, even, np.eye(features)[:5], np.zeros((1, features))])
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("features", [1, 2, 3, 100, 5_000])
 @pytest.mark.parametrize("bits", [RECORD_BITS, STATE_BITS])
 def test_norms_never_exceed_the_bound(features: int, bits: int) -> None:

@@ -62,6 +62,7 @@ def values_for(scale: Fraction, count: int) -> NDArray[np.float64]:
     return spread
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_draws_are_correctly_rounded(sampler: Sampler, scale: Fraction) -> None:

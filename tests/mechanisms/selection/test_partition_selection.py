@@ -116,6 +116,7 @@ def test_keys_need_no_list_and_bound_what_a_record_has() -> None:
     assert Fraction(1, 10**7) < mechanism.kept[0] < Fraction(1, 10**6)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("contributions", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(10, 1e-12), (1, 1e-6), (0.5, 1e-9), (30, 1e-40), (30, 1e-300)]

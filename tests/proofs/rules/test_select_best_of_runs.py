@@ -263,6 +263,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("close", [0, 3, 48])
 @pytest.mark.parametrize("fine", [True, False])
 @pytest.mark.parametrize("seed", range(12))

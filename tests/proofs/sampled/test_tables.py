@@ -254,6 +254,7 @@ def _drawn(name: str, data: st.DataObject) -> dict[str, Any]:
     return {"span": span, "level": level, "forward": sides[0], "backward": sides[1]}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", TARGETS)
 @settings(max_examples=4)
 @given(data=st.data())
@@ -274,6 +275,7 @@ def test_no_table_proves_what_is_false(name: str, data: st.DataObject) -> None:
     assert isinstance(attempt(rule, TARGETS[name](), witness, -1e-6), Rejected)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", TARGETS)
 @settings(max_examples=6)
 @given(data=st.data())

@@ -138,6 +138,7 @@ def different_samples(count: int) -> Guarantee[Any]:
     return compose(*steps)
 
 
+@pytest.mark.slow
 def test_lower_ends_beyond_the_checkers_work_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The producer prices all rules of a lower end, and refuses what is above the limit."""
     spent: list[int] = []

@@ -239,7 +239,7 @@ def _quantile(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
     """
     if numerator == 1 << bits:
         return Fraction(0), Fraction(0)
-    from mpmath import mp  # noqa: PLC0415 - only the rare slow decisions need it
+    from mpmath import libmp, mp  # noqa: PLC0415 - only the rare slow decisions need it
 
     fine = 2 * bits + _GUARD
     with mp.workprec(fine + _GUARD):
@@ -248,7 +248,7 @@ def _quantile(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
         for _ in range(fine.bit_length()):
             tail, density = mp.erfc(root / mp.sqrt(2)), 2 * mp.npdf(root)
             root = max(root + (tail - mass) / density, root / 2)
-        near = Fraction(*mp.mpf(root).as_integer_ratio())
+        near = Fraction(*libmp.to_rational(mp.mpf(root)._mpf_))
     units, step = numerator << (fine - bits), Fraction(1, 1 << bits)
     while True:
         low, high = max(near - step, Fraction(0)), near + step

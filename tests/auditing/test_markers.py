@@ -109,9 +109,12 @@ TAKING: dict[str, Callable[[Any], object]] = {
 }
 
 
+LONG = ("check_query", "identity")  # take seconds
+
+
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "check_query")) for name in TAKING],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in TAKING],
 )
 def test_no_refusal_of_a_dataset_shows_it(name: str) -> None:
     """Data of many kinds, which is no dataset, or raises errors that quote it."""

@@ -30,6 +30,7 @@ def test_no_way_contradicts_another(source: str, uses: int) -> None:
         assert not contradiction(found), (name, at)
 
 
+@pytest.mark.slow
 def test_a_composed_range_excludes_no_better_way() -> None:
     """The product of logistic pairs lies above what zCDP says of 100 uses, and refutes nothing."""
     asked = ("delta", Fraction(1, 10**6))

@@ -82,7 +82,7 @@ def test_mutants_of_a_lower_bound_are_true_or_rejected() -> None:
     text = (FOLDER / "lower-rough.json").read_text(encoding="utf-8")
     assert isinstance(check_text(text), Verified)
     accepted, rejected = 0, 0
-    for _, document, _ in islice((*mutants(text), *hints(text)), 0, None, 2):
+    for _, document, _ in islice((*mutants(text), *hints(text)), 0, None, 4):
         if isinstance(check_text(json.dumps(document)), Rejected):
             rejected += 1
             continue

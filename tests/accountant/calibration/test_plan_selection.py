@@ -46,6 +46,7 @@ def test_every_option_meets_the_request(candidates: int, probability: float) -> 
         assert probability <= drawn == option.probability_drawn < probability + 1e-3
 
 
+@pytest.mark.slow
 def test_all_candidates_are_composed() -> None:
     """The comparison is GDP composition: the root of the number of candidates."""
     found = plan(12, 0.9)

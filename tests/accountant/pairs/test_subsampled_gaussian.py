@@ -41,8 +41,8 @@ class TestSubsampledGaussian(PairContract):
     profile_width = 1e-8
 
     def cases(self) -> Sequence[Case]:
-        """A rate near 0 and one near 1."""
-        return both(Fraction(1), Fraction(1, 100)) + both(Fraction(1), Fraction(99, 100))
+        """A rate near 0."""
+        return both(Fraction(1), Fraction(1, 100))
 
 
 @pytest.mark.slow
@@ -52,7 +52,8 @@ class TestExtremeSubsampledGaussian(TestSubsampledGaussian):
     def cases(self) -> Sequence[Case]:
         """Little noise at a tiny rate, much noise at a large one; a rate next to 1."""
         return (
-            both(Fraction(4), Fraction(1, 10**4))
+            both(Fraction(1), Fraction(99, 100))
+            + both(Fraction(4), Fraction(1, 10**4))
             + both(Fraction(1, 9), Fraction(1, 5))
             + both(Fraction(25), 1 - Fraction(1, 10**9))
         )

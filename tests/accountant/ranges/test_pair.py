@@ -66,6 +66,7 @@ def test_two_uses_at_epsilon_zero() -> None:
     assert bound.width <= 1e-6
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("epsilon", "uses"), [(1, 100), pytest.param(1, 1000, marks=pytest.mark.slow)]
 )
@@ -110,6 +111,7 @@ def test_repeated_losses_are_a_binomial_of_the_range() -> None:
     assert answers.epsilon(product, 1e-6).lower > 34.68
 
 
+@pytest.mark.slow
 def test_beside_other_mechanisms_it_is_below_the_value_by_zcdp() -> None:
     """Uses beside Gaussians, quantiles and peeled picks cost less than by zCDP."""
     gaussians = Gaussian(sigma=2, sensitivity=L2(1)).repeat(5).guarantee()

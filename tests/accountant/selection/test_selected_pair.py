@@ -264,6 +264,7 @@ def explicit(mu: float, law: RunLaw, order: float, sign: int) -> float:
     return float(np.log(law.probability_of_none + total) / (order - 1.0))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.describe())
 @pytest.mark.parametrize(
     "order", [*(pytest.param(x, marks=pytest.mark.slow) for x in (1.5, 2.0)), 8.0]

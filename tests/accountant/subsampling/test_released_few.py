@@ -68,6 +68,7 @@ def twice(
     return mpmath.quad(integrand, sorted([*mpmath.linspace(-9, 14, 16), *near]), maxdegree=5)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("pairs", "epsilon"),
     [((RARE, RARE), 1.0), ((OTHER, OTHER), 1.0), ((RARE, OTHER), 3e-4), ((RARE, OTHER), 1.0)],

@@ -36,6 +36,7 @@ def compositions(n: int, k: int) -> list[tuple[int, ...]]:
     return [c for c in product(range(n + 1), repeat=k) if sum(c) == n]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("q", [(0.2, 0.3, 0.5), (0.05, 0.15, 0.8)])
 @pytest.mark.parametrize("p", [(0.5, 0.3, 0.2), (0.2, 0.3, 0.5)])
 def test_bounds_exceed_the_truth_rarely(p: tuple[float, ...], q: tuple[float, ...]) -> None:

@@ -48,6 +48,7 @@ def stored(path: Path) -> int:
         return int(database.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_a_killed_audit_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed without a warning, it draws what is missing and reports what it would have."""
     (tmp_path / "slow_training.py").write_text(SLOW, encoding="utf-8")

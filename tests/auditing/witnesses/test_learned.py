@@ -78,6 +78,7 @@ def measured_mu(witness: Witness, pair: Pair, seed: int) -> dict[str, float]:
     return {str(score): mu(score) for score in witness.scores(training)}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("witness", "dimension", "least"),
     [(Logistic(), 1, 0.88), (Logistic(), 20, 0.9), (Logistic(), 200, 0.8), (Boosting(), 20, 0.78)],

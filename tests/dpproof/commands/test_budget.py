@@ -290,13 +290,8 @@ select = { runs = "geometric", gamma = 0.1 }
 """
 
 
-@pytest.mark.parametrize(
-    "runs",
-    [
-        '"geometric", gamma = 0.1',
-        pytest.param('"poisson", mean = 10', marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", ['"geometric", gamma = 0.1', '"poisson", mean = 10'])
 def test_what_was_not_computed_is_not_shown_as_a_number(
     command: Command, monkeypatch: pytest.MonkeyPatch, runs: str
 ) -> None:
@@ -368,6 +363,7 @@ sampling = { scheme = "shuffled", batches = 469, epochs = 10 }
 """
 
 
+@pytest.mark.slow
 def test_shuffled_batches_are_told_beside_poisson_accounting(command: Command) -> None:
     """Both ends, what they mean, and the number that tools print."""
     page = " ".join(command.budget(SHUFFLED).out.split())

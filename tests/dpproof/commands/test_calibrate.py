@@ -71,6 +71,7 @@ def test_a_number_that_is_left_out(command: Command) -> None:
     assert asked == expected
 
 
+@pytest.mark.slow
 def test_a_release_of_a_group(command: Command) -> None:
     """A release's parameter is addressed by the release's name or position."""
     named = command.calibrate(PIPELINE + GROUP, "joint", "2.scale", "--json")

@@ -62,6 +62,7 @@ def test_digits_end_to_end(tmp_path: Path) -> None:
     assert b"1e-05)-DP for add-remove neighbours" in checked.stdout
 
 
+@pytest.mark.slow
 def test_audit_on_neighbours_is_green() -> None:
     """Runs with and without one image do not contradict the guarantee."""
     model = digits(epsilon=4)

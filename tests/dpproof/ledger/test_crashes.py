@@ -101,6 +101,7 @@ def compete(place: Path, spenders: int, each: int) -> None:
     assert ledger.verify().entries == status.entries
 
 
+@pytest.mark.slow
 def test_competing_spenders(tmp_path: Path) -> None:
     """Two spenders and one with the keys of another spend the whole budget and no more."""
     compete(tmp_path / "ledger", spenders=2, each=4)

@@ -152,6 +152,7 @@ def test_noise_by_local_sensitivity() -> None:
         found.stages[0].build(found.relation).release([1])
 
 
+@pytest.mark.slow
 def test_groups_are_protected_part_by_part() -> None:
     """Four records: mu is four times as large, for every part alike."""
     text = NOISE + "count = 9"

@@ -170,6 +170,7 @@ def test_rejects_the_pair_of_three_atoms() -> None:
     assert "may be" in found.reason
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("trials", [0, 1, 40, 300])
 @pytest.mark.parametrize("odds", [Fraction(1), Fraction(1, 9), Fraction(50)], ids=str)
 def test_counts_enclose_exact_masses(trials: int, odds: Fraction) -> None:

@@ -95,6 +95,7 @@ def test_no_stride_is_longer_than_the_checker_reads() -> None:
     assert 1 <= strides.min() <= strides.max() <= MAX_TABLE_CELLS
 
 
+@pytest.mark.slow
 def test_far_losses_that_share_a_sample_are_certified() -> None:
     """Their table is accepted, not refused for its shape."""
     verdict = proofs.check(TWO.repeat(3).guarantee().certify(delta=1e-6))

@@ -105,6 +105,7 @@ def test_a_base_whose_directions_differ(
         assert Fraction(str(certificate.claim["epsilon"])) < 2
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", [0, 1, 2, 4])
 def test_compositions_of_selections(seed: int) -> None:
     """Whatever is composed with a selection, its certificate is accepted."""

@@ -42,7 +42,7 @@ def _precision() -> Iterator[None]:
 
 def cumulative(exponents: Exponents, factor: Fraction) -> list[mpmath.mpf]:
     """Return the exact distribution function at every category."""
-    numbers = [Fraction(x) * factor for x in list(exponents)]
+    numbers = [Fraction(x) * factor for x in np.asarray(exponents, dtype=np.object_).tolist()]
     weights = [mpmath.exp(exactly(x - max(numbers))) for x in numbers]
     total = mpmath.fsum(weights)
     return [mpmath.fsum(weights[: i + 1]) / total for i in range(len(weights))]

@@ -69,7 +69,10 @@ def lower_fact(
         NotCertified: no sum of the checker comes near it.
     """
     if not delta:
-        raise _rough(epsilon)
+        raise NotCertified(
+            f"delta has no finite lower end above 0 at epsilon = {epsilon:.6g}: a lower end of 0 "
+            "holds of every pair, and there is nothing to certify; try a smaller epsilon"
+        )
     if needs_cells(product):
         return lower_fact_by_cells(product, epsilon, delta, moves=moves)
     said = factors(product)
@@ -249,5 +252,5 @@ def _rough(epsilon: float) -> NotCertified:
     """Return the error where no sum bounds the divergence."""
     return NotCertified(
         f"no lower bound of delta was found near epsilon = {epsilon:.6g}: the losses are too rough "
-        f"for the checker's sums, or none is so large; {UNCERTIFIED}"
+        f"for the checker's sums; {UNCERTIFIED}"
     )

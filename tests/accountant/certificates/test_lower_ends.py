@@ -16,11 +16,14 @@ from dpproof.accountant import (
     RDP,
     AddRemove,
     Bound,
+    BoundedRange,
     NotCertified,
     ParameterError,
     Poisson,
     TruncatedNegativeBinomial,
+    group,
     select,
+    self_compose,
 )
 from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpproof.proofs import Certificate, Rejected, Verified
@@ -179,5 +182,8 @@ def test_what_is_refused() -> None:
         GDP(mu=0).certify(order=2, lower=True)
     with pytest.raises(NotCertified, match="no finite lower end"):
         GDP(mu=1).certify(delta=Fraction(1, 2), lower=True)
+    ranges = self_compose(BoundedRange(epsilon=0.1), 2)
+    with pytest.raises(NotCertified, match="delta has no finite lower end above 0 at epsilon = 3"):
+        group(ranges, size=2).certify(epsilon=3, lower=True)
     with pytest.raises(ParameterError):
         GDP(mu=1).certify(lower=True)

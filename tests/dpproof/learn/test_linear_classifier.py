@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpproof.learn import (
+    CoverClassifier,
     LogisticRegression,
     MarginClassifier,
     PerceptronClassifier,
     RefitRefused,
+    TunedClassifier,
+    tune,
 )
+from dpproof.mechanisms import RandomDirections
+from dpproof.mechanisms.learning.covers import Cover
 
 datasets = pytest.importorskip("sklearn.datasets")
 calibration = pytest.importorskip("sklearn.calibration")
@@ -43,6 +49,7 @@ LOGISTIC = {
     "check_classifiers_one_label": "without an offset no halfspace holds all rows",
     "check_decision_proba_consistency": PUBLIC,
 }
+ASKING = {"check_classifier_data_not_an_array": "the test asks the rows for their shape"}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -61,6 +68,53 @@ def test_scikit_learns_own_checks(name: str) -> None:
     assert len(results) > 40
     unused = set(excused) - {one["check_name"] for one in results if one["status"] == "xfail"}
     assert unused <= set(LOGISTIC)  # these depend on the noise
+
+
+class AsWide(Cover):
+    """Directions of whatever width the last rows had: the checks fit rows of many widths."""
+
+    __slots__ = ()
+    width = 2
+    size, paired, description = 400, False, "directions of the width of the rows"
+
+    @property
+    def dimension(self) -> int:
+        """The width."""
+        return self.width
+
+    def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        return RandomDirections(size=400, dimension=self.width, seed=1)._rows(start, stop)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tuned", "cover"])
+def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What chooses among candidates passes them, but for those that contradict privacy."""
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    fit = CoverClassifier.fit
+
+    def fitted(model: CoverClassifier, X: Any, y: Any) -> Any:  # noqa: ANN401, N803
+        shape = X.shape if hasattr(X, "shape") else np.shape(X)
+        AsWide.width = max(shape[1], 1) if len(shape) == 2 else AsWide.width
+        return fit(model, X, y)
+
+    monkeypatch.setattr(CoverClassifier, "fit", fitted)
+    noiseless = {"epsilon": 10**4, "delta": 1e-5, "random_state": 1}
+    model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], cover=AsWide())
+    excused = EXCUSED | ASKING
+    if name == "tuned":
+        base = PerceptronClassifier(classes=[0, 1, 2], steps=4, **noiseless)
+        model, excused = tune(base, {"margin": [0.1, 0.2]}, probability=0.5), EXCUSED
+        plan = model.plan()  # of every clone
+        monkeypatch.setattr(TunedClassifier, "plan", lambda _: plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = checks.check_estimator(model, expected_failed_checks=excused, on_fail=None)
+    failed = [one["check_name"] for one in results if one["status"] == "failed"]
+
+    assert failed == []
+    assert len(results) > 40
+    assert set(excused) == {one["check_name"] for one in results if one["status"] == "xfail"}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -320,9 +320,6 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
         guarantee: any notion.
         epsilons: one or more, in [0, 700] nats: minus the log slopes of the lines.
 
-    Returns:
-        TradeOff.
-
     Raises:
         ParameterError: epsilons is empty, repeats itself or leaves [0, 700].
     Laws: the trade-off of the result is at or below the original everywhere.
@@ -356,9 +353,6 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
 
     Args:
         guarantee: a notion with a dominating pair.
-
-    Returns:
-        GDP.
 
     Raises:
         NotImplied: no mu is enough, as for (epsilon, delta)-DP with delta above 0.
@@ -402,9 +396,6 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
 
     Args:
         guarantee: a notion with a dominating pair.
-
-    Returns:
-        PureDP.
 
     Raises:
         NotImplied: the loss is unbounded.
@@ -450,9 +441,6 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
 
     Args:
         guarantee: a notion with a dominating pair.
-
-    Returns:
-        ZCDP.
 
     Raises:
         NotImplied: no rho is enough.

@@ -1,4 +1,8 @@
-"""Group privacy: what holds of one record, for several records at once."""
+"""Group privacy: what holds of one record, for several records at once.
+
+Each theorem takes a guarantee that holds for one step between neighbours, and the number of steps,
+from 1 to 10**12; what it returns is about datasets that so many steps connect.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from dpproof.accountant.errors import CONVERT, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Derivation, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
@@ -32,6 +36,12 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.conversion import notion_to_profile, profile_to_trade_off
+
+
+def _for_groups(theorem: Theorem, guarantee: Guarantee[Any], size: int) -> Derivation:
+    """Return the derivation of a guarantee's statement for groups of so many."""
+    return applied(theorem, f"{guarantee.describe()}, for groups of {size}", guarantee, size=size)
+
 
 GROUP_PAIR: Final = Theorem(
     rule="group/pair",
@@ -60,9 +70,6 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             or any product of Gaussian pairs; the same in both directions.
         size: number of steps, from 1 to 10**12.
 
-    Returns:
-        DominatingPair for datasets that size steps connect.
-
     Raises:
         NotImplied: any other product. Where each part of a composition has its own guarantee,
             group the parts and compose; else convert to TradeOff at epsilons and group that.
@@ -83,9 +90,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             f"no group-privacy theorem scales {guarantee.describe()}; group each part and "
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
-    derivation = applied(
-        GROUP_PAIR, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_PAIR, guarantee, times)
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 
 
@@ -140,12 +145,6 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
         factor of delta is the sum of e^{i epsilon} for i < size.
     Rounds: delta up, by at most 2**-60 relative.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        ApproxDP for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size; ``group_trade_off`` of the same statement is
         no weaker.
 
@@ -154,9 +153,7 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
         Fraction(3, 8)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_APPROX_DP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_APPROX_DP, guarantee, times)
     return ApproxDP(
         epsilon=times * guarantee.stated_epsilon,
         delta=_delta(guarantee.stated_epsilon, guarantee.stated_delta, times),
@@ -214,12 +211,6 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
         in an interval of length epsilon.
     Rounds: nothing.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        BoundedRange for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size.
 
     Example:
@@ -227,9 +218,7 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_BOUNDED_RANGE, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_BOUNDED_RANGE, guarantee, times)
     return BoundedRange(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
     )
@@ -252,12 +241,6 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
     Rounds: nothing.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        GDP for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size.
 
     Example:
@@ -265,9 +248,7 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_GDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_GDP, guarantee, times)
     return GDP(
         mu_squared=times**2 * guarantee.mu_squared,
         relation=guarantee.relation,
@@ -294,12 +275,6 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
         speed it takes time 1, and the loss grows size times as fast.
     Rounds: nothing.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        MetricDP for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size.
 
     Example:
@@ -307,9 +282,7 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_METRIC, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_METRIC, guarantee, times)
     return MetricDP(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
     )
@@ -332,12 +305,6 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
     Rounds: nothing.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        PureDP for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size.
 
     Example:
@@ -345,9 +312,7 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_PURE_DP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_PURE_DP, guarantee, times)
     return PureDP(
         epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
     )
@@ -381,9 +346,6 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         guarantee: holds for one step between neighbours.
         size: number of steps k, at most 10_000; orders reach the largest known one over k.
 
-    Returns:
-        RDP for datasets that k steps connect, at the listed orders divided by k.
-
     Raises:
         NotImplied: the largest known order is at most k.
         ParameterError: size out of range.
@@ -405,9 +367,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
             f"{float(guarantee.largest_order):g}; list larger orders"
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
-    derivation = applied(
-        GROUP_RDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_RDP, guarantee, times)
     return RDP(points=points, relation=guarantee.relation, derivation=derivation)
 
 
@@ -452,9 +412,6 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
     Args:
         guarantee: f-DP, f piecewise linear.
         size: number of records, from 1 to 1000; the time grows with its cube.
-
-    Returns:
-        TradeOff for groups of that size.
 
     Raises:
         NotImplied: size is above 1000.
@@ -504,12 +461,6 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
     Rounds: nothing.
 
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps, from 1 to 10**12.
-
-    Returns:
-        ZCDP for datasets that size steps connect.
     Laws: size 1 changes nothing; monotone in size.
 
     Example:
@@ -517,9 +468,7 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
         Fraction(9, 1)
     """
     times = arguments.count(size=size)
-    derivation = applied(
-        GROUP_ZCDP, f"{guarantee.describe()}, for groups of {times}", guarantee, size=times
-    )
+    derivation = _for_groups(GROUP_ZCDP, guarantee, times)
     return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)
 
 

@@ -39,9 +39,6 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
 
-    Args:
-        guarantee: (epsilon, 0)-DP.
-
     Returns:
         PureDP with that epsilon.
 
@@ -83,9 +80,6 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
 
-    Args:
-        guarantee: epsilon-bounded-range.
-
     Returns:
         PureDP(epsilon).
     Laws: loses information: the way back gives 2 epsilon, not epsilon.
@@ -123,11 +117,6 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         concave and 0 at -1 and 0: it is at most 0 for s > 0. Divide by s = order - 1.
     Rounds: the first nothing, the second up by at most 1e-15 relative.
 
-    Args:
-        guarantee: epsilon-bounded-range.
-
-    Returns:
-        ZCDP.
     Laws: loses information; at most a quarter of what epsilon-DP alone gives, for small epsilon.
 
     Example:
@@ -161,9 +150,6 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: nothing.
-
-    Args:
-        guarantee: mu-GDP.
 
     Returns:
         ZCDP(mu^2/2).
@@ -233,9 +219,6 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
 
-    Args:
-        guarantee: epsilon-DP.
-
     Returns:
         ApproxDP with delta = 0.
     Laws: lossless; ``approx_to_pure`` is its inverse.
@@ -270,9 +253,6 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-
-    Args:
-        guarantee: epsilon-DP.
 
     Returns:
         BoundedRange(2 epsilon).
@@ -311,12 +291,6 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         G_mu(0) = 1, G_mu(1) = 0, while G_mu(a) = Phi(Phi^{-1}(1 - a) - mu) <= a iff
         mu >= 2 Phi^{-1}(1 - a).
     Rounds: up, by at most 1e-13 relative.
-
-    Args:
-        guarantee: epsilon-DP.
-
-    Returns:
-        GDP.
 
     Raises:
         NotImplied: epsilon is beyond every float.
@@ -369,11 +343,6 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         s(s+1), that is order times (order - 1). The tangent is met as the order falls to 1.
     Rounds: up, by at most 1e-15 relative; never above epsilon or epsilon^2/2, exact bounds.
 
-    Args:
-        guarantee: epsilon-DP.
-
-    Returns:
-        ZCDP.
     Laws: loses information; rho <= min(epsilon, epsilon^2/2).
 
     Example:

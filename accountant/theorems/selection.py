@@ -120,8 +120,6 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     Args:
         guarantee: of one run.
         runs: the law of the number of runs.
-    Returns:
-        PureDP.
     Example:
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)

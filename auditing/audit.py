@@ -141,16 +141,18 @@ def audit(
     if not run.witnesses:
         raise ParameterError("witnesses", witnesses, "at least one witness")
     budget = math.inf if seconds is None else float(arguments.positive(seconds=seconds))
-    asked = None if seed is None else arguments.whole(seed=seed)
-    with _opened(store, asked, version, run, (sampler, features, chunk, seconds)) as kept:
-        fresh = secrets.randbits(63) if asked is None else asked
-        run.seed, started = fresh if kept is None else kept.seed, time.monotonic()
+    stated_seed = None if seed is None else arguments.whole(seed=seed)
+    with _opened(
+        store, stated_seed, version, run, (sampler, features, chunk, seconds)
+    ) as trial_store:
+        fresh = secrets.randbits(63) if stated_seed is None else stated_seed
+        run.seed, started = fresh if trial_store is None else trial_store.seed, time.monotonic()
         trials = Trials(
             sampler,
             run.pair,
             seed=run.seed,
             features=features,
-            drawing=Drawing(executor, kept, started + budget),
+            drawing=Drawing(executor, trial_store, started + budget),
             chunk=chunk,
             growing=seconds is not None,
             progress=None if progress is None else lambda drawn: progress(drawn, run.planned),

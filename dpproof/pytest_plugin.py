@@ -139,9 +139,9 @@ class _Session:
                 f"{test} asks for the audit fixture while it runs: name it as a parameter of the "
                 "test or of a fixture, so that its share of the error budget is known in advance"
             )
-        made = _count(self.ledger_and_store()[0], test)
+        count = _count(self.ledger_and_store()[0], test)
         budget = float(self.config.getoption("--audit-budget"))
-        return budget / len(self.tests) / (made * (made + 1))
+        return budget / len(self.tests) / (count * (count + 1))
 
     @contextmanager
     def timed(self, test: str, own: float | None) -> Iterator[float | None]:
@@ -166,8 +166,8 @@ class _Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the reports of a finished test, from whichever process it ran in."""
         if report.when == "call":
-            found = [value for name, value in report.user_properties if name == _PROPERTY]
-            self.reports += [{"test": report.nodeid, **json.loads(str(text))} for text in found]
+            reports = [value for name, value in report.user_properties if name == _PROPERTY]
+            self.reports += [{"test": report.nodeid, **json.loads(str(text))} for text in reports]
 
     def pytest_sessionfinish(self) -> None:
         """Write the JSON, in the process that has all reports."""
@@ -224,8 +224,8 @@ def _reserve(ledger: str, test: str, tests: frozenset[str], total: float) -> tup
     return int(row.lastrowid or 0), part
 
 
-def _evidence(made: dict[str, Any]) -> str:
-    evidence = made["evidence"]
+def _evidence(report: dict[str, Any]) -> str:
+    evidence = report["evidence"]
     if evidence is None:
         return ""
     verdict = ", which refutes the claim" if evidence["refutes"] else ""
@@ -304,9 +304,9 @@ class _Runs:
 
         version = chosen.get("version")
         code = auditing.identity((sampler, chosen.get("features"))) if version is None else version
-        told = auditing.fingerprint(code, auditing.identity(claim, code=False))
+        fingerprint = auditing.fingerprint(code, auditing.identity(claim, code=False))
         self.store = auditing.EvidenceStore(self.path)
-        self.run = self.store.begin(self.name, told, least=LEAST)
+        self.run = self.store.begin(self.name, fingerprint, least=LEAST)
 
     def finish(self, report: Report, level: float) -> dict[str, Any] | None:
         """Return the evidence of all runs, this one multiplied in."""

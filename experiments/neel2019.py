@@ -76,14 +76,14 @@ def chosen(train: Records, width: int) -> list[int]:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
 
     last = train.rows.shape[1] - 1
-    kept = list(range(last))
-    while len(kept) >= width:
-        rows = normed(train.rows[:, [*kept, last]])
+    columns = list(range(last))
+    while len(columns) >= width:
+        rows = normed(train.rows[:, [*columns, last]])
         model = LogisticRegression(fit_intercept=False, max_iter=300).fit(rows, train.labels)
         order = np.argsort(np.abs(model.coef_[0][:-1]), kind="stable")
-        dropped = max(1, (len(kept) - width + 1) // 4)
-        kept = sorted(kept[place] for place in order[dropped:])
-    return [*kept, last]
+        dropped = max(1, (len(columns) - width + 1) // 4)
+        columns = sorted(columns[place] for place in order[dropped:])
+    return [*columns, last]
 
 
 def normed(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -282,12 +282,12 @@ def peer(python: str, train: Records, test: Records, runs: int) -> list[list[flo
     return [[found["default"]] for found in json.loads(done.stdout)["found"]]
 
 
-def averages(found: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[float, float]]]:
+def averages(results: list[dict[str, list[list[float]]]]) -> dict[str, list[tuple[float, float]]]:
     """Return mean and standard deviation over the runs of all splits, by method and epsilon."""
     joined = {}
-    for name in found[0]:
+    for name in results[0]:
         runs = [
-            np.concatenate(values) for values in zip(*(one[name] for one in found), strict=True)
+            np.concatenate(values) for values in zip(*(one[name] for one in results), strict=True)
         ]
         joined[name] = [(float(np.mean(scores)), float(np.std(scores))) for scores in runs]
     return joined
@@ -314,13 +314,13 @@ def honest(epsilon: float, delta: float, dimension: int) -> float:
     return float(optimize.brentq(excess, 1e-6, 50))
 
 
-def figure(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
+def figure(curves: dict[str, list[tuple[float, float]]], path: Path) -> None:
     """Draw accuracy against epsilon."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     drawing = Figure(figsize=(6, 4))
     axes = drawing.subplots()
-    for name, values in found.items():
+    for name, values in curves.items():
         means, spreads = zip(*values, strict=True)
         axes.errorbar(EPSILONS[: len(means)], means, yerr=spreads, label=name, capsize=2)
     axes.set(xscale="log", xlabel="ε", ylabel="accuracy", title="Adult, 23 binary columns")
@@ -336,30 +336,32 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--peer", help="a Python that has diffprivlib")
     parser.add_argument("--out", type=Path, help="folder for the figure")
-    given = parser.parse_args()
-    table = read(given.data / "adult.csv.gz")
+    options = parser.parse_args()
+    table = read(options.data / "adult.csv.gz")
     positive = np.char.find(table["label"], "&gt;50K") >= 0
     rows, delta = columns(table), 1 / (2 * COUNT) ** 2
     for claimed in (0.1, 0.5, 1.0):
         proved = honest(claimed, delta, WIDTH)
         print(f"OPDisc's printed sigma for ε = {claimed} is proved at {proved:.3f} (replace-one)")
-    found = []
-    for seed in range(1, given.splits + 1):
+    results = []
+    for seed in range(1, options.splits + 1):
         train, test = balanced(rows, positive, COUNT, np.random.default_rng(seed))
-        kept = chosen(train, WIDTH)
-        train, test = (Records(part.rows[:, kept], part.labels) for part in (train, test))
-        print(f"{len(train)} records to train, {len(test)} to test; δ = {delta:.3g}; {kept}")
-        found.append(measure(train, test, given.runs, EPSILONS))
-        if given.peer:
-            found[-1]["diffprivlib"] = peer(given.peer, train, test, given.runs)
+        chosen_columns = chosen(train, WIDTH)
+        train, test = (Records(part.rows[:, chosen_columns], part.labels) for part in (train, test))
+        print(
+            f"{len(train)} records to train, {len(test)} to test; δ = {delta:.3g}; {chosen_columns}"
+        )
+        results.append(measure(train, test, options.runs, EPSILONS))
+        if options.peer:
+            results[-1]["diffprivlib"] = peer(options.peer, train, test, options.runs)
     for line in oracles(train, (8, 12, 15, 19, 23), 60):
         print("{} columns, {} rows: enumeration {:.2f} s, program {:.2f} s".format(*line))
     print(" " * 24, "  ".join(f"ε = {epsilon:<6g}" for epsilon in EPSILONS))
-    joined = averages(found)
+    joined = averages(results)
     for name, values in joined.items():
         print(f"{name:24}", "  ".join(f"{mean:.3f}±{spread:.3f}" for mean, spread in values))
-    if given.out:
-        figure(joined, given.out / "neel2019.png")
+    if options.out:
+        figure(joined, options.out / "neel2019.png")
 
 
 if __name__ == "__main__":

@@ -80,17 +80,17 @@ _BITS: Final = (140, 100, 60, 40)
 _MOST_POINTS: Final = 1_000
 
 
-def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_group(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove the curve of a group, lowered a little, by doubling and adding.
 
     The curve made of two rounded ones is not exactly its own inverse, as the library's curves are:
     the last is the larger of both, lowered by more than they differ.
     """
-    if not isinstance(known, TradeOff):
+    if not isinstance(premise, TradeOff):
         return None
     size = int(str(dict(node.parameters)["size"]))
     links = _links(size)
-    curves, apart = [known.points], [1]
+    curves, apart = [premise.points], [1]
     for first, second in links:
         curves.append(chained(curves[first], curves[second]))
         apart.append(apart[first] + apart[second])
@@ -109,13 +109,13 @@ def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
         )
     claim = TradeOff(
         points=lowered,
-        relation=known.relation,
-        derivation=replace(node, premises=(known.derivation,)),
+        relation=premise.relation,
+        derivation=replace(node, premises=(premise.derivation,)),
     )
 
     def steps(base: int) -> Sequence[Step]:
         said: list[Object] = [
-            {**conclusion(known, base * count), "points": points(curve)}
+            {**conclusion(premise, base * count), "points": points(curve)}
             for curve, count in zip(curves[1:-1], apart[1:-1], strict=True)
         ]
         last = conclusion(claim, base * size)
@@ -124,7 +124,7 @@ def to_group(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
             for link, one in zip(links, [*said, last], strict=True)
         ]
 
-    return ProvedGuarantee(claim, known, steps, size)
+    return ProvedGuarantee(claim, premise, steps, size)
 
 
 def _lowered(curve: Points, bits: int) -> Points:
@@ -162,7 +162,7 @@ _CLOSE: Final = 1 + Fraction(1, 10**6)
 _NOTHING: Final = Fraction(1, 2**300)
 
 
-def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_approx(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove one point (epsilon, delta), its epsilon raised a little.
 
     Return None if no rule applies.
@@ -170,22 +170,22 @@ def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None
     stated = node.conclusion
     if not isinstance(stated, ApproxDP):
         return None
-    relation, derivation = stated.relation, replace(node, premises=(known.derivation,))
+    relation, derivation = stated.relation, replace(node, premises=(premise.derivation,))
 
     def claim(epsilon: Fraction, delta: Fraction) -> ApproxDP[Any]:
         return ApproxDP(epsilon=epsilon, delta=delta, relation=relation, derivation=derivation)
 
-    wanted = stated.stated_epsilon, stated.stated_delta
-    point = Point(floats_around(wanted[0])[1], floats_around(wanted[1])[0], moves=True)
-    if isinstance(known, RenyiGuarantee):
-        epsilon, delta, order = renyi_point(known, point)
+    target = stated.stated_epsilon, stated.stated_delta
+    point = Point(floats_around(target[0])[1], floats_around(target[1])[0], moves=True)
+    if isinstance(premise, RenyiGuarantee):
+        epsilon, delta, order = renyi_point(premise, point)
         witness: Object = {"order": show_rational(order)}
-        return _proved_conversion(claim(epsilon, delta), known, "renyi-approx", witness)
-    if not isinstance(known, PairGuarantee):
+        return _proved_conversion(claim(epsilon, delta), premise, "renyi-approx", witness)
+    if not isinstance(premise, PairGuarantee):
         return None
-    if any(x <= wanted[0] and y <= wanted[1] for x, y in known.stated_points()):
-        return _proved_conversion(claim(*wanted), known, "point", {})
-    pair = known.to_pair()
+    if any(x <= target[0] and y <= target[1] for x, y in premise.stated_points()):
+        return _proved_conversion(claim(*target), premise, "point", {})
+    pair = premise.to_pair()
     used = with_logistic(pair)
     point = point if used is pair else moved_to(used, point)
     derivation = replace(node, premises=(pair.derivation,))
@@ -193,24 +193,24 @@ def to_approx(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None
     return _proved_conversion(claim(epsilon, delta), pair, "pair-approx", {}, facts)
 
 
-def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_profile(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove points of the profile, every delta raised a little; return None if no rule applies."""
     stated = node.conclusion
     if not isinstance(stated, PrivacyProfile):
         return None
     relation = stated.relation
-    if isinstance(known, RenyiGuarantee):
+    if isinstance(premise, RenyiGuarantee):
         points, orders = [], []
         for x, y in stated.points:
-            found = renyi_point(known, Point(floats_around(x)[0], float(y), moves=False))
-            points.append((x, found[1]))
-            orders.append(show_rational(found[2]))
-        derivation = replace(node, premises=(known.derivation,))
+            point = renyi_point(premise, Point(floats_around(x)[0], float(y), moves=False))
+            points.append((x, point[1]))
+            orders.append(show_rational(point[2]))
+        derivation = replace(node, premises=(premise.derivation,))
         claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
-        return _proved_conversion(claim, known, "renyi-profile", {"orders": orders})
-    if not isinstance(known, PairGuarantee):
+        return _proved_conversion(claim, premise, "renyi-profile", {"orders": orders})
+    if not isinstance(premise, PairGuarantee):
         return None
-    pair = known.to_pair()
+    pair = premise.to_pair()
     used = with_logistic(pair)
     places = {x: floats_around(x)[0] for x, _ in stated.points}
     heights = {places[x]: y for x, y in stated.points}
@@ -225,16 +225,16 @@ def to_profile(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | Non
     )
 
 
-def to_rdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_rdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove Renyi points of samples by the checker's tables, of bounded ranges as logistic pairs.
 
     Points at orders that are too large for its quadratures are left out. It returns None if no
     number changes.
     """
     stated = node.conclusion
-    if not isinstance(stated, RDP) or not isinstance(known, FaithfulPairGuarantee):
+    if not isinstance(stated, RDP) or not isinstance(premise, FaithfulPairGuarantee):
         return None
-    pair = known.to_pair()
+    pair = premise.to_pair()
     listed = [order for order, _ in stated.points]
     orders = listed[: bisect_left(listed, True, key=lambda order: not _is_short(pair, order))]
     used = with_logistic(pair)
@@ -261,26 +261,26 @@ def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
     return True
 
 
-def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_gdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove mu of a product without a closed profile by points of it; return None otherwise.
 
     Composed bounded ranges are logistic pairs to it, whose mu may be larger.
     """
     stated = node.conclusion
-    if not isinstance(stated, GDP) or not isinstance(known, PairGuarantee):
+    if not isinstance(stated, GDP) or not isinstance(premise, PairGuarantee):
         return None
-    own, wanted = known.to_pair(), stated
+    own, target = premise.to_pair(), stated
     pair = with_logistic(own)
     derivation = replace(node, premises=(own.derivation,))
     if pair is not own:
-        wanted = pair_to_gdp(pair)
-    if not needs_points(pair, wanted.mu_squared):
+        target = pair_to_gdp(pair)
+    if not needs_points(pair, target.mu_squared):
         if pair is own:
             return None
-        claim = GDP(mu=wanted.mu, relation=stated.relation, derivation=derivation)
-        witness = gdp_witness(pair, float(wanted.mu), wanted.mu_squared)
+        claim = GDP(mu=target.mu, relation=stated.relation, derivation=derivation)
+        witness = gdp_witness(pair, float(target.mu), target.mu_squared)
         return _proved_conversion(claim, own, "pair-gdp", witness)
-    mu, points, facts = smallest_mu(pair, float(wanted.mu))
+    mu, points, facts = smallest_mu(pair, float(target.mu))
     claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
     profile = PrivacyProfile(points=points, relation=stated.relation)
     shown = _proved_conversion(profile, own, "pair-profile", {}, facts)
@@ -293,12 +293,12 @@ def to_gdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
     return ProvedGuarantee(claim, own, steps)
 
 
-def to_zcdp(node: Derivation, known: Guarantee[Any]) -> ProvedGuarantee | None:
+def to_zcdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove rho of the logistic pairs in the place of composed bounded ranges, else None."""
     stated = node.conclusion
-    if not isinstance(stated, ZCDP) or not isinstance(known, PairGuarantee):
+    if not isinstance(stated, ZCDP) or not isinstance(premise, PairGuarantee):
         return None
-    own = known.to_pair()
+    own = premise.to_pair()
     pair = with_logistic(own)
     if pair is own:
         return None
@@ -349,14 +349,14 @@ def _curve(
     Lines that serve many points are used first; the other points are proved one by one.
     """
     points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
-    found = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
-    among = 2 * max(len(heights) - len(found), 1)  # both directions share what lines leave
+    close = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
+    among = 2 * max(len(heights) - len(close), 1)  # both directions share what lines leave
     for x, y in heights.items():
-        if x not in found and not y and has_closed_profile(product):  # x is the largest loss
-            found[x] = _NOTHING
+        if x not in close and not y and has_closed_profile(product):  # x is the largest loss
+            close[x] = _NOTHING
             steps.append(ClosedForm(product).fact(((Fraction(x), _NOTHING),)))
-        elif x not in found:
+        elif x not in close:
             point = Point(x, floats_around(y)[1], moves=False, among=among)
-            _, found[x], alone = prove([product], point)
+            _, close[x], alone = prove([product], point)
             steps += alone
-    return found, steps
+    return close, steps

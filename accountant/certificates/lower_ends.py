@@ -93,23 +93,23 @@ def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]
         NotCertified: no three bounds of the checker come near it.
     """
     for places in _places(product, best_threshold(product, rate), rate):
-        known = _bounds_at(product, places)
-        found = known.power(rate)
-        if found is None or found <= rate:
+        bounds = _bounds_at(product, places)
+        best_power = bounds.power(rate)
+        if best_power is None or best_power <= rate:
             continue
         said: Object = {
             "notion": "true-positive-rate-at-least",
             "product": factors(product),
             "false_positive_rate": show_rational(Fraction(rate)),
-            "true_positive_rate": show_rational(Fraction(min(found, power))),
+            "true_positive_rate": show_rational(Fraction(min(best_power, power))),
         }
         last = Step(
             rule="at-least/true-positive-rate",
-            premises=tuple(range(len(known.steps))),
-            witness={"places": [show_rational(Fraction(one)) for one in known.places]},
+            premises=tuple(range(len(bounds.steps))),
+            witness={"places": [show_rational(Fraction(one)) for one in bounds.places]},
             conclusion=said,
         )
-        return (*known.steps, last)
+        return (*bounds.steps, last)
     raise NotCertified(
         f"no lower bound of the true-positive rate at {rate:.6g} was found: the checker's sums are "
         f"not close enough to each other there; {UNCERTIFIED}"
@@ -123,28 +123,28 @@ def _places(product: Product, threshold: float, rate: float) -> list[list[float]
     """
     sampled = any(isinstance(one.pair, Tabled) for one in product.factors)
     noise = _NOISE_OF_TABLES if sampled else _NOISE
-    found = []
+    places_tried = []
     for gap in _GAPS:
         places = [threshold + gap * side for side in (-1.0, 0.0, 1.0)]
         low, high = deltas(product, np.array(places))
-        known = _Facts(places, (low * (1 - noise)).tolist(), (high * (1 + noise)).tolist(), [])
-        found.append((known.power(rate) or 0.0, places))
-    return [places for shown, places in sorted(found, reverse=True) if shown > rate]
+        bounds = _Facts(places, (low * (1 - noise)).tolist(), (high * (1 + noise)).tolist(), [])
+        places_tried.append((bounds.power(rate) or 0.0, places))
+    return [places for shown, places in sorted(places_tried, reverse=True) if shown > rate]
 
 
 def _bounds_at(product: Product, places: list[float]) -> _Facts:
     """Return the bounds at three epsilons, as the checker proves them."""
-    found = _Facts(places, [], [], [])
+    bounds = _Facts(places, [], [], [])
     for place in places:
         used, x, t = (product if place >= 0 else product.swapped()), abs(place), math.exp(place)
         least, most = (float(one[0]) for one in deltas(used, np.array([x])))
         below = [lower_fact(used, x, least, moves=False, among=_AMONG)] if least > 0.0 else []
         shown = Fraction(str(below[0].conclusion["delta"])) if below else Fraction(0)
         _, delta, above = prove([used], Point(x, most, moves=False, among=_AMONG))
-        for ends, height in ((found.low, float(shown)), (found.high, float(delta))):
+        for ends, height in ((bounds.low, float(shown)), (bounds.high, float(delta))):
             ends.append(height if place >= 0 else 1.0 - t + t * height)
-        found.steps.extend([*below, *above])
-    return found
+        bounds.steps.extend([*below, *above])
+    return bounds
 
 
 def renyi_fact(product: Product, order: Fraction) -> Step:
@@ -188,7 +188,7 @@ def _moment_below(used: Subject, excess: float) -> float:
         Factor(one.pair.below(one.count) if table is None else table.finite_pair, one.count)
         for one, table in both
     ]
-    found = total_cgf(Product(tuple(parts)), np.array([excess + 0j]))
-    least = float(found.value.real[0] - found.radius[0])
+    enclosure = total_cgf(Product(tuple(parts)), np.array([excess + 0j]))
+    lower = float(enclosure.value.real[0] - enclosure.radius[0])
     blur = _BLUR * sum(one.count for one, table in zip(parts, used.tables, strict=True) if table)
-    return least - blur if blur < _CLOSE * least else 0.0
+    return lower - blur if blur < _CLOSE * lower else 0.0

@@ -112,9 +112,9 @@ class Steps:
     def _label(self, node: Derivation) -> None:
         """Put the label of a derivation on its step, beside one that is there."""
         place, _ = self._places[id(node)]
-        known = self.listed[place].label
-        if node.label and node.label != known:
-            both = f"{known}; {node.label}" if known else node.label
+        previous = self.listed[place].label
+        if node.label and node.label != previous:
+            both = f"{previous}; {node.label}" if previous else node.label
             self.listed[place] = replace(self.listed[place], label=both[:MAX_LABEL])
 
     def _step(self, node: Derivation) -> tuple[int, int]:
@@ -151,45 +151,45 @@ class Steps:
         return node.premises[:1] if node.rule == "select/pair" else node.premises
 
     def plain(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a step of the theorem's own name, whose witness is its parameters."""
         parameters = {name: _json(value) for name, value in node.parameters}
-        said = conclusion(self.substitutes.substituted(found), steps)
+        said = conclusion(self.substitutes.substituted(proved), steps)
         name = node.rule.replace("repeat/", "compose/")  # of one part, so many times
         return self.add(name, said, places, parameters), steps
 
     def composed(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a composition.
 
         One part is cited as it is, or restated at the orders that are queried.
         """
         if len(places) > 1:
-            return self.plain(node, found, places, steps)
-        if not isinstance(found, RDP):
+            return self.plain(node, proved, places, steps)
+        if not isinstance(proved, RDP):
             return places[0], steps
-        return self.add("convert/rdp-rdp", conclusion(found, steps), places, {}), steps
+        return self.add("convert/rdp-rdp", conclusion(proved, steps), places, {}), steps
 
     def with_ranges(
-        self, _: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, _: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a composition whose bounded ranges are counted together."""
-        if not (isinstance(found, DominatingPair) and self.ranges):
+        if not (isinstance(proved, DominatingPair) and self.ranges):
             raise NotCertified(unsaid("a composition of bounded ranges that is no pair"))
         forward, backward, witness = self.ranges.written(places, self.substitutes)
-        self.substitutes.products[found.forward] = forward
-        self.substitutes.products[found.backward] = backward
-        said = conclusion(self.substitutes.substituted(found), steps)
+        self.substitutes.products[proved.forward] = forward
+        self.substitutes.products[proved.backward] = backward
+        said = conclusion(self.substitutes.substituted(proved), steps)
         return self.add("compose/ranges", said, places, witness), steps
 
     def _selected(
-        self, node: Derivation, found: Guarantee[Any]
+        self, node: Derivation, proved: Guarantee[Any]
     ) -> tuple[DominatingPair[Any], DominatingPair[Any], RunLaw]:
         """Return the base, the pair of the selection, and the law of the number of runs."""
         base = node.premises[0].conclusion
-        if not isinstance(base, DominatingPair) or not isinstance(found, DominatingPair):
+        if not isinstance(base, DominatingPair) or not isinstance(proved, DominatingPair):
             raise NotCertified(unsaid("a selection from what is no pair"))
         if not (self.aim.tail and base.forward.factors and base.backward.factors):
             raise NotCertified(
@@ -197,20 +197,20 @@ class Steps:
                 f"at a delta above 0, or delta, where its runs reveal something; {UNCERTIFIED}"
             )
         base = with_logistic(self.substitutes.of(base))
-        return base, found, law_of(dict(node.parameters))
+        return base, proved, law_of(dict(node.parameters))
 
     def filtered(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a budget that was spent from, with what was spent."""
-        said = conclusion(found, steps)
-        return self.add(node.rule, said, places, filter_witness(node, found)), steps
+        said = conclusion(proved, steps)
+        return self.add(node.rule, said, places, filter_witness(node, proved)), steps
 
     def first_above(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add bounds of the base's profile, and a finite pair above the selection."""
-        base, released, runs = self._selected(node, found)
+        base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
         forward, backward, facts, witness = pairs_above_threshold(base, runs, self.aim)
         self.substitutes.add(released, forward, backward)
@@ -218,10 +218,10 @@ class Steps:
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
     def best_of_runs(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a finite pair above the base, unless it is one, and one above the selection."""
-        base, released, runs = self._selected(node, found)
+        base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
         forward, backward = single_finite_pair(base.forward), single_finite_pair(base.backward)
         if forward is None or backward is None:
@@ -234,10 +234,10 @@ class Steps:
         return self.add("select/pair", said, [place], witness), steps
 
     def mixed(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
-        if not isinstance(found, DominatingPair) or not self.aim.tail:
+        if not isinstance(proved, DominatingPair) or not self.aim.tail:
             raise NotCertified(
                 f"a choice among unequal parts ({node.rule}) is certified for epsilon at a delta "
                 f"above 0, and for delta; {UNCERTIFIED}"
@@ -248,23 +248,23 @@ class Steps:
             if not isinstance(one.conclusion, DominatingPair):
                 raise NotCertified(unsaid(one.statement))
             parts.append((weight, with_logistic(self.substitutes.of(one.conclusion))))
-        forward, backward, facts = finite_mixture_pairs(found, parts, self.aim)
-        self.substitutes.add(found, forward, backward)
-        said = conclusion(finite_guarantee(found, forward, backward), steps)
+        forward, backward, facts = finite_mixture_pairs(proved, parts, self.aim)
+        self.substitutes.add(proved, forward, backward)
+        said = conclusion(finite_guarantee(proved, forward, backward), steps)
         witness: Object = {"weights": [show_rational(shares[place]) for place in sorted(shares)]}
         return self.add(node.rule, said, [*shares, *self.facts(facts)], witness), steps
 
     def shuffled_reports(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a finite pair above shuffled local reports, with the layers that prove it."""
-        if not isinstance(found, DominatingPair):
+        if not isinstance(proved, DominatingPair):
             raise NotCertified(unsaid(node.rule))
-        above, witness = pair_above_reports(found, self.aim)
-        self.substitutes.add(found, above, above)
-        said = conclusion(finite_guarantee(found, above, above), steps)
-        given = {name: _json(value) for name, value in node.parameters}
-        return self.add(node.rule, said, places, {**given, **witness}), steps
+        above, witness = pair_above_reports(proved, self.aim)
+        self.substitutes.add(proved, above, above)
+        said = conclusion(finite_guarantee(proved, above, above), steps)
+        parameters = {name: _json(value) for name, value in node.parameters}
+        return self.add(node.rule, said, places, {**parameters, **witness}), steps
 
     def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
         """Add the steps that prove a conversion to raised numbers."""
@@ -276,76 +276,78 @@ class Steps:
         return len(self.listed) - 1, apart * proof.size
 
     def to_pure(
-        self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a conversion to pure DP by the largest loss of the premise's pairs."""
         place = self._pair(node)[1]
-        return self.add("convert/pair-pure", conclusion(found, steps), [place], {}), steps
+        return self.add("convert/pair-pure", conclusion(proved, steps), [place], {}), steps
 
     def restated(
-        self, node: Derivation, found: Guarantee[Any], _: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
     ) -> tuple[int, int]:
         """Add a conversion to the smallest mu or rho of the premise's pairs."""
         pair, place = self._pair(node)
-        if isinstance(found, GDP):
-            bare = unsampled(pair, found.mu_squared)
+        if isinstance(proved, GDP):
+            bare = unsampled(pair, proved.mu_squared)
             if bare is not None:
                 pair, said = bare, conclusion(bare, steps)
                 place = self.add("convert/pair-unsampled", said, [place], {})
-            witness = gdp_witness(pair, float(found.mu), found.mu_squared)
-        elif isinstance(found, ZCDP):
-            witness = zcdp_witness(pair, float(found.rho))
+            witness = gdp_witness(pair, float(proved.mu), proved.mu_squared)
+        elif isinstance(proved, ZCDP):
+            witness = zcdp_witness(pair, float(proved.rho))
         else:
             raise NotCertified(unsaid(node.rule))
-        return self.add(node.rule, conclusion(found, steps), [place], witness), steps
+        return self.add(node.rule, conclusion(proved, steps), [place], witness), steps
 
     def to_rdp(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add Renyi points of a pair, of zCDP, or of other points."""
-        known, said = node.premises[0].conclusion, conclusion(found, steps)
-        if isinstance(known, ZCDP):
+        premise, said = node.premises[0].conclusion, conclusion(proved, steps)
+        if isinstance(premise, ZCDP):
             return self.add("convert/zcdp-rdp", said, places, {}), steps
-        if isinstance(known, RDP):
+        if isinstance(premise, RDP):
             return self.add("convert/rdp-rdp", said, places, {}), steps
-        if isinstance(known, BoundedRange):
+        if isinstance(premise, BoundedRange):
             return self.add("convert/bounded-range-rdp", said, places, {}), steps
         pair, place = self._pair(node)
-        orders = [order for order, _ in found.points] if isinstance(found, RDP) else []
+        orders = [order for order, _ in proved.points] if isinstance(proved, RDP) else []
         return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
 
     def _pair(self, node: Derivation) -> tuple[DominatingPair[Any], int]:
         """Return the premise's pair and its position, if nothing is substituted in it."""
-        known = node.premises[0].conclusion
-        if not isinstance(known, PairGuarantee):
+        premise = node.premises[0].conclusion
+        if not isinstance(premise, PairGuarantee):
             raise NotCertified(
                 f"no rule leads from {node.premises[0].statement} to {node.rule}; certify what it "
                 "was applied to"
             )
-        pair = known.to_pair()
+        pair = premise.to_pair()
         place, _ = self.derive(pair.derivation)
         if self.substitutes.of(pair) != pair:
             raise NotCertified(f"{node.rule} of a selection is not certified; {UNCERTIFIED}")
         return with_logistic(pair), place
 
     def to_selected_rdp(
-        self, node: Derivation, found: Guarantee[Any], places: list[int], steps: int
+        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
         """Add bounds at the corners of a selection's convex curve, and the rest by convexity."""
-        base, given = node.premises[0].conclusion, dict(node.parameters)
-        if not isinstance(base, RenyiGuarantee) or not isinstance(found, RDP):
+        base, parameters = node.premises[0].conclusion, dict(node.parameters)
+        if not isinstance(base, RenyiGuarantee) or not isinstance(proved, RDP):
             raise NotCertified(unsaid(node.rule))
-        names = dict(zip((a for a, _ in found.points), str(given["bounds"]).split(), strict=True))
-        scaled = lower_hull(
-            [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in found.points)]
+        names = dict(
+            zip((a for a, _ in proved.points), str(parameters["bounds"]).split(), strict=True)
         )
-        corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=found.relation)
+        scaled = lower_hull(
+            [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * r) for a, r in proved.points)]
+        )
+        corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=proved.relation)
         hints = [(names[order], order) for order, _ in corners.points]
-        witness = selected_witness(base, law_of(given), hints)
+        witness = selected_witness(base, law_of(parameters), hints)
         place = self.add("select/rdp", conclusion(corners, steps), places, witness)
-        if corners.points == found.points:
+        if corners.points == proved.points:
             return place, steps
-        return self.add("convert/rdp-rdp", conclusion(found, steps), [place], {}), steps
+        return self.add("convert/rdp-rdp", conclusion(proved, steps), [place], {}), steps
 
 
 def _weights(node: Derivation) -> list[Fraction]:

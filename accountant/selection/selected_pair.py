@@ -137,14 +137,14 @@ class SelectedPair(TabulatedPair):
             upper[right & (epsilon >= self.max_loss)] = self.infinite_mass
             lower = np.where(right, np.minimum(lower, upper), lower)
         if not right.all():
-            found = self.swapped().profile(-epsilon[~right])
-            lower[~right], upper[~right] = from_swapped(*found, epsilon[~right])
+            reverse = self.swapped().profile(-epsilon[~right])
+            lower[~right], upper[~right] = from_swapped(*reverse, epsilon[~right])
         return lower, upper
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends of the profile at many increasing epsilons at or above 0."""
-        found = self._selection().upper(epsilon)
-        return np.where(epsilon >= self.max_loss, self.infinite_mass, found)
+        bound = self._selection().upper(epsilon)
+        return np.where(epsilon >= self.max_loss, self.infinite_mass, bound)
 
     def _selection(self) -> Selection:
         """Return the cached selection."""
@@ -154,14 +154,14 @@ class SelectedPair(TabulatedPair):
         """Bracket epsilon of one selection, for delta in [0, 1)."""
         level = Bound.of(delta)
         betrayed = infinite_mass(self.base.below()).lower
-        kept = np.array([max(down(1.0 - betrayed), 0.0)])
-        missed = self.runs.derivative(kept)[0]  # phi is above its tangents
+        untouched = np.array([max(down(1.0 - betrayed), 0.0)])
+        missed = self.runs.derivative(untouched)[0]  # phi is above its tangents
         if level.upper < betrayed * missed * (1 - 4 * LAW_ERROR):
             return Bound.exactly(math.inf)
         top = self.max_loss if self.infinite_mass <= level.lower else math.inf
         ends = max(level.lower, LEAST_DELTA), max(level.upper, LEAST_DELTA)
-        found = self._selection().epsilon(Bound(*ends), top)
-        return found if level.lower >= LEAST_DELTA else Bound(min(found.lower, top), top)
+        bracket = self._selection().epsilon(Bound(*ends), top)
+        return bracket if level.lower >= LEAST_DELTA else Bound(min(bracket.lower, top), top)
 
     @property
     def end(self) -> float:
@@ -190,8 +190,8 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
     near = [one for one in near if 0.0 < one < math.inf] or ends
     span = 2.0 ** math.floor(math.log2(max(near) / (2 * _FINE)))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
-    known = [_half(one, end, span, max(ends)) for one, end in zip(pairs, ends, strict=True)]
-    high, low, grids = (list(one) for one in zip(*known, strict=True))
+    halves = [_half(one, end, span, max(ends)) for one, end in zip(pairs, ends, strict=True)]
+    high, low, grids = (list(one) for one in zip(*halves, strict=True))
     return as_lattice_pair(convex_profile.above(*high), grids, span), as_lattice_pair(
         convex_profile.below(*low), grids, span
     )
@@ -234,13 +234,13 @@ def log_tail(base: Product, runs: RunLaw, s: Reals, end: float) -> Reals:
     By Theorem 2 H_t is at most m times the base's at t e^{-D}, D ``_log_ratio``, and at most that
     of all runs released together; both by Chernoff at every order c > s.
     """
-    c, known = _moments(base)
+    c, moments = _moments(base)
     ratio, most = _log_ratio(base, runs), runs.largest
     heights = np.full(c.shape, math.inf)
     if math.isfinite(ratio):
-        heights = known + runs.log_mean_up + c * ratio
+        heights = moments + runs.log_mean_up + c * ratio
     if most is not None:
-        heights = np.minimum(heights, known * most)
+        heights = np.minimum(heights, moments * most)
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = chernoff(c, heights, end) - np.log(c - s[:, None])
         bound += np.log(s * (s + 1.0))[:, None]
@@ -281,9 +281,9 @@ def _below_chords(base: Product, s: Reals) -> Reals:
 
     Beyond the last order within reach they are infinite.
     """
-    c, known = _moments(base)
-    reach = np.isfinite(known)
-    places, heights = (np.append(0.0, one[reach]) for one in (c, known))
+    c, moments = _moments(base)
+    reach = np.isfinite(moments)
+    places, heights = (np.append(0.0, one[reach]) for one in (c, moments))
     return np.asarray(np.interp(s, places, heights, right=math.inf) * (1 + _ROUNDING))
 
 
@@ -303,13 +303,13 @@ def _upper_cgf(base: Product, s: Reals) -> Reals:
         return np.full(s.shape, math.inf)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite says nothing
-            found = total_cgf(above, s + 0j)
-            upper = (found.value.real + found.radius).astype(float)
+            enclosure = total_cgf(above, s + 0j)
+            upper = (enclosure.value.real + enclosure.radius).astype(float)
     except NotCertified:
         if s.size == 1:
             return np.array([math.inf])
         near, far = np.array_split(s, 2)
-        known = _upper_cgf(base, near)
-        rest = np.full(far.shape, math.inf) if math.isinf(known[-1]) else _upper_cgf(base, far)
-        return np.concatenate([known, rest])
+        nearby = _upper_cgf(base, near)
+        rest = np.full(far.shape, math.inf) if math.isinf(nearby[-1]) else _upper_cgf(base, far)
+        return np.concatenate([nearby, rest])
     return np.where(np.isnan(upper), math.inf, upper)

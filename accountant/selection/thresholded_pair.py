@@ -83,8 +83,8 @@ def _rules(base: Product, runs: RunLaw) -> Rules:
 @lru_cache(maxsize=8)
 def _rectangles(base: Product, runs: RunLaw) -> Rectangles:
     """Return rectangles for a base, cached."""
-    found = curve(base)
-    return Rectangles.cover(found.above(*found.size, every=MERGED), runs)
+    base_curve = curve(base)
+    return Rectangles.cover(base_curve.above(*base_curve.size, every=MERGED), runs)
 
 
 _THRESHOLDED_PAIR_TINY = 1e-115  # Delta at which a table ends. Heuristic.
@@ -144,22 +144,22 @@ class ThresholdedPair(TabulatedPair):
 
     def delta(self, epsilon: float) -> Bound:
         """Bracket delta of one selection, at any real epsilon; by the profile where lines blur."""
-        found = Bound(0.0, 1.0)
+        bracket = Bound(0.0, 1.0)
         if 0.0 <= epsilon <= _FARTHEST:
-            found = delta_at(self.base, self.runs, epsilon)
-        if found.relative_width <= _NARROW:
-            return found
+            bracket = delta_at(self.base, self.runs, epsilon)
+        if bracket.relative_width <= _NARROW:
+            return bracket
         lower, upper = self.profile(np.array([epsilon]))
-        return found.meet(Bound(float(lower[0]), float(upper[0])))
+        return bracket.meet(Bound(float(lower[0]), float(upper[0])))
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon of one selection, for delta in [0, 1); by tables where lines blur."""
-        found = Bound(0.0, math.inf)
+        bracket = Bound(0.0, math.inf)
         with contextlib.suppress(NotCertified):
-            found = epsilon_at(self.base, self.runs, Bound.of(delta))
-        if found.relative_width <= _NARROW:
-            return found
-        return found.meet(profile.epsilon(Product.of(self), delta))
+            bracket = epsilon_at(self.base, self.runs, Bound.of(delta))
+        if bracket.relative_width <= _NARROW:
+            return bracket
+        return bracket.meet(profile.epsilon(Product.of(self), delta))
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at epsilons at or above 0, constant from 600 on."""

@@ -75,9 +75,9 @@ class GaussianSequence:
             past: what earlier trials showed of nested events.
             fresh: counts of the same events in this block.
         """
-        seen = _Predictions.of(past)
+        predictions = _Predictions.of(past)
         later = [
-            process if refuted else seen.bet(mu, process, fresh)
+            process if refuted else predictions.bet(mu, process, fresh)
             for mu, process, refuted in zip(self.mus, self.processes, self._refuted(), strict=True)
         ]
         return replace(self, processes=tuple(later))

@@ -233,7 +233,7 @@ def _promises(
     samples: exact limits, so that an event without hits on one side is judged rightly. All events
     of all questions are computed in one array, as most have few.
     """
-    found = [np.empty(0)] * len(ranked)
+    promises = [np.empty(0)] * len(ranked)
     by_label = [_by_label(counts, delta, method) for _, counts in ranked]
     for shown, kind in ((_log_odds_of_labels, True), (_log_ratio_of_probabilities, False)):
         places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
@@ -250,8 +250,8 @@ def _promises(
         )
         values = np.split(shown(events, delta, errors), np.cumsum(sizes)[:-1])
         for j, value in zip(places, values, strict=True):
-            found[j] = (1.0 - HANDICAP if ranked[j][0].fitted else 1.0) * value
-    return found
+            promises[j] = (1.0 - HANDICAP if ranked[j][0].fitted else 1.0) * value
+    return promises
 
 
 @final
@@ -339,7 +339,7 @@ def clearest_tangent(
         return None
     slopes = np.exp([tangent.epsilon for tangent in tangents])
     deltas, rooms = (np.array([getattr(t, name) for t in tangents]) for name in ("delta", "room"))
-    found: list[tuple[float, float, Question, int, Tangent]] = []
+    candidates: list[tuple[float, float, Question, int, Tangent]] = []
     for (question, inside, hits), (on_data, on_other) in zip(shown, trials, strict=True):
         n1, n0 = max(on_data, 1), max(on_other, 1)
         q = np.minimum((inside - hits + 0.5) / (n0 + 1), 1.0)
@@ -348,14 +348,14 @@ def clearest_tangent(
         p = np.minimum(allowed.min(axis=0), 1.0)
         error = np.sqrt(p * (1 - p) / n1 + slopes[binding] ** 2 * q * (1 - q) / n0) + 1e-300
         clear, promise = (hits / n1 - p) / error, rooms[binding] / error
-        found.extend(
+        candidates.extend(
             (float(clear[j]), float(promise[j]), question, int(j), tangents[binding[j]])
             for j in np.flatnonzero(inside <= _RARER * (on_data + on_other))
         )
-    if not found:
+    if not candidates:
         return None
-    clearest = max(clear for clear, *_ in found)
-    near = [item for item in found if item[0] >= clearest - close]
+    clearest = max(clear for clear, *_ in candidates)
+    near = [item for item in candidates if item[0] >= clearest - close]
     _, _, question, position, tangent = max(near, key=lambda item: item[1])
     return CurvePlan(question.only(position), tangent)
 

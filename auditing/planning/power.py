@@ -102,9 +102,9 @@ def _unlucky(counts: PrefixCounts, p: float, q: float) -> EventCounts:
 
 def _unlucky_guesses(counts: PrefixCounts, frequency: float, right: float) -> EventCounts:
     """Return guess counts with so few right that fewer have probability at most 5 %."""
-    made = round(frequency * counts.total)
-    hits = quantile(2 * (1 - _SURE), made, right)
-    wrong = made - hits
+    guesses = round(frequency * counts.total)
+    hits = quantile(2 * (1 - _SURE), guesses, right)
+    wrong = guesses - hits
     return EventCounts(hits, counts.total - wrong, wrong, wrong, Design.GUESSES)
 
 

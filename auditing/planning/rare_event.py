@@ -66,23 +66,23 @@ def sharpened(
     """
     if trials < FEW:
         return (plan,)
-    best, found, smooth = 0.0, plan, None
+    best, refined, smooth = 0.0, plan, None
     for score in _clearest(ranked):
         first = score[0][0]
         sample = training.halves()[1] if first.fitted or plan.question.fitted else training
         posterior = _Posterior.of(first, sample)
         if posterior is None:
             continue
-        asked: list[Question | BothSides] = [question for question, _ in score]
-        for question in [*asked, *(sides for sides, _ in both_sides(score))]:
+        questions: list[Question | BothSides] = [question for question, _ in score]
+        for question in [*questions, *(sides for sides, _ in both_sides(score))]:
             promise = _promise(question, posterior, claim, trials, _SHARE * significance)
             position = int(np.argmax(promise))
             if promise[position] > best:
                 best, smooth = float(promise[position]), posterior
-                found = EpsilonPlan(question.only(position), 0, best, Method.LABEL, _SHARE)
+                refined = EpsilonPlan(question.only(position), 0, best, Method.LABEL, _SHARE)
     if smooth is None or smooth.contradicted(plan.question.only(plan.position)):
         return (plan,)
-    return replace(plan, share=1 - _SHARE), found
+    return replace(plan, share=1 - _SHARE), refined
 
 
 def sharpened_curve(
@@ -102,8 +102,8 @@ def sharpened_curve(
         return plan
     shown = [(question, *smooth.expected(question)) for question in score]
     half = len(training) / 2
-    found = clearest_tangent(shown, [(half, half)] * len(shown), claim, _CLOSE)
-    return plan if found is None else found
+    refined = clearest_tangent(shown, [(half, half)] * len(shown), claim, _CLOSE)
+    return plan if refined is None else refined
 
 
 def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:

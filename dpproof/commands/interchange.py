@@ -42,14 +42,14 @@ def document(text: str, file: str) -> Mapping[str, Any]:
         InputError: it is none.
     """
     try:
-        found = json.loads(text)
+        record = json.loads(text)
     except (ValueError, RecursionError) as error:
         own = file.endswith(".toml")  # a pipeline of ours needs no import
-        told = f"; what a pipeline file costs says dpproof budget {file}" if own else f": {error}"
-        raise InputError(f"{file}: expected {KNOWN}{told}") from None
-    if not isinstance(found, Mapping):
+        reason = f"; what a pipeline file costs says dpproof budget {file}" if own else f": {error}"
+        raise InputError(f"{file}: expected {KNOWN}{reason}") from None
+    if not isinstance(record, Mapping):
         raise InputError(f"{file}: expected {KNOWN}")
-    return found
+    return record
 
 
 def imported(
@@ -63,39 +63,39 @@ def imported(
         InputError: it is none that is known, or is refused; one line.
     """
     file = shown_path(path)
-    found = document(content(path, KNOWN), file)
-    whole = _guarantee(found, file, relation, poisson=poisson)
-    return whole, _printed(found, file, poisson=poisson)
+    record = document(content(path, KNOWN), file)
+    whole = _guarantee(record, file, relation, poisson=poisson)
+    return whole, _printed(record, file, poisson=poisson)
 
 
-def _printed(found: Mapping[str, Any], file: str, *, poisson: bool) -> Guarantee[Relation] | None:
+def _printed(record: Mapping[str, Any], file: str, *, poisson: bool) -> Guarantee[Relation] | None:
     """Return what tools print for shuffled batches; None for anything else."""
-    training = "history" in found or ("noise_multiplier" in found and "class_name" not in found)
+    training = "history" in record or ("noise_multiplier" in record and "class_name" not in record)
     shuffled = training and not poisson
-    return _guarantee(found, file, None, poisson=True) if shuffled else None
+    return _guarantee(record, file, None, poisson=True) if shuffled else None
 
 
 def _guarantee(
-    found: Mapping[str, Any], file: str, relation: str | None, *, poisson: bool
+    record: Mapping[str, Any], file: str, relation: str | None, *, poisson: bool
 ) -> Guarantee[Relation]:
     """Return the guarantee that a document of another tool describes."""
     stated = next((one for one in RELATIONS if one.name == relation), None)
-    if stated is None and any(name in found for name in SILENT):
+    if stated is None and any(name in record for name in SILENT):
         raise InputError(
             f"{file}: it does not say which datasets are neighbours, and the answer depends on "
             "it; say it with --relation, as --relation add-remove"
         )
     with placed(file):
-        if "class_name" in found:
-            return from_dp_event(found, relation=stated)
-        if "history" in found:
-            return from_opacus_history(found, poisson, stated)
-        if "noise_multiplier" in found:
-            return from_training(found, stated, poisson=poisson)
-        if "spent_budget" in found:
-            return from_diffprivlib(found, stated)
-        if "mechanism_specs" in found:
-            return from_pipeline_dp(found, stated)
+        if "class_name" in record:
+            return from_dp_event(record, relation=stated)
+        if "history" in record:
+            return from_opacus_history(record, poisson, stated)
+        if "noise_multiplier" in record:
+            return from_training(record, stated, poisson=poisson)
+        if "spent_budget" in record:
+            return from_diffprivlib(record, stated)
+        if "mechanism_specs" in record:
+            return from_pipeline_dp(record, stated)
     raise InputError(f"{file}: expected {KNOWN}")
 
 
@@ -126,14 +126,18 @@ def comparison(
     Raises:
         InputError: the file is refused, or no event stands for the pipeline.
     """
-    asked = _asked(path, relation, delta, poisson=poisson)
+    question = _asked(path, relation, delta, poisson=poisson)
     with placed(shown_path(path)):
         ours, peers = compared(
-            asked.event, asked.relation, float(asked.delta), asked.known, asked.printed
+            question.event,
+            question.relation,
+            float(question.delta),
+            question.known,
+            question.printed,
         )
     return {
-        "relation": str(asked.known.relation),
-        "delta": float(asked.delta),
+        "relation": str(question.known.relation),
+        "delta": float(question.delta),
         "epsilon": bound(ours),
         "peers": [
             {
@@ -169,11 +173,13 @@ class _Asked:
 
     @staticmethod
     def of(
-        known: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
+        guarantee: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
     ) -> _Asked:
         """Return the question about a guarantee, as accountants of Poisson samples are asked it."""
-        told = known if printed is None else printed
-        return _Asked(exported(told), told.relation, known, delta, printed)
+        exported_guarantee = guarantee if printed is None else printed
+        return _Asked(
+            exported(exported_guarantee), exported_guarantee.relation, guarantee, delta, printed
+        )
 
 
 def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
@@ -215,11 +221,11 @@ def _number(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def lines(found: Mapping[str, Any]) -> list[str]:
+def lines(answer: Mapping[str, Any]) -> list[str]:
     """Return a comparison as lines of text."""
-    ends = found["epsilon"]
-    shown = [f"{_shown(ends['upper']):>10}  ours   in {bracket(ends)} at δ = {found['delta']:g}"]
-    for peer in found["peers"]:
+    ends = answer["epsilon"]
+    shown = [f"{_shown(ends['upper']):>10}  ours   in {bracket(ends)} at δ = {answer['delta']:g}"]
+    for peer in answer["peers"]:
         saved = peer["noise_saved"]
         more = (
             f"; our epsilon allows {100 * saved:.2g} % less noise"

@@ -25,7 +25,7 @@ def fourier_radii(
     scores: LinearScores,
     plan: FourierFeatures,
     rows: Vectors,
-    kept: NDArray[np.int64],
+    predicted: NDArray[np.int64],
     *,
     curvature: bool,
 ) -> Vectors:
@@ -48,7 +48,7 @@ def fourier_radii(
         scores: of all classes.
         plan: the map.
         rows: finite, in data units.
-        kept: class numbers, -1 for none.
+        predicted: class numbers, -1 for none.
         curvature: whether to use more than the first term.
     """
     radii = np.full(len(rows), np.inf)
@@ -56,12 +56,12 @@ def fourier_radii(
     frequencies = plan.matrix()
     steepest = norm_bound(frequencies)
     for one, other in itertools.combinations(range(len(scores.offsets)), 2):
-        concerned = (kept == one) | (kept == other)
+        concerned = (predicted == one) | (predicted == other)
         if concerned.any():
             gap = _Gap.of(scores, frequencies, steepest, one, other)
-            signs = np.where(kept[concerned] == one, 1.0, -1.0)
-            found = gap.radii(mapped[concerned], signs, curvature=curvature)
-            radii[concerned] = np.minimum(radii[concerned], found)
+            signs = np.where(predicted[concerned] == one, 1.0, -1.0)
+            gap_radii = gap.radii(mapped[concerned], signs, curvature=curvature)
+            radii[concerned] = np.minimum(radii[concerned], gap_radii)
     chords = np.maximum(radii - 2 * plan.rounding, 0.0)
     if plan.norm is not None:
         return chords
@@ -167,7 +167,7 @@ def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vect
 
 
 def projected_radii(
-    scores: LinearScores, plan: Projection, rows: Vectors, kept: NDArray[np.int64], norm: str
+    scores: LinearScores, plan: Projection, rows: Vectors, predicted: NDArray[np.int64], norm: str
 ) -> Vectors:
     """Return the distance that every row can move with the kept class sure to win, rounded down.
 
@@ -185,7 +185,7 @@ def projected_radii(
         scores: of all classes.
         plan: the map.
         rows: finite, in data units.
-        kept: class numbers, -1 for none.
+        predicted: class numbers, -1 for none.
         norm: ``"l2"`` or ``"linf"``.
     """
     radii = np.full(len(rows), np.inf)
@@ -193,8 +193,8 @@ def projected_radii(
     # A move of 1 in every coordinate has Euclidean length sqrt(features).
     longest = 1.0 if norm == "l2" else float(np.sqrt(rows.shape[1])) * (1 + slack(1))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for winner in np.unique(kept[kept >= 0]):
-            of = kept == winner
+        for winner in np.unique(predicted[predicted >= 0]):
+            of = predicted == winner
             gaps = _Gaps.of(scores, scale, int(winner))
             away = gaps.radii(scale, rows[of], 2 if norm == "l2" else 1, longest)
             away[:, winner] = np.inf
@@ -302,20 +302,20 @@ class _Gaps:
         lower, upper = (one[:, np.newaxis] for one in scale.values(rows))
         scaled = inner + np.where(self.offsets < 0, upper, lower) * self.offsets
         slopes = steep + np.abs(self.offsets) * scale.slope * longest
-        found = _projected_radius_ratio(scaled, slopes)
+        bound = _projected_radius_ratio(scaled, slopes)
         least = np.where(self.offsets < 0, -np.inf, inner + scale.least * self.offsets)
-        found = np.maximum(found, _projected_radius_ratio(least, steep))
+        bound = np.maximum(bound, _projected_radius_ratio(least, steep))
         if scale.radius is None:
-            return found
+            return bound
         # Clipping brings no two rows further apart; rows that stay inside are not clipped at all.
         clipped = _projected_radius_ratio(
             inner / np.where(inner > 0, upper, lower) + self.offsets,
             lengths(np.abs(self.weights) + self.errors),
         )
-        found = np.maximum(found, clipped / longest * (1 - slack(4)))
+        bound = np.maximum(bound, clipped / longest * (1 - slack(4)))
         room = (scale.radius - lengths(rows)[:, np.newaxis]) / longest * (1 - slack(4))
         return np.maximum(
-            found, np.minimum(_projected_radius_ratio(inner + self.offsets, steep), room)
+            bound, np.minimum(_projected_radius_ratio(inner + self.offsets, steep), room)
         )
 
 

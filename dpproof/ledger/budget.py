@@ -36,31 +36,31 @@ def opened(budget: Guarantee[Any] | PrivacyFilter[Any]) -> State:
             raise ParameterError("budget", budget, "a filter from which nothing was spent")
         budget = budget.guarantee()
     goal: dict[str, Any]
-    known: dict[str, Costs] | None
+    limits: dict[str, Costs] | None
     match budget:
         case PureDP(stated_epsilon=epsilon):
-            goal, known = (
+            goal, limits = (
                 {"notion": "pure-dp", "epsilon": epsilon},
                 {"basic": (epsilon, Fraction(0))},
             )
         case ApproxDP():
             goal = {"notion": "approx-dp", "epsilon": budget.stated_epsilon}
             goal["delta"] = budget.stated_delta
-            known = None
+            limits = None
         case ZCDP(rho=rho):
-            goal, known = {"notion": "zcdp", "rho": rho}, {"zcdp": (rho,)}
+            goal, limits = {"notion": "zcdp", "rho": rho}, {"zcdp": (rho,)}
         case GDP(mu_squared=squared):
-            goal, known = {"notion": "gdp", "mu_squared": squared}, {"gdp": (squared,)}
+            goal, limits = {"notion": "gdp", "mu_squared": squared}, {"gdp": (squared,)}
         case RDP(points=((order, value),)):
             goal = {"notion": "rdp", "order": order, "epsilon": value}
-            known = {"renyi": (value,)}
+            limits = {"renyi": (value,)}
         case _:
             raise ParameterError("budget", budget, f"a guarantee in the notion {NOTIONS}")
     if budget.derivation.apart != 1:
         raise ParameterError("budget", budget, "about neighbours one step apart")
     return {
         "goal": {name: _text(value) for name, value in goal.items()},
-        "limits": None if known is None else listed(known),
+        "limits": None if limits is None else listed(limits),
         "spent": {},
         "refused": {},
     }
@@ -73,8 +73,8 @@ def goal(state: State, relation: Relation) -> Guarantee[Relation]:
         case "pure-dp":
             return PureDP(epsilon=given["epsilon"], relation=relation)
         case "approx-dp":
-            known = state["limits"]
-            budgets = known and {way: numbers(limit) for way, limit in known.items()}
+            limits = state["limits"]
+            budgets = limits and {way: numbers(limit) for way, limit in limits.items()}
             return filters.several_filters(**given, relation=relation, budgets=budgets)
         case "zcdp":
             return ZCDP(rho=given["rho"], relation=relation)

@@ -69,8 +69,8 @@ def charge(
         return _at_order(state, order, guarantee, memory)
     if way not in memory:
         memory[way] = _charge_by(state, way, guarantee)
-    found: Charge | None = memory[way]
-    return found
+    remembered: Charge | None = memory[way]
+    return remembered
 
 
 def _charge_by(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
@@ -90,8 +90,8 @@ def _zcdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
         most = read_rational(state["goal"]["epsilon"]) + 1
         if guarantee.rdp(order=_LARGE).lower > _LARGE * most:
             return None
-    found = convert(guarantee, to=ZCDP)
-    return _proved(found, {}, lambda: (found.rho,))
+    concentrated = convert(guarantee, to=ZCDP)
+    return _proved(concentrated, {}, lambda: (concentrated.rho,))
 
 
 def _at_order(
@@ -101,13 +101,13 @@ def _at_order(
 
     What costs more than epsilon is no cost: no budget of divergences is above it.
     """
-    found: dict[Fraction, Charge | None] = memory.setdefault("renyi", {})
-    if order not in found:
+    by_order: dict[Fraction, Charge | None] = memory.setdefault("renyi", {})
+    if order not in by_order:
         listed = [budget.order_of(state, way) for way in budget.ways(state)]
-        orders = [one for one in listed if one is not None and one not in found]
-        found.update(dict.fromkeys(orders))
-        found.update(_divergences(guarantee, orders, read_rational(state["goal"]["epsilon"])))
-    return found[order]
+        orders = [one for one in listed if one is not None and one not in by_order]
+        by_order.update(dict.fromkeys(orders))
+        by_order.update(_divergences(guarantee, orders, read_rational(state["goal"]["epsilon"])))
+    return by_order[order]
 
 
 def _divergences(
@@ -148,8 +148,8 @@ def _gdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
     # take seconds, and the others cost less in zCDP.
     if state["goal"]["notion"] != "gdp" and not isinstance(guarantee, GDP):
         return None
-    found = convert(guarantee, to=GDP)
-    return _proved(found, {}, lambda: (found.mu_squared,))
+    gaussian = convert(guarantee, to=GDP)
+    return _proved(gaussian, {}, lambda: (gaussian.mu_squared,))
 
 
 def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Charge | None:
@@ -160,9 +160,9 @@ def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Ch
         return None
     tried = None
     for at in (_power_of_two(left[1] / 2), left[1]) if delta is None else (delta,):
-        found = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
-        tried = found or tried
-        if found is not None and found.costs[0] <= left[0]:
+        price = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+        tried = price or tried
+        if price is not None and price.costs[0] <= left[0]:
             break
     return tried
 
@@ -263,8 +263,8 @@ class Plan:
                 return None
             state = {**self.divided, "spent": state["spent"], "refused": state["refused"]}
         costs: dict[str, Costs | None] = {
-            way: None if found is None else budget.addable(state, way, found.costs)
-            for way, found in self.charges.items()
+            way: None if price is None else budget.addable(state, way, price.costs)
+            for way, price in self.charges.items()
         }
         return budget.charged(state, costs)
 

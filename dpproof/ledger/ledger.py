@@ -21,7 +21,7 @@ from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAga
 from dpproof.ledger.names import Where
 from dpproof.ledger.places import hidden, masked, refuse_secret
 from dpproof.ledger.server import ServerDatabase
-from dpproof.ledger.spending import Spend, Wanted
+from dpproof.ledger.spending import Spend, SpendRequest
 from dpproof.ledger.status import Status, status
 from dpproof.ledger.verify import Verification, contents, exported, verified
 
@@ -348,7 +348,7 @@ class Ledger:
         return _opened, (self._opens, file)
 
     @_written
-    def _take(self, wanted: Wanted, *, commit: bool, take_over: bool) -> Spend:
+    def _take(self, wanted: SpendRequest, *, commit: bool, take_over: bool) -> Spend:
         """Return a spend; plan outside the lock, apply inside."""
         plans: dict[str, Plan] = {}
         states = self._last_states
@@ -360,13 +360,13 @@ class Ledger:
             # A reservation is lost with the power only if its commit was not reached: then nothing
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
-                read = spending.found_under_lock(execute, wanted, plans)
+                read = spending.read_under_lock(execute, wanted, plans)
                 state = read.last[2]
-                found = spending.existing(execute, read.key, wanted, take_over=take_over)
+                found = spending.resume_or_refuse(execute, read.key, wanted, take_over=take_over)
                 if found is not None:
                     pending = found == "pending"
                     if pending:
-                        spending.taken_over(execute, read, wanted, commit=commit)
+                        spending.take_over_pending(execute, read, wanted, commit=commit)
                     return Spend(self, wanted, committed=commit or not pending, fresh=pending)
                 matching = spending.matching(state, wanted)
                 if plans.keys() == matching.keys() and all(
@@ -383,7 +383,7 @@ class Ledger:
             states = matching
         raise LedgerError(f"{self.place}: others spend too fast; nothing was spent, try again")
 
-    def _memory(self, wanted: Wanted, name: str) -> dict[str, Any]:
+    def _memory(self, wanted: SpendRequest, name: str) -> dict[str, Any]:
         """Return what is known of the costs of a guarantee, by its derivation, in a budget."""
         if len(self._memories) >= REMEMBERED:
             self._memories.clear()

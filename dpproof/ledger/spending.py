@@ -38,7 +38,7 @@ WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 
 @final
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SpendRequest:
     """A spend to be made, and one attempt at it.
 
     Attributes:
@@ -62,7 +62,7 @@ class Wanted:
 
 def wanted(
     guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
-) -> Wanted:
+) -> SpendRequest:
     """Return a checked request to spend.
 
     Raises:
@@ -78,12 +78,12 @@ def wanted(
     require_place(where)
     at = None if delta is None else arguments.probability(delta=delta)
     stated = digest(canonical([identity(guarantee), *where]))
-    return Wanted(guarantee, key, label, at, where, stated)
+    return SpendRequest(guarantee, key, label, at, where, stated)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Found:
+class LockedState:
     """The rows that a spend reads under the lock, in one round trip.
 
     Attributes:
@@ -97,29 +97,33 @@ class Found:
     kept: frozenset[str]
 
 
-def found_under_lock(execute: Execute, asked: Wanted, plans: Mapping[str, Plan]) -> Found:
+def read_under_lock(
+    execute: Execute, request: SpendRequest, plans: Mapping[str, Plan]
+) -> LockedState:
     """Take the lock, and read what a spend has to know.
 
     Raises:
         LedgerError, LedgerDamaged: as ``chain.last``.
     """
-    wanted = [
+    queries = [
         ("SELECT digest FROM certificates WHERE digest = :digest", {"digest": name})
         for name in _texts(plans)
     ]
-    key = ("SELECT digest, status, number FROM spends WHERE name = :name", {"name": asked.key})
-    _, last, rows, *kept = execute.together([(LOCK, {}), (chain.LAST, {}), key, *wanted])
-    there = frozenset(str(row[0]) for one in kept for row in one)
-    return Found(chain.read_last(last), rows, there)
+    key = ("SELECT digest, status, number FROM spends WHERE name = :name", {"name": request.key})
+    _, last, rows, *stored = execute.together([(LOCK, {}), (chain.LAST, {}), key, *queries])
+    there = frozenset(str(row[0]) for one in stored for row in one)
+    return LockedState(chain.read_last(last), rows, there)
 
 
-def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) -> str | None:
+def resume_or_refuse(
+    execute: Execute, rows: Rows, request: SpendRequest, *, take_over: bool
+) -> str | None:
     """Return the status of a key that is there, else None.
 
     Args:
         execute: in the transaction that has the lock.
         rows: the digest, status and entry of the key.
-        asked: what is to be spent.
+        request: what is to be spent.
         take_over: whether a pending key may be taken over.
     Raises:
         KeyConflict: it stands for something else, or is pending and not to be taken over.
@@ -127,35 +131,37 @@ def existing(execute: Execute, rows: Rows, asked: Wanted, *, take_over: bool) ->
     """
     if not rows:
         return None
-    found, status, number = rows[0]
+    kept_digest, status, number = rows[0]
     entry = spent_at(execute, int(number))
-    if entry["key"] != asked.key or entry.get("request", found) != found:
+    if entry["key"] != request.key or entry.get("request", kept_digest) != kept_digest:
         raise LedgerDamaged(
-            f"the key {asked.key!r} does not stand for what its entry says: the ledger was changed "
-            "by something else; run dpproof ledger verify, and run nothing"
+            f"the key {request.key!r} does not stand for what its entry says: the ledger was "
+            "changed by something else; run dpproof ledger verify, and run nothing"
         )
-    if found != asked.digest:
-        raise KeyConflict(_other_spend(asked, entry))
+    if kept_digest != request.digest:
+        raise KeyConflict(_other_spend(request, entry))
     if status == "pending" and not take_over:
         raise KeyConflict(
-            f"the key {asked.key!r} is reserved already, by a run that may still publish: "
+            f"the key {request.key!r} is reserved already, by a run that may still publish: "
             "release it first if you know that nothing was or will be published"
         )
     return str(status)
 
 
-def taken_over(execute: Execute, found: Found, asked: Wanted, *, commit: bool) -> None:
+def take_over_pending(
+    execute: Execute, locked: LockedState, request: SpendRequest, *, commit: bool
+) -> None:
     """Write that an attempt has a key that is pending, and that it is committed if it is."""
-    number, previous, state = found.last
+    number, previous, state = locked.last
     entry = {
         "kind": "commit" if commit else "take over",
         "time": now(),
-        "key": asked.key,
-        "owner": asked.attempt,
+        "key": request.key,
+        "owner": request.attempt,
     }
-    execute.later([(TAKEN_OVER, {"owner": asked.attempt, "name": asked.key})])
+    execute.later([(TAKEN_OVER, {"owner": request.attempt, "name": request.key})])
     if commit:
-        settle(execute, asked.key)
+        settle(execute, request.key)
     chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
 
@@ -166,19 +172,19 @@ def spent_at(execute: Execute, number: int) -> dict[str, Any]:
     return entry
 
 
-def _other_spend(asked: Wanted, entry: Mapping[str, Any]) -> str:
+def _other_spend(request: SpendRequest, entry: Mapping[str, Any]) -> str:
     """Return why a key does not stand for what is asked, in one line."""
-    told = (
-        f"the key {asked.key!r} stands for another spend, which was made on {entry['time'][:10]} "
+    difference = (
+        f"the key {request.key!r} stands for another spend, which was made on {entry['time'][:10]} "
         f"and is {entry['guarantee']}; every release needs a key of its own"
     )
-    if entry["guarantee"] == asked.guarantee.describe():
-        told += (
+    if entry["guarantee"] == request.guarantee.describe():
+        difference += (
             ". It reads alike, and is another: its dataset, principal, rules or exact numbers "
             "differ, or the key is older than version 2 of keys, which compared wording; if you "
             "know that it is this very spend, it was paid for then: publish what was released"
         )
-    return told
+    return difference
 
 
 def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
@@ -193,19 +199,19 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
     if not rows:
         raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
     named = spent_at(execute, int(rows[0][0]))["certificates"]
-    told = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
-    none = [name for name in told.values() if name.startswith(WITHOUT)]
-    found = {}
-    for place, name in told.items():
+    names = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
+    none = [name for name in names.values() if name.startswith(WITHOUT)]
+    texts = {}
+    for place, name in names.items():
         if name in none:
             continue
         bodies = execute("SELECT body FROM certificates WHERE digest = :digest", digest=name)
         if not bodies:
             raise LedgerDamaged(f"certificate {name[:12]} is missing; run dpproof ledger verify")
-        found[place] = str(bodies[0][0])
-    if not found:
+        texts[place] = str(bodies[0][0])
+    if not texts:
         raise LedgerError(f"the spend {key!r} has no certificate: {none[0].removeprefix(WITHOUT)}")
-    return found
+    return texts
 
 
 def owned_under_lock(
@@ -237,37 +243,37 @@ def settle(execute: Execute, key: str) -> None:
     execute.later([(settled, {"name": key})])
 
 
-def matching(state: Mapping[str, Any], asked: Wanted) -> dict[str, State]:
+def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State]:
     """Return the budgets that a spend is charged to.
 
     Raises:
         RelationMismatch: they are about other neighbours.
         LedgerError: there is none, or the dataset or principal has no limit where others have.
     """
-    if str(asked.guarantee.relation) != state["relation"]:
+    if str(request.guarantee.relation) != state["relation"]:
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, the guarantee about "
-            f"{asked.guarantee.relation}; state every sensitivity under one relation"
+            f"{request.guarantee.relation}; state every sensitivity under one relation"
         )
-    require_limited(state, asked.where)
-    found = {
-        label: one for label, one in state["budgets"].items() if covers(named(label), asked.where)
+    require_limited(state, request.where)
+    budgets = {
+        label: one for label, one in state["budgets"].items() if covers(named(label), request.where)
     }
-    if not found:
+    if not budgets:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
-    return found
+    return budgets
 
 
 def write(
     execute: Execute,
-    found: Found,
-    asked: Wanted,
+    locked: LockedState,
+    request: SpendRequest,
     plans: Mapping[str, Plan],
     *,
     commit: bool,
 ) -> bool:
     """Write a spend if every budget admits it, and return whether they do."""
-    number, previous, state = found.last
+    number, previous, state = locked.last
     taken, after = {}, {}
     for label, plan in plans.items():
         done = plan.apply(state["budgets"][label])
@@ -275,28 +281,28 @@ def write(
             return False
         after[label], taken[label] = done
     state["budgets"].update(after)
-    if list(asked.where) not in state["seen"]:
-        state["seen"].append(list(asked.where))
+    if list(request.where) not in state["seen"]:
+        state["seen"].append(list(request.where))
     named = _certificates(plans, taken)
     entry = {
         "kind": "spend" if commit else "reserve",
         "time": now(),
-        "key": asked.key,
-        "label": asked.label,
-        "dataset": asked.where[0],
-        "principal": asked.where[1],
-        "guarantee": asked.guarantee.describe(),
-        "request": asked.digest,
-        "owner": asked.attempt,
+        "key": request.key,
+        "label": request.label,
+        "dataset": request.where[0],
+        "principal": request.where[1],
+        "guarantee": request.guarantee.describe(),
+        "request": request.digest,
+        "owner": request.attempt,
         "taken": taken,
         "limits": {label: one["limits"] for label, one in after.items()},
         "certificates": named,
     }
     spent = {
-        "name": asked.key,
-        "digest": asked.digest,
+        "name": request.key,
+        "digest": request.digest,
         "status": "committed" if commit else "pending",
-        "owner": asked.attempt,
+        "owner": request.attempt,
         "number": number + 1,
     }
     used = {name for ways in named.values() for name in ways.values()}
@@ -305,7 +311,7 @@ def write(
             *(
                 (KEEP, {"digest": name, "body": text})
                 for name, text in _texts(plans).items()
-                if name in used - found.kept
+                if name in used - locked.kept
             ),
             *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
             (SPENT, spent),
@@ -337,17 +343,17 @@ def _certificates(
     plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, str]]:
     """Return the digests of the certificates of what was taken, or why there is none."""
-    told: dict[str, dict[str, str]] = {}
+    names: dict[str, dict[str, str]] = {}
     for label, plan in plans.items():
-        told[label] = {}
+        names[label] = {}
         for way, found in plan.charges.items():
             if found is None or taken[label].get(way) is None:
                 continue
-            told[label][way] = digest(found.proof) if found.proof else f"{WITHOUT}{found.reason}"
-    return told
+            names[label][way] = digest(found.proof) if found.proof else f"{WITHOUT}{found.reason}"
+    return names
 
 
-def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan]) -> str:
+def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[str, Plan]) -> str:
     """Return why a spend is over a budget, in one line."""
     reasons = []
     for label, plan in plans.items():
@@ -356,7 +362,7 @@ def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan
             about = "".join(f" of {what} {one}" for what, one in pairs if one is not None)
             reasons.append(f"the budget{about} ({_budget_words(states[label], plan)})")
     return (
-        f"the spend {asked.key!r} costs more than is left of {', and of '.join(reasons)}; "
+        f"the spend {request.key!r} costs more than is left of {', and of '.join(reasons)}; "
         "nothing was spent: run something cheaper, or nothing"
     )
 
@@ -364,19 +370,19 @@ def refusal(states: Mapping[str, State], asked: Wanted, plans: Mapping[str, Plan
 def _budget_words(state: State, plan: Plan) -> str:
     """Return what a spend costs in every way that is open, and what is left there."""
     divided = state if plan.divided is None else plan.divided
-    told = []
+    words = []
     for way in divided["limits"] or ():
         if not budget.alive(divided, way):
             continue
-        found = plan.charges.get(way)
+        charge = plan.charges.get(way)
         rest = " and ".join(f"{float_down(one):.4g}" for one in budget.left(divided, way))
         cost = "not bounded or too large"
-        if found is not None:
-            cost = " and ".join(f"{float_up(one):.4g}" for one in found.costs)
+        if charge is not None:
+            cost = " and ".join(f"{float_up(one):.4g}" for one in charge.costs)
         order = budget.order_of(divided, way)
         unit = f"divergence at order {float(order):g}" if order is not None else _UNITS[way]
-        told.append(f"{unit} {cost}, left {rest}")
-    return "; ".join(told)
+        words.append(f"{unit} {cost}, left {rest}")
+    return "; ".join(words)
 
 
 _UNITS: Final = {"basic": "epsilon and delta", "zcdp": "rho", "gdp": "mu squared"}
@@ -418,7 +424,7 @@ class Spend:
     def __init__(
         self,
         ledger: Keeper,
-        wanted: Wanted,
+        wanted: SpendRequest,
         *,
         committed: bool,
         fresh: bool = True,

@@ -52,33 +52,33 @@ class Contents:
 
 def contents(execute: Execute) -> Contents:
     """Read everything, so that it is verified while others go on."""
-    asked = (
+    queries = (
         chain.LAST,
         "SELECT number, body, hash FROM entries ORDER BY number",
         "SELECT digest, body FROM certificates ORDER BY digest",
         "SELECT name, status, number, digest, owner FROM spends",
     )
-    return Contents(*execute.together([(one, {}) for one in asked]))
+    return Contents(*execute.together([(one, {}) for one in queries]))
 
 
-def verified(found: Contents, head: str | None) -> Verification:
+def verified(contents: Contents, head: str | None) -> Verification:
     """Recompute everything.
 
     Raises:
         LedgerDamaged: something does not fit; it says what.
     """
-    number, last, state = chain.read_last(found.last)
-    rows = found.entries
-    accepted = _accepted(found.certificates)
+    number, last, state = chain.read_last(contents.last)
+    rows = contents.entries
+    accepted = _accepted(contents.certificates)
     replay = _Replay(accepted, state["relation"])
-    previous, seen = chain.START, set()
+    previous, numbers = chain.START, set()
     for expected, (place, body, link) in enumerate(rows, start=1):
         if place != expected:
             raise LedgerDamaged(f"entry {expected} is missing")
         if chain.linked(previous, body) != link:
             raise LedgerDamaged(f"entry {place} was changed: its hash is another one")
         previous = link
-        seen.add(link)
+        numbers.add(link)
         try:
             read = json.loads(body)
             replay.apply(place, read["entry"])
@@ -90,9 +90,9 @@ def verified(found: Contents, head: str | None) -> Verification:
         raise LedgerDamaged(f"there are {len(rows)} entries, and {number} were written")
     if canonical(replay.state()) != canonical(state):
         raise LedgerDamaged("what is left of the budgets is not what the entries say")
-    if not replay.has_keys(found.spends):
+    if not replay.has_keys(contents.spends):
         raise LedgerDamaged("the keys are not those of the entries")
-    if head is not None and head not in seen:
+    if head is not None and head not in numbers:
         raise LedgerDamaged("the hash that was written down is none of the chain: entries are gone")
     uncovered = tuple(key for key, (_, _, request) in replay.keys.items() if request is None)
     return Verification(number, len(accepted), tuple(replay.uncertified), uncovered, last)
@@ -149,8 +149,8 @@ class _Replay:
 
     def state(self) -> dict[str, Any]:
         """Return what the ledger keeps after the entries so far."""
-        told = {"relation": self.relation, "budgets": self.budgets, "seen": self.seen}
-        return told | self.more
+        state = {"relation": self.relation, "budgets": self.budgets, "seen": self.seen}
+        return state | self.more
 
     def has_keys(self, rows: Rows) -> bool:
         """Return whether the keys are those of the entries, with all that these say of them."""
@@ -219,11 +219,11 @@ class _Replay:
         for way, cost in costs.items():
             if cost is None:
                 continue
-            found = entry["certificates"][name][way]
-            if found.startswith(spending.WITHOUT):
-                self.uncertified.append((entry["key"], found.removeprefix(spending.WITHOUT)))
+            digest = entry["certificates"][name][way]
+            if digest.startswith(spending.WITHOUT):
+                self.uncertified.append((entry["key"], digest.removeprefix(spending.WITHOUT)))
                 continue
-            claim = self.certificates[found].claim
+            claim = self.certificates[digest].claim
             order = budget.order_of(self.budgets[name], way)
             notions = ("rdp",) if order is not None else _NOTIONS[way]
             about = claim["relation"] == self.relation and claim["steps"] == 1
@@ -241,14 +241,14 @@ _NOTIONS: Final = {
 }
 
 
-def exported(found: Contents) -> dict[str, Any]:
+def exported(contents: Contents) -> dict[str, Any]:
     """Return all entries and certificates as JSON."""
     return {
         "format": "dpproof-ledger",
         "version": 1,
         "entries": [
             {"number": number, "hash": link, **json.loads(body)}
-            for number, body, link in found.entries
+            for number, body, link in contents.entries
         ],
-        "certificates": {name: json.loads(body) for name, body in found.certificates},
+        "certificates": {name: json.loads(body) for name, body in contents.certificates},
     }

@@ -124,19 +124,19 @@ def selection(section: Section) -> RunLaw:
     table.only(["runs", *dict.fromkeys(names), "mean"])
     name = table.choice("runs", RUNS)
     law = RUNS[name]
-    wanted, replaced = dict(law.parameters), ""
+    rules, replaced = dict(law.parameters), ""
     if "mean" in table.values and law.by_mean is not None:
         replaced = law.by_mean[0]
-        wanted = {key: rule for key, rule in wanted.items() if key != replaced}
-        wanted["mean"] = POSITIVE
+        rules = {key: rule for key, rule in rules.items() if key != replaced}
+        rules["mean"] = POSITIVE
     for key in table.values:
-        if key not in ("runs", *wanted):
-            raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(wanted)}")
-    given = {key: table.number(key, rule) for key, rule in wanted.items()}
+        if key not in ("runs", *rules):
+            raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(rules)}")
+    numbers = {key: table.number(key, rule) for key, rule in rules.items()}
     with placed(f"{section.place}: select"):
         if replaced and law.by_mean is not None:
-            given[replaced] = law.by_mean[1](given)
-        return law.build(given)
+            numbers[replaced] = law.by_mean[1](numbers)
+        return law.build(numbers)
 
 
 def _gamma(eta: Fraction, mean: Fraction) -> Fraction:

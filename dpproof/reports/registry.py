@@ -74,7 +74,7 @@ def record(facts: Facts) -> dict[str, Any]:
     )
     lines = [f"{cost.stage.name}: {', '.join(words.stage(cost.stage))}" for cost in budget.stages]
     epsilon, delta = budget.epsilon.upper, float(pipeline.delta)
-    found = {
+    entry = {
         "url_slug": TODO,
         "status": "draft",
         "tier": 3,
@@ -107,45 +107,45 @@ def record(facts: Facts) -> dict[str, Any]:
             "administrative": {"notes": "filled by dpproof", "registry_authors": [TODO]},
         },
     }
-    validate(found)
-    return found
+    validate(entry)
+    return entry
 
 
-def validate(found: object, schema: Any = SCHEMA, place: str = "record") -> None:  # noqa: ANN401  # a tree
+def validate(tree: object, schema: Any = SCHEMA, place: str = "record") -> None:  # noqa: ANN401  # a tree
     """Refuse a record that has not the registry's shape.
 
     Raises:
         InputError: a field is missing, unknown, or of another kind; it says which.
     """
     if isinstance(schema, Mapping):
-        _validate_table(found, schema, place)
+        _validate_table(tree, schema, place)
     elif isinstance(schema, list):
-        if not isinstance(found, list):
+        if not isinstance(tree, list):
             raise InputError(f"{place}: expected a list")
-        for one in found:
+        for one in tree:
             validate(one, schema[0], place)
     elif isinstance(schema, tuple):
-        if found not in schema:
+        if tree not in schema:
             raise InputError(f"{place}: expected one of {', '.join(map(str, schema))}")
-    elif not isinstance(found, (schema, int) if schema is float else schema):
+    elif not isinstance(tree, (schema, int) if schema is float else schema):
         raise InputError(f"{place}: expected {schema.__name__}")
 
 
-def _validate_table(found: object, schema: Mapping[str, Any], place: str) -> None:
-    if not isinstance(found, Mapping):
+def _validate_table(table: object, schema: Mapping[str, Any], place: str) -> None:
+    if not isinstance(table, Mapping):
         raise InputError(f"{place}: expected a table")
     names = {name.rstrip("*"): name for name in schema}
-    unknown = [name for name in found if name not in names]
+    unknown = [name for name in table if name not in names]
     if unknown:
         raise InputError(f"{place}.{unknown[0]}: no field of the registry")
     for name, key in names.items():
-        if name in found:
-            validate(found[name], schema[key], f"{place}.{name}")
+        if name in table:
+            validate(table[name], schema[key], f"{place}.{name}")
         elif key.endswith("*"):
             raise InputError(f"{place}.{name}: missing")
 
 
-def text(found: Mapping[str, Any]) -> str:
+def text(entry: Mapping[str, Any]) -> str:
     """Return a record as YAML.
 
     Raises:
@@ -157,4 +157,4 @@ def text(found: Mapping[str, Any]) -> str:
         raise InputError(
             "the registry's file needs PyYAML: pip install 'dpproof[report]'"
         ) from None
-    return str(yaml.safe_dump(dict(found), sort_keys=False, allow_unicode=True, width=100))
+    return str(yaml.safe_dump(dict(entry), sort_keys=False, allow_unicode=True, width=100))

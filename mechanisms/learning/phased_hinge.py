@@ -119,12 +119,14 @@ class PhasedHinge(Mechanism[R]):
         phase = Gaussian(sigma=1 / self.mu, sensitivity=L2(1, self.relation)).guarantee()
         if self.sampling == _PERMUTATION:
             count = 2 if self.records is None else len(phase_sizes(self.records))
-            found: Guarantee[R] = parallel_positions(*[phase] * count)
+            guarantee: Guarantee[R] = parallel_positions(*[phase] * count)
         else:
             assert self.records is not None  # noqa: S101  # by construction
-            found = repeated_positions(phase, records=self.records, draws=phase_sizes(self.records))
-        found = post_process(found, description="projecting the last phase's noisy mean")
-        return found if self.map is None else self.map.applied(found)
+            guarantee = repeated_positions(
+                phase, records=self.records, draws=phase_sizes(self.records)
+            )
+        guarantee = post_process(guarantee, description="projecting the last phase's noisy mean")
+        return guarantee if self.map is None else self.map.applied(guarantee)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
@@ -135,13 +137,13 @@ class PhasedHinge(Mechanism[R]):
 
     def _runs(self, data: object, count: int, rng: Rng) -> Outputs:
         """Run the phases on one dataset."""
-        found = mapped_records(data, self.map, self.norm_bound, self.features)
-        size = found.total
+        records = mapped_records(data, self.map, self.norm_bound, self.features)
+        size = records.total
         if size != (self.records or size) or size < _LEAST:
             allowed = f"{self.records or f'at least {_LEAST}'} of them"
             raise ParameterError("records", size, allowed, "their number is public")
-        rows = np.zeros((size, found.vectors.shape[1]))
-        rows[found.positions] = signed(found)
+        rows = np.zeros((size, records.vectors.shape[1]))
+        rows[records.positions] = signed(records)
         sizes = phase_sizes(size)
         order, states = self._order(size, sum(sizes), count, rng), np.zeros((count, rows.shape[1]))
         for phase, steps in enumerate(sizes, start=1):

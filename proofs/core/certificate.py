@@ -104,7 +104,7 @@ class Certificate:
             raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
         _refuse_depth(text)
         try:
-            found = json.loads(
+            document = json.loads(
                 text,
                 object_pairs_hook=_unique,
                 parse_float=_no_float,
@@ -113,15 +113,15 @@ class Certificate:
             )
         except ValueError as error:
             raise CertificateError(f"not JSON: {error}") from None
-        return _certificate(found)
+        return _certificate(document)
 
 
-def _text(given: object) -> str:
+def _text(source: object) -> str:
     """Return what is given if it is a text."""
-    if not isinstance(given, str):
-        kind = type(given).__name__
+    if not isinstance(source, str):
+        kind = type(source).__name__
         raise TypeError(f"text must be of the type str, got {kind}; decode bytes as UTF-8 first")
-    return given
+    return source
 
 
 def show_rational(value: Fraction | int) -> str:
@@ -145,8 +145,8 @@ def read_rational(text: object) -> Fraction:
     return value
 
 
-def _certificate(found: object) -> Certificate:
-    document = _object(found, {"format", "version", "claim", "steps"}, "the certificate")
+def _certificate(value: object) -> Certificate:
+    document = _object(value, {"format", "version", "claim", "steps"}, "the certificate")
     if document["format"] != FORMAT:
         raise CertificateError(f"format is {_short(document['format'])}, expected {FORMAT!r}")
     version = document["version"]
@@ -163,10 +163,10 @@ def _certificate(found: object) -> Certificate:
     return certificate
 
 
-def _step(found: object, place: int) -> Step:
+def _step(document: object, place: int) -> Step:
     keys = {"rule", "premises", "witness", "conclusion"}
-    named = isinstance(found, dict) and "label" in found
-    step = _object(found, keys | {"label"} if named else keys, f"step {place}")
+    named = isinstance(document, dict) and "label" in document
+    step = _object(document, keys | {"label"} if named else keys, f"step {place}")
     rule, premises = step["rule"], step["premises"]
     if not isinstance(rule, str) or not rule.isprintable() or len(rule) > MAX_NAME:
         raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
@@ -190,21 +190,21 @@ def _step(found: object, place: int) -> Step:
     )
 
 
-def _label(found: object, place: int) -> str:
-    if not isinstance(found, str) or not found.isprintable() or not 0 < len(found) <= MAX_LABEL:
+def _label(label: object, place: int) -> str:
+    if not isinstance(label, str) or not label.isprintable() or not 0 < len(label) <= MAX_LABEL:
         raise CertificateError(
-            f"step {place}: the label is {_short(found)}, expected 1 to {MAX_LABEL} printable "
+            f"step {place}: the label is {_short(label)}, expected 1 to {MAX_LABEL} printable "
             "characters"
         )
-    return found
+    return label
 
 
-def _object(found: object, keys: set[str], where: str) -> dict[str, object]:
-    if not isinstance(found, dict):
-        raise CertificateError(f"{where} must be an object, got {_short(found)}")
-    if set(found) != keys:
+def _object(value: object, keys: set[str], where: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise CertificateError(f"{where} must be an object, got {_short(value)}")
+    if set(value) != keys:
         raise CertificateError(f"{where} must have the keys {', '.join(sorted(keys))}, no others")
-    return found
+    return value
 
 
 def _refuse_depth(text: str) -> None:
@@ -216,10 +216,10 @@ def _refuse_depth(text: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         raise CertificateError("an object has the same key twice")
-    return found
+    return entries
 
 
 def _no_float(text: str) -> NoReturn:

@@ -92,25 +92,25 @@ def compare(
 def _any_way(threshold: Fraction, query: Fraction) -> list[Line]:
     """Return kappa of queries that move in any direction: (a + 2b) min(p, 1 - p) and b mu(p)."""
     steepest = threshold + 2 * query
-    found = [(Fraction(0), steepest), (steepest, Fraction(0))]
+    lines = [(Fraction(0), steepest), (steepest, Fraction(0))]
     for k in range(_DEPTH):
         low = query * Fraction(2, 3 << k)
-        found += [(low, low + k * query), (low + k * query, low)]
-    return found
+        lines += [(low, low + k * query), (low + k * query, low)]
+    return lines
 
 
 def _rising(threshold: Fraction, query: Fraction) -> list[Line]:
     """Return kappa of queries that move up: b m(p) and (a + b)(1 - p)."""
-    found = [(Fraction(0), query), (threshold + query, Fraction(0))]
+    lines = [(Fraction(0), query), (threshold + query, Fraction(0))]
     for k in range(_DEPTH):
         low = query * Fraction(1, 2 << k)
-        found.append((low + k * query, low))
-    return found
+        lines.append((low + k * query, low))
+    return lines
 
 
-def _cells(found: list[Line]) -> list[Cell]:
+def _cells(lines: list[Line]) -> list[Cell]:
     """Return the cells of a curve with these corners, at the present precision."""
-    return cells(pieces(found))
+    return cells(pieces(lines))
 
 
 def _profile(table: Callable[[], list[Cell]], t: Fraction, reached: Callable[[int], None]) -> arb:

@@ -140,14 +140,14 @@ def point(step: Application) -> tuple[str, ...]:
     """Check (epsilon, delta)-DP at or above a point that the premise states, as delta falls."""
     claim = step.concludes(ApproxDP)
     (premise,) = step.every(object, most=1)
-    known: Points = ()
+    points: Points = ()
     if isinstance(premise, PureDP | BoundedRange | MetricDP):
-        known = ((premise.epsilon, Fraction(0)),)
+        points = ((premise.epsilon, Fraction(0)),)
     elif isinstance(premise, ApproxDP):
-        known = ((premise.epsilon, premise.delta),)
+        points = ((premise.epsilon, premise.delta),)
     elif isinstance(premise, Profile):
-        known = premise.points
-    if not any(x <= claim.epsilon and y <= claim.delta for x, y in known):
+        points = premise.points
+    if not any(x <= claim.epsilon and y <= claim.delta for x, y in points):
         raise RefusedError("the premise states no such point")
     return ()
 
@@ -172,11 +172,11 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     A line b - m a lies below f iff delta <= 1 - b at e^eps = m.
     Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12.
     """
-    known, curve = lowest(step.only(Profile).points), step.concludes(TradeOff).points
-    step.budget.spend(PER_COMPARISON * (len(known) + 2 * len(curve)))
+    profile_points, curve = lowest(step.only(Profile).points), step.concludes(TradeOff).points
+    step.budget.spend(PER_COMPARISON * (len(profile_points) + 2 * len(curve)))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
-        if not slope or not certainly_below(known, slope, 1 - high - slope * left):
+        if not slope or not certainly_below(profile_points, slope, 1 - high - slope * left):
             raise RefusedError("an edge is not below every trade-off with this profile")
     return ()
 
@@ -189,10 +189,12 @@ def pair_to_profile(step: Application) -> tuple[str, ...]:
     if {fact.product for fact in facts} != set(both) or len(set(facts)) < len(facts):
         raise RefusedError("the rule takes bounds of the products of the pairs, each once")
     for product in both:
-        known = [point for fact in facts if fact.product == product for point in fact.points]
-        step.budget.spend(len(points) * len(known))
+        proved_points = [
+            point for fact in facts if fact.product == product for point in fact.points
+        ]
+        step.budget.spend(len(points) * len(proved_points))
         for epsilon, delta in points:
-            if not any(x <= epsilon and y <= delta for x, y in known):
+            if not any(x <= epsilon and y <= delta for x, y in proved_points):
                 raise RefusedError(f"no bound of each direction at epsilon = {epsilon}")
     return ()
 
@@ -304,8 +306,8 @@ def known_divergence(step: Application, order: Fraction) -> Fraction:
         return premise.rho * order
     if isinstance(premise, RDP):
         step.budget.spend(look_up(premise.points))
-        known = premise.points  # divergences grow with the order
-        return divergence(known, order) if order > 1 else known[0][1]
+        points = premise.points  # divergences grow with the order
+        return divergence(points, order) if order > 1 else points[0][1]
     raise RefusedError("the rule takes zCDP or Renyi divergences")
 
 

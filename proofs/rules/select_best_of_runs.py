@@ -142,26 +142,26 @@ class Bound:
         Each term counts up to the last ratio at which it is not certainly below 0.
         """
         fine = BITS + FINER
-        known = [(t.numerator << BITS) // t.denominator for t in ratios]
-        gains, costs = [0] * (len(known) + 1), [0] * (len(known) + 1)
+        floors = [(t.numerator << BITS) // t.denominator for t in ratios]
+        gains, costs = [0] * (len(floors) + 1), [0] * (len(floors) + 1)
         for end in self.ends:
             for weight, ratio in end.weights:
                 above, below = weight * ratio.numerator, ratio.denominator
                 for step, price in end.steps:
                     gain, cost = weight * step, (above * price << FINER) // below
-                    place = bisect(known, (gain << fine) // cost) if cost else len(known)
+                    place = bisect(floors, (gain << fine) // cost) if cost else len(floors)
                     gains[place] += gain
                     costs[place] += cost
-        found, gain, cost = {}, 0, 0
+        bounds, gain, cost = {}, 0, 0
         for place, t in reversed(list(enumerate(ratios))):
             gain += gains[place + 1]
             cost += costs[place + 1]
             slip = -(-cost >> BITS)  # of terms below 0 that were counted
             least = (gain << FINER) + slip
-            found[t] = Fraction(
+            bounds[t] = Fraction(
                 least * t.denominator - cost * t.numerator, t.denominator << BITS + fine
             )
-        return found
+        return bounds
 
 
 def bound(
@@ -227,15 +227,15 @@ def _weights(
 ) -> list[list[tuple[int, Fraction]]]:
     """Return each outcome's mass in a block, split between both ends by the distance to them."""
     start, end = block
-    found: list[list[tuple[int, Fraction]]] = [[], []]
+    listed_weights: list[list[tuple[int, Fraction]]] = [[], []]
     for place in inside:
         left, right = max(edges[place][0], start), min(edges[place + 1][0], end)
         if left < right:
             share = ((left + right) / 2 - start) / (end - start)
-            for weights, part in zip(found, (1 - share, share), strict=True):
+            for weights, part in zip(listed_weights, (1 - share, share), strict=True):
                 weight = ceil((right - left) * part * (1 << BITS))
                 weights.append((weight, outcomes[place][0]))
-    return found
+    return listed_weights
 
 
 def _gains(runs: Runs, masses: list[int], k: int) -> list[int]:
@@ -245,14 +245,14 @@ def _gains(runs: Runs, masses: list[int], k: int) -> list[int]:
 
 def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[Cell]:
     """Return, for each cell, the lines of the outcomes in its middle and at its beginning."""
-    found = []
+    cells = []
     for left, right in pairwise(masses):
         lines = []
         for place in (_place(edges, (left + right) / 2), _place(edges, left)):
             k, least = edges[place]
             lines.append([_units(least + outcomes[place][0] * (x - k)) for x in (left, right)])
-        found.append((lines[0], lines[1]))
-    return found
+        cells.append((lines[0], lines[1]))
+    return cells
 
 
 def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
@@ -263,12 +263,12 @@ def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
     By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
     """
     value, tilt = runs.phi(1, arb(0)), runs.phi(2, arb(0))
-    found = [_lower(value + tilt * ball(ratio * width)) for width in widths]
+    closest = [_lower(value + tilt * ball(ratio * width)) for width in widths]
     if runs.largest is not None:
         share = ball(min(ratio, Fraction(1))) ** (runs.largest - 1)
         other = [_lower(share * runs.phi(1, ball(width))) for width in widths]
-        found = other if other[0] > found[0] else found
-    return found
+        closest = other if other[0] > closest[0] else closest
+    return closest
 
 
 def _chords(
@@ -285,13 +285,13 @@ def _chords(
         start: A at its beginning, rounded up.
         cells: x, rounded up, and A(x), rounded down, at both ends of all cells in order.
     """
-    found: list[list[int]] = [[], []]
+    chords: list[list[int]] = [[], []]
     for (x, least), (end, _) in pairwise(cells):
         slope = Fraction(max(least - start, 0), x - _units(block[0]))
         share = ball(min(slope, Fraction(1))) ** ((runs.largest or 1) - 1)
-        for side, k in zip(found, block, strict=True):
+        for side, k in zip(chords, block, strict=True):
             side.append(max(_lower(share * runs.phi(1, _mass(end - 1 + _units(-k)))), 0))
-    return found
+    return chords
 
 
 @final
@@ -307,7 +307,7 @@ class Tangents:
         self._runs, self._listed = runs, dict[int, tuple[int, int, int]]()
         self.lowest = max(_lower(runs.phi(1, arb(0))), 0)
 
-    def plane(self, z: int, line: Line, known: list[int]) -> list[list[int]]:
+    def plane(self, z: int, line: Line, costs: list[int]) -> list[list[int]]:
         """Return the tangent near z, at both ends of the block and of the cell."""
         z = min(max(z, 0), ONE)
         z = _rounded(z) if z << 1 < ONE else ONE - _rounded(ONE - z)
@@ -317,7 +317,7 @@ class Tangents:
         value, down, up = self._listed[z]
         return [
             [value + ((up if x - least < z else down) * (x - least - z) >> BITS) for x in line]
-            for least in known
+            for least in costs
         ]
 
 

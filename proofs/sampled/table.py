@@ -240,8 +240,8 @@ def _chirped(weights: list[arb], turn: arb, count: int) -> list[acb]:
     chirps = [acb(0, turn * (x * x) / 2).exp() for x in range(max(last + 1, count))]
     left = acb_poly([weight * chirp for weight, chirp in zip(weights, chirps, strict=False)])
     right = acb_poly([chirps[abs(x)].conjugate() for x in range(-last, count)])
-    found = left * right
-    return [chirps[k] * found[k + last] for k in range(count)]
+    spectrum = left * right
+    return [chirps[k] * spectrum[k + last] for k in range(count)]
 
 
 def read_beyond(witness: object) -> tuple[Fraction | None, object]:
@@ -266,9 +266,9 @@ def read_table(witness: object) -> Hint:
 
 
 def _side(fields: Fields, name: str) -> Side:
-    given = Fields(fields.take(name), name)
+    entry = Fields(fields.take(name), name)
     runs, lines, shares = [], [], []
-    for item in given.items("runs"):
+    for item in entry.items("runs"):
         run = Fields(item, f"a run of {name}")
         runs.append(
             (run.whole("stride", most=MAX_TABLE_CELLS), run.whole("count", most=MAX_TABLE_CELLS))
@@ -278,33 +278,33 @@ def _side(fields: Fields, name: str) -> Side:
         raise RefusedError(
             f"{name}: 1 to {MAX_TABLE_RUNS} runs with at most {MAX_TABLE_CELLS} points"
         )
-    for item in given.items("lines"):
+    for item in entry.items("lines"):
         line = Fields(item, f"a line of {name}")
         shares.append(line.whole("points", most=MAX_TABLE_CELLS))
         lines.append(read_line(line))
         line.close()
-    given.close()
+    entry.close()
     return Side(tuple(runs), tuple(lines), tuple(shares))
 
 
 def _values(side: Side, span: Fraction, bound: Bound) -> list[tuple[int, arb]]:
     """Return the profile's bound at each of the side's positions, 0 first."""
-    found = []
+    values = []
     for position, which in ((0, 0), *side.points()):
         value = bound(ball(span * position), which)
         if not value.is_finite():
             raise RefusedError("a bound of the profile is not finite at this precision")
-        found.append((position, value))
-    return found
+        values.append((position, value))
+    return values
 
 
 def _heights(values: list[tuple[int, arb]]) -> list[tuple[int, arb]]:
     """Return exact upper bounds, each at most the one before, as a profile falls."""
-    best, found = arb(1), []
+    best, heights = arb(1), []
     for position, value in values:
         best = min(best, value.upper())
-        found.append((position, best))
-    return found
+        heights.append((position, best))
+    return heights
 
 
 def _lowered(values: list[tuple[int, arb]], rest: arb, span: arb) -> list[tuple[int, arb]]:
@@ -326,14 +326,14 @@ def _lowered(values: list[tuple[int, arb]], rest: arb, span: arb) -> list[tuple[
     gaps.append(arb(0))
     if not all(gap.is_finite() for gap in gaps):
         raise RefusedError("positions are not apart at this precision")
-    found = [
+    lowered = [
         (place, (value - before.max(after)).lower())
         for (place, value), (before, after) in zip(values, itertools.pairwise(gaps), strict=True)
     ]
-    least = end + arb(2) ** (-ctx.prec // 2)
-    level = next(k for k, (_, height) in enumerate([*found, (0, end)]) if not height >= least)
+    margin = end + arb(2) ** (-ctx.prec // 2)
+    level = next(k for k, (_, height) in enumerate([*lowered, (0, end)]) if not height >= margin)
     used = max(level, 1)
-    return [*found[: used - 1], (found[used - 1][0], end)]
+    return [*lowered[: used - 1], (lowered[used - 1][0], end)]
 
 
 def _points(heights: list[list[tuple[int, arb]]], span: arb) -> list[Point]:

@@ -79,36 +79,40 @@ class Line:
         return enclosure
 
     def parts(
-        self, found: Sequence[Moments], product: Product
+        self, pair_moments: Sequence[Moments], product: Product
     ) -> tuple[Callable[[arb], arb], arb, arb]:
         """Return, over e^{-c eps}, the sum and a bound of what it cuts; and p_inf. Ignores tau."""
         h, terms = ball(self.step), []
-        for k, moment in enumerate(total(found, product, self.c, h, self.nodes + 1)):
+        for k, moment in enumerate(total(pair_moments, product, self.c, h, self.nodes + 1)):
             s = acb(ball(self.c), h * k)
             terms.append(h / (2 * arb.pi()) * (2 if k else 1) * moment / (s * (s + 1)))
         body = on_circle(terms)
-        cut, infinite = self._tail(found, product), outside(found, product)
+        cut, infinite = self._tail(pair_moments, product), outside(pair_moments, product)
         return lambda epsilon: body(-ball(self.step) * epsilon), cut, infinite
 
-    def _tail(self, found: Sequence[Moments], product: Product) -> arb:
+    def _tail(self, pair_moments: Sequence[Moments], product: Product) -> arb:
         """Return a bound of the terms beyond the nodes, over e^{-c eps}.
 
         With |M(c + iv)| <= D from v = y on they are at most D/(pi y), y = N h. If ceilings
         serve up to a top T > y only, those above T start one step below it at the earliest.
         """
         reach = self.step * self.nodes
-        tops = [one.top for one in found if one.top is not None]
+        tops = [one.top for one in pair_moments if one.top is not None]
         if not tops or min(tops) <= reach:
-            return self._beyond(found, product, reach, None) / ball(reach)
+            return self._beyond(pair_moments, product, reach, None) / ball(reach)
         top = min(tops)
-        near = self._beyond(found, product, reach, top) / ball(reach)
-        return near + self._beyond(found, product, top, None) / ball(top - self.step)
+        near = self._beyond(pair_moments, product, reach, top) / ball(reach)
+        return near + self._beyond(pair_moments, product, top, None) / ball(top - self.step)
 
     def _beyond(
-        self, found: Sequence[Moments], product: Product, start: Fraction, top: Fraction | None
+        self,
+        pair_moments: Sequence[Moments],
+        product: Product,
+        start: Fraction,
+        top: Fraction | None,
     ) -> arb:
         peak = 1 / arb.pi()
-        for one, (_, times) in zip(found, product, strict=True):
+        for one, (_, times) in zip(pair_moments, product, strict=True):
             peak *= one.ceiling(self.c, ball(start), top) ** times
         return peak
 
@@ -148,19 +152,19 @@ def moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
 
 
 def total(
-    found: Sequence[Moments], product: Product, c: Fraction, step: arb, count: int
+    pair_moments: Sequence[Moments], product: Product, c: Fraction, step: arb, count: int
 ) -> list[acb]:
     """Return M of the product at c + i k step, k = 0, ..., count - 1."""
     values = [acb(1)] * count
-    for one, (_, times) in zip(found, product, strict=True):
+    for one, (_, times) in zip(pair_moments, product, strict=True):
         line = one.along(c, step, count)
         values = [whole * value**times for whole, value in zip(values, line, strict=True)]
     return values
 
 
-def outside(found: Sequence[Moments], product: Product) -> arb:
+def outside(pair_moments: Sequence[Moments], product: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    both = zip(found, product, strict=True)
+    both = zip(pair_moments, product, strict=True)
     return some_infinite((1 - one.infinite, times) for one, (_, times) in both)
 
 

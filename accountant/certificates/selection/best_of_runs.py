@@ -116,12 +116,12 @@ def pairs_above_best(
     work = (_ALONE if aim.epsilon else _AMONG) // (len(names) * aim.selections)
     sums = {name: _sum(pair, runs, aim.tail, work) for name, pair in names.items()}
     ahead, behind = sums["forward"], sums.get("backward", sums["forward"])
-    found = pair_of_bounds(
+    finite = pair_of_bounds(
         ahead, behind, aim, one_way=len(sums) == 1, count=_COUNT // aim.selections
     )
     witness: Object = {name: one.witness() for name, one in sums.items()}
-    swapped = FinitePair(p=found.q, q=found.p) if len(sums) > 1 else found
-    return found, swapped, {"runs": run_law(runs), **witness}
+    swapped = FinitePair(p=finite.q, q=finite.p) if len(sums) > 1 else finite
+    return finite, swapped, {"runs": run_law(runs), **witness}
 
 
 def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
@@ -162,32 +162,32 @@ def _terms(
     gains: Reals, costs: Reals, first: NDArray[np.intp], shares: list[list[tuple[Reals, Reals]]]
 ) -> tuple[Reals, Reals]:
     """Return the gains and costs of all terms with a gain."""
-    found = []
+    terms = []
     for end, listed in enumerate(shares):
         for block, (weight, ratio) in enumerate(listed):
             used = np.append(0, np.arange(first[block] + 1, gains.shape[2]))
             gain, cost = _steps(gains[end, block, used], costs[end, block, used])
             scaled = np.outer(weight, gain), np.outer(weight * ratio, cost)
-            found.append(np.stack([one.ravel() for one in scaled]))
-    gain, cost = np.concatenate(found, axis=1)
+            terms.append(np.stack([one.ravel() for one in scaled]))
+    gain, cost = np.concatenate(terms, axis=1)
     return gain[gain > 0.0], cost[gain > 0.0]
 
 
 def _steps(gains: Reals, costs: Reals) -> Reals:
     """Return gains and costs of the steps along the convex hull, from 0 on, shape (2, n)."""
     order = np.lexsort((gains, costs))
-    found: list[tuple[float, float]] = []
+    steps: list[tuple[float, float]] = []
     x = y = 0.0
     for gain, cost in zip(gains[order].tolist(), costs[order].tolist(), strict=True):
         if gain <= x:
             continue
         step = gain - x, cost - y
         x, y = gain, cost
-        while found and step[0] * found[-1][1] >= found[-1][0] * step[1]:
-            last = found.pop()
+        while steps and step[0] * steps[-1][1] >= steps[-1][0] * step[1]:
+            last = steps.pop()
             step = step[0] + last[0], step[1] + last[1]
-        found.append(step)
-    return np.array(found).reshape(-1, 2).T
+        steps.append(step)
+    return np.array(steps).reshape(-1, 2).T
 
 
 def _shares(base: NeymanPearsonCurve, cuts: Reals) -> list[list[tuple[Reals, Reals]]]:

@@ -133,8 +133,8 @@ class ThresholdBound:
         """Return the bound at ratios t >= 1."""
         at = self.active(t)
         blur = _ROUNDED * (np.abs(self.gain[at]) + t * np.abs(self.cost[at]))
-        found = self.gain[at] - t * self.cost[at]
-        return np.asarray(np.maximum(found * (1 + MARGIN) + np.where(found > 0.0, blur, 0.0), 0.0))
+        bound = self.gain[at] - t * self.cost[at]
+        return np.asarray(np.maximum(bound * (1 + MARGIN) + np.where(bound > 0.0, blur, 0.0), 0.0))
 
     def active(self, t: Reals) -> Places:
         """Return the position of the largest line."""
@@ -184,20 +184,20 @@ def pairs_above_threshold(
     return found, swapped, facts, {"runs": run_law(runs), **witness}
 
 
-def _reach(base: Product, least: float) -> float:
+def _reach(base: Product, smallest: float) -> float:
     """Return a loss beyond which the profile falls by a negligible amount."""
     side = curve(base).forward
-    return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + least))])
+    return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + smallest))])
 
 
-def _top(base: Product, least: float) -> Reals:
+def _top(base: Product, smallest: float) -> Reals:
     """Return losses beyond which little mass is left.
 
     They are refused if nearly all is accepted.
     """
-    found = curve(base)
-    outcomes = found.above(*found.size)
-    at = np.searchsorted(np.cumsum(outcomes.p), np.geomspace(least, 0.5, _TOP))
+    base_curve = curve(base)
+    outcomes = base_curve.above(*base_curve.size)
+    at = np.searchsorted(np.cumsum(outcomes.p), np.geomspace(smallest, 0.5, _TOP))
     losses = outcomes.loss[np.minimum(at, outcomes.loss.size - 1)]
     return np.asarray(np.unique(losses[np.isfinite(losses)]))
 
@@ -206,15 +206,15 @@ def _threshold_bound(
     base: BaseProfile, product: Product, runs: RunLaw, tail: float
 ) -> ThresholdBound:
     """Return the bound on cells that are cut where it is largest."""
-    found = curve(product)
-    outcomes = found.above(*found.size)
-    least = max(min(tail / runs.mean * 1e-2, 1e-9), _SMALLEST)
-    best = _cuts(outcomes, runs, least, _FIRST[0])
+    base_curve = curve(product)
+    outcomes = base_curve.above(*base_curve.size)
+    smallest = max(min(tail / runs.mean * 1e-2, 1e-9), _SMALLEST)
+    best = _cuts(outcomes, runs, smallest, _FIRST[0])
     upside_down = Outcomes(outcomes.p[::-1], outcomes.q[::-1], -outcomes.loss[::-1], 0.0)
-    worst = _cuts(upside_down, runs, least, _FIRST[1])
+    worst = _cuts(upside_down, runs, smallest, _FIRST[1])
     most = min(_RECTANGLES, _SHARE // limits.rectangle_work(law_work(runs)))
     bound = _lines(base, best, worst, runs)
-    near = np.linspace(0.0, 2.0 * _reach(product, least), _EVALUATED)
+    near = np.linspace(0.0, 2.0 * _reach(product, smallest), _EVALUATED)
     for _ in range(_ROUNDS):
         ratios = np.exp(np.append(near, np.linspace(near[-1], bound.end(tail), _FURTHER)))
         cells = bound.origin[:, bound.active(ratios)]
@@ -229,11 +229,11 @@ def _threshold_bound(
 
 def _halved(masses: Masses, active: Places) -> Masses:
     """Return the cells with the active ones cut in two."""
-    found = set(masses)
+    cuts = set(masses)
     for place in set(active.tolist()):
         start, end = masses[place], masses[place + 1]
-        found.add(_between(start, end))
-    return sorted(found)
+        cuts.add(_between(start, end))
+    return sorted(cuts)
 
 
 def _between(start: Fraction, end: Fraction) -> Fraction:
@@ -250,16 +250,16 @@ def _between(start: Fraction, end: Fraction) -> Fraction:
     return short_up(middle, 2 * _BITS)
 
 
-def _cuts(outcomes: Outcomes, runs: RunLaw, least: float, count: int) -> Masses:
+def _cuts(outcomes: Outcomes, runs: RunLaw, smallest: float, count: int) -> Masses:
     """Return masses from 0 to 1 at which mass, loss, phi' and remainder change evenly."""
-    small = np.geomspace(least, 0.5, _FINE)
+    small = np.geomspace(smallest, 0.5, _FINE)
     x = np.unique(np.concatenate([small, 1.0 - small]))
     p, q = (np.insert(np.cumsum(one), 0, 0.0) for one in (outcomes.p, outcomes.q))
     at = np.clip(np.searchsorted(p, x, side="right") - 1, 0, outcomes.p.size - 1)
     loss = np.nan_to_num(outcomes.loss[at], posinf=0.0, neginf=0.0)
     loss = np.abs(loss - loss[0])
     logs = [
-        -np.log(runs.derivative(np.clip(1.0 - one, 0.0, 1.0)) + least * runs.mean)
+        -np.log(runs.derivative(np.clip(1.0 - one, 0.0, 1.0)) + smallest * runs.mean)
         for one in (x, np.interp(x, p, q))
     ]
     grown = np.maximum.accumulate(np.stack([np.log(x), loss, *logs, -np.log1p(-x)]), axis=1)
@@ -323,9 +323,9 @@ def _gains(
     """Return gains of outcomes and of no output at the corners, the first x first, shape (4, n)."""
     i, j = cells
     x, wide, high = best.p[:, i], best.width[i], worst.width[j]
-    a, kept = x + worst.p[:, j], np.maximum(worst.left[:, j] - x, 0.0)
-    length = np.minimum(wide + high, kept[0])
-    none, mean = runs.pgf(kept), _mean_runs(runs, np.minimum(a, 1.0), kept)
+    a, left = x + worst.p[:, j], np.maximum(worst.left[:, j] - x, 0.0)
+    length = np.minimum(wide + high, left[0])
+    none, mean = runs.pgf(left), _mean_runs(runs, np.minimum(a, 1.0), left)
     fall, lost = (mean[0] - mean[1]) / length, (none[0] - none[1]) / length
     along = np.stack([0.0 * high, high, wide, wide + high])
     gain = x[[0, 0, 1, 1]] * (mean[0] - fall * along) + 0.25 * fall * wide**2

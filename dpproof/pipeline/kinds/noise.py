@@ -39,32 +39,32 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 
 
-def _gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
-    if "noise_multiplier" in given.values:
-        multiplier = given.values["noise_multiplier"]
-        relation = given.relation
-        unit = L2Contribution(1, relation) if given.summed else L2(1, relation)
+def _gaussian(stated: ReleaseParameters) -> Mechanism[Relation]:
+    if "noise_multiplier" in stated.values:
+        multiplier = stated.values["noise_multiplier"]
+        relation = stated.relation
+        unit = L2Contribution(1, relation) if stated.summed else L2(1, relation)
         try:
             return Gaussian(sigma=multiplier, sensitivity=unit)
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
     moves = (
-        L2Contribution(given.values["contribution"], given.relation)
-        if "contribution" in given.values
-        else L2(given.values["sensitivity"], given.relation)
+        L2Contribution(stated.values["contribution"], stated.relation)
+        if "contribution" in stated.values
+        else L2(stated.values["sensitivity"], stated.relation)
     )
-    return Gaussian(sigma=given.values["sigma"], sensitivity=moves)
+    return Gaussian(sigma=stated.values["sigma"], sensitivity=moves)
 
 
-def _laplace(given: ReleaseParameters) -> Mechanism[Relation]:
-    total, each = given.values["sensitivity"], given.values.get("each")
+def _laplace(stated: ReleaseParameters) -> Mechanism[Relation]:
+    total, each = stated.values["sensitivity"], stated.values.get("each")
     moves = (
-        L1(total, given.relation)
+        L1(total, stated.relation)
         if each is None
-        else JointSensitivity(l1=total, linf=each, relation=given.relation)
+        else JointSensitivity(l1=total, linf=each, relation=stated.relation)
     )
-    return Laplace(scale=given.values["scale"], sensitivity=moves)
+    return Laplace(scale=stated.values["scale"], sensitivity=moves)
 
 
 def _elsewhere(data: object) -> int:
@@ -72,38 +72,38 @@ def _elsewhere(data: object) -> int:
     raise NotImplied(f"a pipeline file accounts for a query that is not here: {data!r:.40}")
 
 
-def _smooth_sensitivity(given: ReleaseParameters) -> Mechanism[Relation]:
+def _smooth_sensitivity(stated: ReleaseParameters) -> Mechanism[Relation]:
     return SmoothSensitivity(
         query=_elsewhere,
-        bound=SmoothBound(beta=given.values["beta"], bound=_elsewhere),
-        scale=given.values["scale"],
+        bound=SmoothBound(beta=stated.values["beta"], bound=_elsewhere),
+        scale=stated.values["scale"],
         granularity=1,
-        relation=given.relation,
+        relation=stated.relation,
     )
 
 
-def _propose_test_release(given: ReleaseParameters) -> Mechanism[Relation]:
+def _propose_test_release(stated: ReleaseParameters) -> Mechanism[Relation]:
     release = Gaussian(
-        sigma=given.values["sigma"],
-        sensitivity=L2(given.values["sensitivity"], given.relation),
+        sigma=stated.values["sigma"],
+        sensitivity=L2(stated.values["sensitivity"], stated.relation),
         query=_elsewhere,
     )
     return ProposeTestRelease(
         release=release,
         distance=_elsewhere,
-        epsilon=given.values["epsilon"],
-        delta=given.values["delta"],
+        epsilon=stated.values["epsilon"],
+        delta=stated.values["delta"],
     )
 
 
-def _histogram(given: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "sigma" in given.values
+def _histogram(stated: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "sigma" in stated.values
     return Histogram(
-        scale=given.values["sigma" if gaussian else "scale"],
+        scale=stated.values["sigma" if gaussian else "scale"],
         noise="gaussian" if gaussian else "laplace",
-        contributions=int(given.values["contributions"]),
-        largest=int(given.values["largest"]),
-        relation=given.relation,
+        contributions=int(stated.values["contributions"]),
+        largest=int(stated.values["largest"]),
+        relation=stated.relation,
     )
 
 
@@ -123,44 +123,44 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
     return statistic
 
 
-def _within_bound(given: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "noise_multiplier" in given.values
+def _within_bound(stated: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "noise_multiplier" in stated.values
     within = WithinBound(
         statistic="sum",  # a mean costs the same
-        noise_multiplier=given.values["noise_multiplier" if gaussian else "scale"],
+        noise_multiplier=stated.values["noise_multiplier" if gaussian else "scale"],
         noise="gaussian" if gaussian else "laplace",
-        relation=given.relation,
+        relation=stated.relation,
     )
     return within.at(1)
 
 
-def _correlated_gaussian(given: ReleaseParameters) -> Mechanism[Relation]:
+def _correlated_gaussian(stated: ReleaseParameters) -> Mechanism[Relation]:
     moves = (
-        Differences(given.rows["differences"], given.relation)
-        if "differences" in given.rows
-        else given.sensitivity()
+        Differences(stated.rows["differences"], stated.relation)
+        if "differences" in stated.rows
+        else stated.sensitivity()
     )
-    return CorrelatedGaussian(given.rows["covariance"], sensitivity=moves)
+    return CorrelatedGaussian(stated.rows["covariance"], sensitivity=moves)
 
 
-def _finite(given: ReleaseParameters) -> Mechanism[Relation]:
-    listed = given.rows.get("neighbours")
+def _finite(stated: ReleaseParameters) -> Mechanism[Relation]:
+    listed = stated.rows.get("neighbours")
     pairs = None if listed is None else [(int(one), int(other)) for one, other in listed]
-    table = given.rows["table"]
+    table = stated.rows["table"]
     for row in table:
         if sum(row) != 1:
             shown, allowed = [float(one) for one in row], "rows that sum to exactly 1"
             hint = 'write ratios such as "1/10", as 0.1 is the float next to it'
             raise ParameterError("table", shown, allowed, hint)
-    return FiniteMechanism(table, neighbours=pairs, relation=given.relation)
+    return FiniteMechanism(table, neighbours=pairs, relation=stated.relation)
 
 
-def _numeric_answers(given: ReleaseParameters) -> Mechanism[Relation]:
-    each = given.values["sensitivity"]
+def _numeric_answers(stated: ReleaseParameters) -> Mechanism[Relation]:
+    each = stated.values["sensitivity"]
     return Laplace(
-        scale=given.values["scale"],
+        scale=stated.values["scale"],
         sensitivity=JointSensitivity.few(
-            coordinates=int(given.values["cutoff"]), each=each, relation=given.relation
+            coordinates=int(stated.values["cutoff"]), each=each, relation=stated.relation
         ),
     )
 

@@ -41,23 +41,23 @@ def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
     right, member = np.unique(weights[:, head:], axis=0, return_inverse=True)
     margins = front @ weights[:, :head].T, back @ right.T
     pairs = sum(len(np.unique(column)) for column in margins[1].T)
-    found = np.zeros((len(front), len(back)), dtype=np.int64)
+    totals = np.zeros((len(front), len(back)), dtype=np.int64)
 
     def charge(margins: Integers, rows: Any) -> Integers:  # noqa: ANN401  # any index
         return loss.charge(margins, data.positive[rows], data.negative[rows], space)
 
     if pairs <= _PAIRS_A_ROW * len(weights):
         for entries, picks in _blocks(charge, *margins, member.reshape(-1)):
-            found += _product(entries, picks)
+            totals += _product(entries, picks)
     else:
-        _add_plainly(charge, found, margins[0], back @ weights[:, head:].T)
+        _add_plainly(charge, totals, margins[0], back @ weights[:, head:].T)
     sums = back.sum(axis=1)
     for i, total in enumerate(front.sum(axis=1)):
-        found[i] += loss.apart(sums + total, data, space)
+        totals[i] += loss.apart(sums + total, data, space)
         admitted = space.admits(sums + total)
         if admitted is not None:
-            found[i, ~admitted] = -1
-    return found
+            totals[i, ~admitted] = -1
+    return totals
 
 
 def halves(space: Space) -> tuple[int, int]:
@@ -98,21 +98,21 @@ def _product(entries: Integers, picks: list[Integers]) -> Integers:
     return np.asarray((entries.astype(kind) @ chosen).astype(np.int64))
 
 
-def _add_plainly(charge: Charge, found: Integers, left: Integers, right: Integers) -> None:
+def _add_plainly(charge: Charge, totals: Integers, left: Integers, right: Integers) -> None:
     """Add the losses of one head after the other, margin by margin."""
     block = max(1, _ENTRIES // max(1, right.shape[1]))
     for i, margins in enumerate(left):
         for start in range(0, len(right), block):
             part = slice(start, start + block)
-            found[i, part] += charge(margins + right[part], slice(None)).sum(axis=1)
+            totals[i, part] += charge(margins + right[part], slice(None)).sum(axis=1)
 
 
 def _vectors(values: Integers, width: int) -> Integers:
     """Return all vectors of the values, in order."""
-    found = np.zeros((1, 0), dtype=np.int64)
+    vectors = np.zeros((1, 0), dtype=np.int64)
     for _ in range(width):
-        found = np.concatenate(
-            [np.repeat(found, len(values), axis=0), np.tile(values, len(found))[:, np.newaxis]],
+        vectors = np.concatenate(
+            [np.repeat(vectors, len(values), axis=0), np.tile(values, len(vectors))[:, np.newaxis]],
             axis=1,
         )
-    return found
+    return vectors

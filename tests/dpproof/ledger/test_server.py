@@ -193,7 +193,7 @@ def test_what_the_server_undid_for_another_is_repeated(
     """A spend that lost a deadlock is made again, and refused if it always loses."""
     ledger = Ledger.create(_fresh(url, "deadlocks"), budget=dp.ZCDP(rho=1))
     lost = "DO $$ BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END $$"
-    times, read = [2], spending.found_under_lock
+    times, read = [2], spending.read_under_lock
 
     def losing(execute: Execute, *more: Any) -> Any:  # noqa: ANN401  # as what it replaces
         if times[0] > 0:
@@ -201,7 +201,7 @@ def test_what_the_server_undid_for_another_is_repeated(
             execute(lost)
         return read(execute, *more)
 
-    monkeypatch.setattr(spending, "found_under_lock", losing)
+    monkeypatch.setattr(spending, "read_under_lock", losing)
     assert ledger.spend(PART, key="a").fresh
     times[0] = 99
     with pytest.raises(LedgerError, match="deadlock detected; nothing was spent"):

@@ -30,6 +30,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
 The rest has a place by topic:
 
     dpproof.learn         estimators of scikit-learn's kind
+    dpproof.plot          pictures of guarantees, budgets and audits
     dpproof.learning      the learners as mechanisms, their covers, maps and bounds
     dpproof.mechanisms    every mechanism, and how one is made
     dpproof.accountant    every guarantee and theorem
@@ -47,6 +48,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import dpproof.mechanisms.learning as learning  # noqa: F401, PLR0402  # no file defines it
+    from dpproof import plot as plot
     from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
         GDPFilter as GDPFilter,

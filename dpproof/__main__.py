@@ -323,12 +323,12 @@ def plot_(file: str, *, out: str) -> int:
     These are the trade-off of attacks, and epsilon against delta, noise and count.
     """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
-    from dpproof.reports.pipeline_plot import save  # noqa: PLC0415  # as in budget
+    from dpproof.plot import save_pipeline  # noqa: PLC0415  # as in budget
 
     _require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
-    save(pipeline, out)
+    save_pipeline(pipeline, out)
     streams.say(out)
     return HOLDS
 

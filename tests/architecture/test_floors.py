@@ -90,6 +90,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "pipeline",
         "commands",
         "reports",
+        "plot",
         "pytest_plugin",
         "__main__",
     ),

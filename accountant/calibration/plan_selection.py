@@ -15,6 +15,7 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import Readable
 from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import self_compose
@@ -34,7 +35,7 @@ Build = Callable[[float], HasGuarantee | Guarantee[Any]]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionOption:
+class SelectionOption(Readable):
     """One law of the number of runs, with the noise that makes it meet the target.
 
     Attributes:
@@ -52,7 +53,7 @@ class SelectionOption:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionPlan:
+class SelectionPlan(Readable):
     """The cheapest way found to try a given candidate with the wanted probability.
 
     Attributes:

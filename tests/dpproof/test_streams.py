@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -296,3 +297,22 @@ def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
 
     assert all(one.startswith("Verified: ") for one in claims)
     assert claims[0].splitlines()[0] == claims[1].splitlines()[0]
+
+
+def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in the first two seconds, then a line that is changed, and emptied at the end."""
+    lines: list[str] = []
+
+    def update(line: dict[str, str], **_: object) -> SimpleNamespace:
+        lines.append(line["text/plain"])
+        return SimpleNamespace(update=update)
+
+    shell = type("ZMQInteractiveShell", (), {})()
+    notebook = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=update))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    times = iter([0.0, 1.0, 2.5, 3.0])
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    with streams.progress(3) as step:
+        for name in ("one", "two", "three"):
+            step(name)
+    assert lines == ["2 of 3: two", "3 of 3: three", ""]

@@ -15,11 +15,10 @@ import numpy as np
 
 from dpproof.accountant.arguments import Number, open_probability, positive
 from dpproof.accountant.calibration.calibrate import HasGuarantee
-from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.errors import MissingDependency, ParameterError, PrivacyError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.auditing import Report
-from dpproof.auditing.errors import MissingDependency
 from dpproof.commands.budget import total
 from dpproof.errors import InputError
 from dpproof.ledger.ledger import Ledger

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.mechanism import (
         Mechanism as Mechanism,
         MechanismSampler as MechanismSampler,
+        NoiseMechanism as NoiseMechanism,
+        QueryMechanism as QueryMechanism,
     )
     from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
     from dpproof.mechanisms.noise.correlated_gaussian import (
@@ -91,8 +93,13 @@ if TYPE_CHECKING:
         Count as Count,
         Scores as Scores,
         bound_contributions as bound_contributions,
+        whole_values as whole_values,
     )
-    from dpproof.mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
+    from dpproof.mechanisms.samplers.rng import (
+        ReplayRng as ReplayRng,
+        Rng as Rng,
+        SystemRng as SystemRng,
+    )
     from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from dpproof.mechanisms.selection.exponential import (
         ExponentialMechanism as ExponentialMechanism,

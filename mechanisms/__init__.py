@@ -52,10 +52,17 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.correlated.stream import NoisyRounds as NoisyRounds
     from dpproof.mechanisms.learning import *  # noqa: F403
     from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
+    from dpproof.mechanisms.local.plan_survey import (
+        SurveyOption as SurveyOption,
+        plan_survey as plan_survey,
+    )
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
     )
-    from dpproof.mechanisms.local.reports import Frequencies as Frequencies
+    from dpproof.mechanisms.local.reports import (
+        Frequencies as Frequencies,
+        FrequencyOracle as FrequencyOracle,
+    )
     from dpproof.mechanisms.local.subset_selection import SubsetSelection as SubsetSelection
     from dpproof.mechanisms.local.unary_encoding import (
         Rappor as Rappor,

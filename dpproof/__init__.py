@@ -16,7 +16,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     CorrelatedGaussian, Histogram, BoundedSum, BoundedMean, NumericAnswers
     choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
                     AboveThreshold, PartitionSelection, ThresholdedCounts
-    of one's own    Mechanism, FiniteMechanism, RandomizedResponse
+    of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
+    own loops       PricedSearch, sample_runs
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
@@ -167,7 +168,9 @@ if TYPE_CHECKING:
         BoundedSum as BoundedSum,
     )
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
+    from dpproof.pipeline.stated import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check, check_text as check_text
+    from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs
 
 # ``from dpproof import *`` is not meant to be used: without a list ``help(dpproof)`` is a page.
 

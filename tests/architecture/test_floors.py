@@ -84,6 +84,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "files",
         "rounding",
         "streams",
+        "search",
         "ledger",
         "interop",
         "learn",

@@ -46,8 +46,24 @@ def commands(context: click.Context) -> None:
 @click.option(
     "--seconds", callback=seconds_of, metavar="N", help="Show what is known after N seconds."
 )
+@click.option(
+    "--set",
+    "numbers",
+    multiple=True,
+    metavar="STAGE.NAME=VALUE",
+    help="Ask what if: another number of a stage, or delta=VALUE, epsilon=VALUE.",
+)
+@click.option("--without", multiple=True, metavar="STAGE", help="Ask what if: without a stage.")
 @JSON
-def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) -> int:
+def budget(  # the options of a command
+    file: str,
+    *,
+    out: str | None,
+    seconds: float | None,
+    numbers: tuple[str, ...],
+    without: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Compute the cost of the pipeline in FILE.
 
     Epsilon of the total is computed first, then the stages and what an attacker gains. At Ctrl-C,
@@ -55,11 +71,15 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
     """
     from dpproof.commands import answers  # noqa: PLC0415  # as above
     from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
-    from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
+    from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
     _require_other(out, file)
-    pipeline = parse.load(file)
+    pipeline = what_if.changed(parse.load(file), numbers, without)
+    if out is not None and pipeline.digest == "":
+        raise click.UsageError(
+            "--certify with --set or --without: write what it is about to a file"
+        )
     warn(pipeline.delta)
     with progress(pieces(pipeline)) as step:
         spent = spend(pipeline, step, seconds)

@@ -88,7 +88,7 @@ def budget(  # the options of a command
 
         write(pipeline, out)
     if as_json:
-        streams.say_json(answers.budget(spent))
+        streams.say_json("budget", answers.budget(spent))
     else:
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
@@ -120,10 +120,10 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
             solved = solve(number, step)
     except Unreachable as reason:
         if as_json:
-            streams.say_json({"value": None, "epsilon": None, "reason": str(reason)})
+            streams.say_json("calibrate", {"value": None, "epsilon": None, "reason": str(reason)})
         return refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
-        streams.say_json(answers.solved(solved))
+        streams.say_json("calibrate", answers.solved(solved))
     else:
         from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 
@@ -236,7 +236,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     if picture is not None:
         plot.save(report, request.claim, picture)
     if as_json:
-        streams.say_json(report.to_dict())
+        streams.say_json("audit", report.to_dict())
     else:
         streams.say(str(report))
     if report.outcome is Outcome.VIOLATION:
@@ -277,7 +277,7 @@ def import_(
     known = interchange.imported(file, relation, poisson=poisson)
     found = interchange.answer(*known, Fraction(1, 10**6) if delta is None else delta)
     if as_json:
-        streams.say_json(found)
+        streams.say_json("import", found)
         return HOLDS
     ends = found["epsilon"]
     streams.say(f"{found['statement']}, {found['relation']} neighbours")
@@ -308,7 +308,7 @@ def compare(
     warn(delta)
     found = interchange.comparison(file, relation, delta, poisson=poisson)
     if as_json:
-        streams.say_json(found)
+        streams.say_json("compare", found)
     else:
         streams.say("\n".join(interchange.lines(found)))
     return HOLDS

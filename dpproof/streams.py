@@ -8,7 +8,7 @@ import json
 import sys
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN: Final = "dpproof.plain"
+VERSION: Final = 1  # of the fields of JSON answers: raised where one is renamed or left out
 LEAST_WIDTH, USUAL_WIDTH = 20, 80
 _WAIT: Final = 2.0  # seconds of work in a notebook before it is shown
 _WORDS: Final = {
@@ -69,8 +70,14 @@ def say(text: str, *, end: str = "\n") -> None:
     sys.stdout.write(text + end)
 
 
-def say_json(answer: object) -> None:
-    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped."""
+def say_json(kind: str, answer: Mapping[str, object]) -> None:
+    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped.
+
+    Args:
+        kind: of the answer, which with the version of its fields is its first one, ``format``.
+        answer: the other fields.
+    """
+    answer = {"format": f"dpproof.{kind}/{VERSION}", **answer}
     text = json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")

@@ -316,3 +316,26 @@ def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> Non
         for name in ("one", "two", "three"):
             step(name)
     assert lines == ["2 of 3: two", "3 of 3: three", ""]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_answers_say_what_they_are(command: Command) -> None:
+    """The first field of each is the command and the version of its fields."""
+    assert command.run("certify", "x.toml", "-o", "c.json").status == 0
+    assert command.run(*COMMANDS["ledger"]).status == 0
+    for kind, arguments in (
+        ("budget", COMMANDS["budget"]),
+        ("calibrate", COMMANDS["calibrate"]),
+        ("check", COMMANDS["check"]),
+        ("ledger", ("ledger", "status", "l.db")),
+    ):
+        answer = command.run(*arguments, "--json").json
+        assert next(iter(answer.items())) == ("format", f"dpproof.{kind}/1")
+
+
+def test_a_shell_completes_commands(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What REPORTS.md says to put into a shell's start-up file finds commands."""
+    monkeypatch.setenv("_DPPROOF_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "dpproof bud")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert command.run().out == "plain,budget\n"

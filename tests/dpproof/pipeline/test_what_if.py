@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tomllib
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+import dpproof as dp
 from dpproof.errors import InputError
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
@@ -102,3 +104,19 @@ def test_on_the_command_line(command: Command) -> None:
         "calibrate", left_out, "--stage", "training", "--parameter", "noise_multiplier"
     )
     assert "training.noise_multiplier = " in again.out
+
+
+def test_inner_stages_are_seen_everywhere(command: Command, tmp_path: Path) -> None:
+    """Table, JSON and report name them, with the epsilon of each alone, once."""
+    file = command.file(NESTED)
+    (model,) = command.run("budget", file, "--json").json["stages"]
+    inner = {one["name"]: one["epsilon"] for one in model["stages"]}
+    noise = dp.Laplace(scale=40, sensitivity=dp.L1(1)).guarantee().epsilon(delta=1e-6)
+    assert list(inner) == ["model.training", "model.evaluation"]
+    assert inner["model.evaluation"]["upper"] == noise.upper
+    shown = command.run("budget", file).out
+    assert "training: Gaussian noise" in shown
+    assert "· model.evaluation" in shown
+    page = tmp_path / "page.html"
+    assert command.run("report", file, "-o", str(page)).status == 0
+    assert '<th scope="row">model.training</th>' in page.read_text(encoding="utf-8")

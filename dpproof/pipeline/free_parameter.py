@@ -103,7 +103,9 @@ def completed(document: Document, stage: str, address: str) -> Document:
     return {**document, **_inner(document, lambda table: _named(table, stage, address))}
 
 
-def _inner(table: Document, change: Callable[[Document], Document]) -> Document:
+def _inner(
+    table: Document, change: Callable[[Document], Document]
+) -> dict[str, list[Document | object]]:
     """Return the changed stages of a table, if it has any."""
     stages = table.get("stage")
     if not isinstance(stages, list):
@@ -121,14 +123,12 @@ def _named(table: Document, stage: str, address: str) -> Document:
 def _anywhere(table: Document, address: str) -> Document:
     """Complete a stage, or the one of its inner stages that can be completed."""
     own = _completed_stage(table, address)
-    if own != table or "stage" not in table:
+    stages = table.get("stage")
+    if own != table or not isinstance(stages, list):
         return own
     changed = _inner(table, lambda one: _anywhere(one, address.removeprefix(f"{one.get('name')}.")))
-    inner = {**table, **changed}
-    if not isinstance(table["stage"], list):
-        return table
-    differ = sum(a != b for a, b in zip(inner["stage"], table["stage"], strict=True))
-    return inner if differ == 1 else table
+    differ = sum(a != b for a, b in zip(changed["stage"], stages, strict=True))
+    return {**table, **changed} if differ == 1 else table
 
 
 def _completed_stage(table: Document, address: str) -> Document:

@@ -39,8 +39,9 @@ def _set(pipeline: Pipeline, text: str) -> Pipeline:
     stage, point, name = address.strip().partition(".")
     section = Section("--set", {name or stage: _number(value.strip())})
     if sign and not point and stage in ("delta", "epsilon"):
-        rule = INSIDE if stage == "delta" else POSITIVE
-        return replace(pipeline, **{stage: section.number(stage, rule)})
+        if stage == "delta":
+            return replace(pipeline, delta=section.number(stage, INSIDE))
+        return replace(pipeline, epsilon=section.number(stage, POSITIVE))
     if not sign or not point:
         expected = "expected STAGE.NAME=VALUE, delta=VALUE or epsilon=VALUE"
         raise InputError(f"--set: {expected}, found {quoted(text)}")

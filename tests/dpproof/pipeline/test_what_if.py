@@ -57,7 +57,8 @@ def test_numbers_are_replaced_wherever_they_stand() -> None:
     assert numbers["training.noise_multiplier"] == 5
     assert numbers["evaluation.scale"] == Fraction(1, 2)
     assert numbers["training.rate"] == Fraction(0.01)
-    assert (found.delta, found.epsilon) == (Fraction(1e-7), 2)
+    assert found.delta == Fraction(1e-7)
+    assert found.epsilon == 2
     assert changed(pipeline(), [], []) == pipeline()
 
 

@@ -9,13 +9,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Final, NoReturn, final
 
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.readable import Readable
 
 _DIGITS: Final = re.compile(r"(\.\d+|)([a-zA-Z]?)$")  # Of a format: its precision and its type.
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Readable):
     """A number of the dominating pair lies in ``[lower, upper]``.
 
     Both ends are binary64 and include every truncation, aliasing, quadrature and rounding

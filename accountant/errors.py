@@ -8,6 +8,7 @@
     ├─ NotCertified                   the rigorous bracket could not be computed
     ├─ NotShared (TypeError)          what is spent in one place is copied, pickled or forked
     ├─ BudgetExceeded                 a filter has less left than a guarantee costs
+    ├─ MissingDependency (ImportError) an optional library is not installed
     └─ CalibrationError               no parameter value meets the target
        └─ NoBracket                   the search interval does not straddle the target
 
@@ -115,3 +116,7 @@ class CalibrationError(PrivacyError):
 
 class NoBracket(CalibrationError):
     """The search interval does not straddle the target."""
+
+
+class MissingDependency(PrivacyError, ImportError):
+    """An optional library is needed and not installed; the message says how to install it."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
+from html import escape
 from typing import Any, Final
 
 import attrs
@@ -57,6 +58,13 @@ gamma=Fraction(1, 3)))
         told = ", ".join(f"{name}={readable(value)}" for name, value in shown.items())
         return shortened(f"{kind.__name__}({told})")
 
+    def _repr_html_(self) -> str:
+        """Show a notebook the same as a small table."""
+        stated = _stated(type(self))
+        if stated is None:
+            return f"<code>{escape(shortened(repr(self)))}</code>"
+        return table(type(self).__name__, ((name, getattr(self, name)) for name in stated))
+
 
 def readable(value: object) -> str:
     """Return a value on one line: a rational as a person types it, a long tuple by its start."""
@@ -75,9 +83,30 @@ def readable(value: object) -> str:
             return str(value)
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"<array of shape {value.shape}>"
+    if isinstance(value, partial):  # its arguments may be data
+        return f"partial({readable(value.func)}, …)"
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     return shortened(repr(value))
+
+
+def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """Return a small table for a notebook, one row a name and its value, every text escaped.
+
+    Example:
+        >>> table("Noise", [("kind", "<b>")])
+        '<table><caption>Noise</caption><tr><th>kind</th><td>&lt;b&gt;</td></tr></table>'
+    """
+    told = "".join(
+        f"<tr><th>{escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in rows
+    )
+    return f"<table><caption>{escape(title)}</caption>{told}</table>"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Readable):
+        return value._repr_html_()  # a name of IPython's
+    return escape(shortened(value) if isinstance(value, str) else readable(value))
 
 
 def shortened(text: str) -> str:

@@ -10,15 +10,14 @@ PrivacyError
 
 from __future__ import annotations
 
-from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.errors import (
+    MissingDependency as MissingDependency,  # noqa: PLC0414  # also a name of this package
+    PrivacyError,
+)
 
 
 class ClaimRefuted(PrivacyError, AssertionError):
     """An audit refuted a claim, or showed a fact, that was asserted not to be; with its report."""
-
-
-class MissingDependency(PrivacyError, ImportError):
-    """An optional library is needed and not installed; the message says how to install it."""
 
 
 class SamplesUsed(PrivacyError):

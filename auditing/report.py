@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
+from html import escape
 from typing import Any, Final, final
 
 from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
@@ -235,6 +236,11 @@ class Report:
         else:
             lines.append(f"  {self.power()}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the headline, and the page below it."""
+        head, page = escape(self.headline()), escape(str(self))
+        return f"<details open><summary>{head}</summary><pre>{page}</pre></details>"
 
     def headline(self) -> str:
         """Return the outcome in one line: of a violation, the fact that refutes the claim."""

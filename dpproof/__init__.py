@@ -16,7 +16,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     CorrelatedGaussian, Histogram, BoundedSum, BoundedMean, NumericAnswers
     choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
                     AboveThreshold, PartitionSelection, ThresholdedCounts
-    of one's own    Mechanism, FiniteMechanism, RandomizedResponse
+    of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
+    own loops       PricedSearch, sample_runs
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
@@ -30,6 +31,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
 The rest has a place by topic:
 
     dpproof.learn         estimators of scikit-learn's kind
+    dpproof.plot          pictures of guarantees, budgets and audits
     dpproof.learning      the learners as mechanisms, their covers, maps and bounds
     dpproof.mechanisms    every mechanism, and how one is made
     dpproof.accountant    every guarantee and theorem
@@ -47,6 +49,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import dpproof.mechanisms.learning as learning  # noqa: F401, PLR0402  # no file defines it
+    from dpproof import plot as plot
     from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
         GDPFilter as GDPFilter,
@@ -165,7 +168,9 @@ if TYPE_CHECKING:
         BoundedSum as BoundedSum,
     )
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
+    from dpproof.pipeline.stated import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check, check_text as check_text
+    from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs
 
 # ``from dpproof import *`` is not meant to be used: without a list ``help(dpproof)`` is a page.
 

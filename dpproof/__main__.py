@@ -46,8 +46,24 @@ def commands(context: click.Context) -> None:
 @click.option(
     "--seconds", callback=seconds_of, metavar="N", help="Show what is known after N seconds."
 )
+@click.option(
+    "--set",
+    "numbers",
+    multiple=True,
+    metavar="STAGE.NAME=VALUE",
+    help="Ask what if: another number of a stage, or delta=VALUE, epsilon=VALUE.",
+)
+@click.option("--without", multiple=True, metavar="STAGE", help="Ask what if: without a stage.")
 @JSON
-def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) -> int:
+def budget(  # the options of a command
+    file: str,
+    *,
+    out: str | None,
+    seconds: float | None,
+    numbers: tuple[str, ...],
+    without: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Compute the cost of the pipeline in FILE.
 
     Epsilon of the total is computed first, then the stages and what an attacker gains. At Ctrl-C,
@@ -55,11 +71,15 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
     """
     from dpproof.commands import answers  # noqa: PLC0415  # as above
     from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
-    from dpproof.pipeline import parse  # noqa: PLC0415  # --help should not wait for the engine
+    from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
     _require_other(out, file)
-    pipeline = parse.load(file)
+    pipeline = what_if.changed(parse.load(file), numbers, without)
+    if out is not None and pipeline.digest == "":
+        raise click.UsageError(
+            "--certify with --set or --without: write what it is about to a file"
+        )
     warn(pipeline.delta)
     with progress(pieces(pipeline)) as step:
         spent = spend(pipeline, step, seconds)
@@ -68,7 +88,7 @@ def budget(file: str, *, out: str | None, seconds: float | None, as_json: bool) 
 
         write(pipeline, out)
     if as_json:
-        streams.say_json(answers.budget(spent))
+        streams.say_json("budget", answers.budget(spent))
     else:
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
@@ -100,10 +120,10 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
             solved = solve(number, step)
     except Unreachable as reason:
         if as_json:
-            streams.say_json({"value": None, "epsilon": None, "reason": str(reason)})
+            streams.say_json("calibrate", {"value": None, "epsilon": None, "reason": str(reason)})
         return refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
-        streams.say_json(answers.solved(solved))
+        streams.say_json("calibrate", answers.solved(solved))
     else:
         from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 
@@ -216,7 +236,7 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
     if picture is not None:
         plot.save(report, request.claim, picture)
     if as_json:
-        streams.say_json(report.to_dict())
+        streams.say_json("audit", report.to_dict())
     else:
         streams.say(str(report))
     if report.outcome is Outcome.VIOLATION:
@@ -257,7 +277,7 @@ def import_(
     known = interchange.imported(file, relation, poisson=poisson)
     found = interchange.answer(*known, Fraction(1, 10**6) if delta is None else delta)
     if as_json:
-        streams.say_json(found)
+        streams.say_json("import", found)
         return HOLDS
     ends = found["epsilon"]
     streams.say(f"{found['statement']}, {found['relation']} neighbours")
@@ -288,7 +308,7 @@ def compare(
     warn(delta)
     found = interchange.comparison(file, relation, delta, poisson=poisson)
     if as_json:
-        streams.say_json(found)
+        streams.say_json("compare", found)
     else:
         streams.say("\n".join(interchange.lines(found)))
     return HOLDS
@@ -323,12 +343,12 @@ def plot_(file: str, *, out: str) -> int:
     These are the trade-off of attacks, and epsilon against delta, noise and count.
     """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
-    from dpproof.reports.pipeline_plot import save  # noqa: PLC0415  # as in budget
+    from dpproof.plot import save_pipeline  # noqa: PLC0415  # as in budget
 
     _require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
-    save(pipeline, out)
+    save_pipeline(pipeline, out)
     streams.say(out)
     return HOLDS
 

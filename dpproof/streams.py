@@ -6,16 +6,19 @@ import codecs
 import io
 import json
 import sys
+import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN: Final = "dpproof.plain"
+VERSION: Final = 1  # of the fields of JSON answers: raised where one is renamed or left out
 LEAST_WIDTH, USUAL_WIDTH = 20, 80
+_WAIT: Final = 2.0  # seconds of work in a notebook before it is shown
 _WORDS: Final = {
     "ε": "eps",
     "δ": "delta",
@@ -67,8 +70,14 @@ def say(text: str, *, end: str = "\n") -> None:
     sys.stdout.write(text + end)
 
 
-def say_json(answer: object) -> None:
-    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped."""
+def say_json(kind: str, answer: Mapping[str, object]) -> None:
+    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped.
+
+    Args:
+        kind: of the answer, which with the version of its fields is its first one, ``format``.
+        answer: the other fields.
+    """
+    answer = {"format": f"dpproof.{kind}/{VERSION}", **answer}
     text = json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -98,9 +107,15 @@ def on_terminal() -> bool:
 def progress(total: int | None) -> Iterator[Callable[[str], None]]:
     """Yield a bar that disappears when the work is done; a spinner if the total is unknown.
 
+    In a notebook it is a line below the cell, from the third second on.
+
     Yields:
         To be called with the name of each piece of work, before it begins.
     """
+    notebook = _notebook()
+    if notebook is not None:
+        yield from _below_the_cell(notebook, total)
+        return
     if not on_terminal():
         yield _silent
         return
@@ -114,6 +129,36 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
             bar.update(task, advance=1, description=name.replace("[", r"\["))
 
         yield step
+
+
+def _notebook() -> Any:  # noqa: ANN401  # IPython, or None
+    """Return IPython if this is a cell of a notebook."""
+    found: Any = sys.modules.get("IPython")
+    shell = None if found is None else found.get_ipython()
+    return found if type(shell).__name__ == "ZMQInteractiveShell" else None
+
+
+def _below_the_cell(notebook: Any, total: int | None) -> Iterator[Callable[[str], None]]:  # noqa: ANN401  # IPython
+    """Yield what shows the name of a piece of work, once there has been work for a while."""
+    started, done = time.monotonic(), 0
+    handle: Any = None
+    of = "" if total is None else f" of {total}"
+
+    def step(name: str) -> None:
+        nonlocal done, handle
+        done += 1
+        if time.monotonic() - started > _WAIT:
+            line = {"text/plain": f"{done}{of}: {name}"}
+            if handle is None:
+                handle = notebook.display.display(line, raw=True, display_id=True)
+            else:
+                handle.update(line, raw=True)
+
+    try:
+        yield step
+    finally:
+        if handle is not None:
+            handle.update({"text/plain": ""}, raw=True)
 
 
 @contextmanager

@@ -52,10 +52,17 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.correlated.stream import NoisyRounds as NoisyRounds
     from dpproof.mechanisms.learning import *  # noqa: F403
     from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
+    from dpproof.mechanisms.local.plan_survey import (
+        SurveyOption as SurveyOption,
+        plan_survey as plan_survey,
+    )
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
     )
-    from dpproof.mechanisms.local.reports import Frequencies as Frequencies
+    from dpproof.mechanisms.local.reports import (
+        Frequencies as Frequencies,
+        FrequencyOracle as FrequencyOracle,
+    )
     from dpproof.mechanisms.local.subset_selection import SubsetSelection as SubsetSelection
     from dpproof.mechanisms.local.unary_encoding import (
         Rappor as Rappor,
@@ -64,6 +71,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.mechanism import (
         Mechanism as Mechanism,
         MechanismSampler as MechanismSampler,
+        NoiseMechanism as NoiseMechanism,
+        QueryMechanism as QueryMechanism,
     )
     from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
     from dpproof.mechanisms.noise.correlated_gaussian import (
@@ -91,8 +100,13 @@ if TYPE_CHECKING:
         Count as Count,
         Scores as Scores,
         bound_contributions as bound_contributions,
+        whole_values as whole_values,
     )
-    from dpproof.mechanisms.samplers.rng import ReplayRng as ReplayRng, SystemRng as SystemRng
+    from dpproof.mechanisms.samplers.rng import (
+        ReplayRng as ReplayRng,
+        Rng as Rng,
+        SystemRng as SystemRng,
+    )
     from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from dpproof.mechanisms.selection.exponential import (
         ExponentialMechanism as ExponentialMechanism,

@@ -35,7 +35,15 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     """A randomised computation on data, together with what it guarantees.
 
     A mechanism is abstract or final, frozen, and generic over its neighbouring relation. Final
-    classes implement ``relation``, ``guarantee`` and ``draw``; everything else follows.
+    classes implement ``relation``, ``guarantee`` and ``draw``; everything else follows: releases,
+    composition, subsampling, selection, certificates and audits. ``examples/unrelated_question.py``
+    is one outside of the package, and its test runs the contract of all mechanisms on it.
+
+    Derive from ``QueryMechanism`` what acts on a query's value, from ``NoiseMechanism`` what also
+    states a sensitivity, and from ``Mechanism`` what acts on records. ``guarantee`` returns what
+    mechanisms and theorems here state of the same laws, as ``FiniteMechanism(table).guarantee()``;
+    one that only states numbers, ``PureDP(epsilon=1)``, can be composed and audited, and its
+    certificate says that it was assumed.
 
     Law: ``guarantee`` is a statement about the distribution of ``draw``'s outputs, for every pair
     of neighbouring datasets on which the derivation's assumptions hold.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -16,6 +16,7 @@ from dpproof.accountant.calibration.monotone_search import Search
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.readable import Readable
 
 # Ends of a search for which none are given; no privacy parameter in use is near either. Heuristic.
 _SMALLEST = 1e-18
@@ -32,7 +33,7 @@ class HasGuarantee(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrated:
+class Calibrated(Readable):
     """A parameter that meets its target, with the answer at it.
 
     Attributes:
@@ -48,7 +49,7 @@ class Calibrated:
     value: float
     achieved: Bound
     target: Fraction
-    guarantee: Guarantee[Any]
+    guarantee: Guarantee[Any] = field(repr=False)
     delta: Fraction | None
     evaluations: int
     at_limit: bool

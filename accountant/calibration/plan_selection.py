@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,8 +13,9 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import Readable
 from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import self_compose
@@ -34,7 +35,7 @@ Build = Callable[[float], HasGuarantee | Guarantee[Any]]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionOption:
+class SelectionOption(Readable):
     """One law of the number of runs, with the noise that makes it meet the target.
 
     Attributes:
@@ -52,7 +53,7 @@ class SelectionOption:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionPlan:
+class SelectionPlan(Readable):
     """The cheapest way found to try a given candidate with the wanted probability.
 
     Attributes:
@@ -61,12 +62,27 @@ class SelectionPlan:
         all_candidates_noise: the noise with which releasing one run of every candidate meets
             the target; every candidate is then tried, and all results may be looked at.
         all_candidates_epsilon: epsilon of that with the best option's noise.
+        left_out: the laws that do not reach the probability, and what they reach.
     """
 
     best: SelectionOption
     options: tuple[SelectionOption, ...]
     all_candidates_noise: float
     all_candidates_epsilon: Bound
+    left_out: tuple[str, ...] = ()
+
+    def explain(self) -> str:
+        """Return what was tried in a line each: the noise, the runs, and why a law lost."""
+        told = []
+        for option in self.options:
+            runs, more = option.runs, option.noise / self.best.noise - 1
+            lost = "least noise" if option is self.best else f"{100 * more:.3g} % more noise"
+            told.append(
+                f"{runs.describe()}: noise {option.noise:.5g}, {lost}; {runs.mean:.4g} runs on "
+                f"average, 99 % of the time at most {_quantile(runs)}"
+            )
+        every = f"every candidate once, all released: noise {self.all_candidates_noise:.5g}"
+        return "\n".join([*told, *self.left_out, every])
 
     @property
     def selecting_pays(self) -> bool:
@@ -101,6 +117,8 @@ def plan_selection(
         ... )
         >>> plan.selecting_pays
         False
+        >>> print(plan.explain().splitlines()[-1])
+        every candidate once, all released: noise 3.1557
     """
     number = arguments.count(candidates=candidates)
     if number < 2:
@@ -119,7 +137,8 @@ def plan_selection(
         return found.value, found.epsilon
 
     options = []
-    for runs in _laws(number, float(wanted)):
+    reaching, left_out = _laws(number, float(wanted))
+    for runs in reaching:
         noise, spent = meeting(partial(select, runs=runs))
         drawn = runs.probability_drawn(candidates=number)
         options.append(
@@ -134,7 +153,16 @@ def plan_selection(
         options=tuple(options),
         all_candidates_noise=every,
         all_candidates_epsilon=at_best,
+        left_out=left_out,
     )
+
+
+def _quantile(runs: RunLaw) -> str:
+    """Return the number of runs that is not exceeded 99 % of the time, in words."""
+    try:
+        return str(runs.quantile(level=0.99))
+    except NotCertified:
+        return "a number that nobody runs"
 
 
 def _guarantee(made: HasGuarantee | Guarantee[Any]) -> Guarantee[Any]:
@@ -142,16 +170,25 @@ def _guarantee(made: HasGuarantee | Guarantee[Any]) -> Guarantee[Any]:
     return made if isinstance(made, Guarantee) else made.guarantee()
 
 
-def _laws(candidates: int, wanted: float) -> Iterator[RunLaw]:
-    """Yield the laws that reach the probability, each with just enough runs."""
+def _laws(candidates: int, wanted: float) -> tuple[list[RunLaw], tuple[str, ...]]:
+    """Return the laws that reach the probability with just enough runs, and what others reach."""
     families: list[Callable[[float], RunLaw]] = [
         *(partial(_negative_binomial, eta) for eta in _SHAPES),
         lambda share: PoissonRuns(rate=_LARGEST_RATE**share),
     ]
+    found, left_out = [], []
     for family in families:
         law = _reaching(family, candidates, wanted)
         if law is not None:
-            yield law
+            found.append(law)
+            continue
+        most = family(1.0 - _MARGIN)
+        drawn = most.probability_drawn(candidates=candidates)
+        left_out.append(
+            f"{most.describe()}: left out, its {most.mean:.4g} runs on average draw a candidate "
+            f"with probability {drawn:.4g} only"
+        )
+    return found, tuple(left_out)
 
 
 def _negative_binomial(eta: Fraction, share: float) -> RunLaw:

@@ -26,7 +26,7 @@ from dpproof.accountant.guarantees.rounding import (
     ask_power,
     floats_around,
 )
-from dpproof.accountant.readable import Readable
+from dpproof.accountant.readable import Readable, table
 from dpproof.accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
@@ -80,6 +80,17 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     relation: R
     derivation: Derivation
+
+    @final
+    def _repr_html_(self) -> str:
+        """Show a notebook the statement, its neighbours and the theorem that it follows from."""
+        rows = [
+            ("statement", self.describe()),
+            ("neighbours", str(self.relation)),
+            ("from", self.derivation.rule),
+            ("ask", "epsilon(delta=...), delta(epsilon=...), certify(delta=...)"),
+        ]
+        return table("Guarantee", rows)
 
     @property
     @final

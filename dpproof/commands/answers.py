@@ -38,6 +38,7 @@ def budget(spent: Budget) -> Json:
                 "one_run": None if cost.one_run is None else bound(cost.one_run),
                 "factor": _finite(cost.factor),
                 "share": cost.share,
+                "stages": [{"name": name, "epsilon": bound(one)} for name, one in cost.inner],
                 "poisson_accounting": None if cost.poisson is None else bound(cost.poisson),
             }
             for cost in spent.stages

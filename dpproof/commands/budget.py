@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -51,6 +51,8 @@ class StageCost:
             that adds up; None where that is not a positive finite number.
         poisson: epsilon of as many Poisson samples, which tools print for shuffled batches; None
             of any other stage, and where nothing is known of it.
+        inner: the stages inside, by their names from the outermost on, and the epsilon of each as
+            if it ran alone, once.
     """
 
     stage: Stage
@@ -59,6 +61,7 @@ class StageCost:
     one_run: Bound | None
     share: float | None
     poisson: Bound | None = None
+    inner: tuple[tuple[str, Bound], ...] = ()
 
     @property
     def factor(self) -> float | None:
@@ -146,7 +149,8 @@ def pieces(pipeline: Pipeline) -> int:
     """
     runs = sum(stage.runs is not None for stage in pipeline.stages)
     shuffled = sum(isinstance(stage.sampling, ShuffledBatches) for stage in pipeline.stages)
-    return 2 * len(pipeline.stages) + runs + shuffled + len(FALSE_POSITIVE_RATES) + 4
+    inner = sum(len(list(within(stage))) for stage in pipeline.stages)
+    return 2 * len(pipeline.stages) + inner + runs + shuffled + len(FALSE_POSITIVE_RATES) + 4
 
 
 @final
@@ -224,6 +228,7 @@ class _Found:
                     one_run=rows.get(run_of(stage)),
                     share=share,
                     poisson=rows.get(printed_of(stage)),
+                    inner=tuple((path, rows[f"{path} alone"]) for path, _ in within(stage)),
                 )
                 for stage, guarantee, share in stages
             ),
@@ -283,8 +288,11 @@ class _Found:
         for stage, guarantee in zip(pipeline.stages, self._guarantees, strict=True):
             alone = partial(guarantee.epsilon, delta=delta)
             asked[alone_of(stage)] = (stage.place, self._known if single else alone, most)
+            unknown = Bound(0.0, math.inf)
+            for path, part in within(stage):
+                once = partial(_alone, part, pipeline)
+                asked[f"{path} alone"] = (stage.place, once, unknown)
             if stage.runs is not None:
-                unknown = Bound(0.0, math.inf)
                 asked[run_of(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
             if isinstance(stage.sampling, ShuffledBatches):
                 asked[printed_of(stage)] = (stage.place, partial(_printed, stage, delta), None)
@@ -299,6 +307,18 @@ class _Found:
         mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
         asked[MU] = (pipeline.file, partial(_or_nothing, mu, free), free)
         return asked
+
+
+def within(stage: Stage) -> Iterator[tuple[str, Stage]]:
+    """Yield the stages inside of a stage, and their names from the outermost on."""
+    for part in stage.stages:
+        inner = part.protecting(stage.protect)
+        yield f"{stage.name}.{part.name}", inner
+        yield from ((f"{stage.name}.{path}", deeper) for path, deeper in within(inner))
+
+
+def _alone(stage: Stage, pipeline: Pipeline) -> Bound:
+    return stage.guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
 def alone_of(stage: Stage) -> str:

@@ -56,7 +56,7 @@ def answer(
         told |= {"file": pipeline.file, "speaks_of_file": same, "differences": found}
         told |= {"remarks": others}
     if as_json:
-        streams.say_json(told)
+        streams.say_json("check", told)
     else:
         streams.say("\n".join(said))
     return VERIFIED if same else REJECTED

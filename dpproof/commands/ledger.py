@@ -187,7 +187,7 @@ def status(file: str, *, as_json: bool, head_file: str | None) -> int:
     opened = _opened(file, head_file)
     found = opened.status()
     if as_json:
-        say_json(found.to_dict())
+        say_json("ledger", found.to_dict())
         return HOLDS
     click.echo(
         f"{opened.place}: {found.relation} neighbours, {found.entries} entries, head {found.head}"

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
         event_from_json as event_from_json,
         event_to_json as event_to_json,
     )
+    from dpproof.interop.event_accountant import EventAccountant as EventAccountant
     from dpproof.interop.from_event import from_dp_event as from_dp_event
+    from dpproof.interop.opacus_accountant import OpacusAccountant as OpacusAccountant
     from dpproof.interop.opendp import from_opendp as from_opendp, to_opendp as to_opendp
+    from dpproof.interop.optuna_search import optimize_priced as optimize_priced
     from dpproof.interop.pipeline_dp import (
         from_diffprivlib as from_diffprivlib,
         from_opacus_history as from_opacus_history,

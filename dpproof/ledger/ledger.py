@@ -327,6 +327,10 @@ class Ledger:
         """Show where it is."""
         return f"Ledger({self.place!r})"
 
+    def _repr_html_(self) -> str:
+        """Show a notebook what is left of each budget."""
+        return self.status()._repr_html_()
+
     def _remember(self) -> None:
         """Write the hash of the last entry down, if it is asked to."""
         if self._head_file is not None:

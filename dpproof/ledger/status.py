@@ -10,6 +10,7 @@ from typing import Any, final
 
 from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.readable import table
 from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
@@ -110,6 +111,18 @@ class Status:
     pending: tuple[str, ...]
     entries: int
     head: str
+
+    def _repr_html_(self) -> str:
+        """Show a notebook what is left of each budget."""
+        rows = [
+            (
+                ", ".join(one for one in (budget.dataset, budget.principal) if one) or "everything",
+                f"{budget.guarantee.describe()}: {float_down(100 * budget.remaining):.4g} % left",
+            )
+            for budget in self.budgets
+        ]
+        counts = f"{len(self.committed)} committed, {len(self.pending)} pending"
+        return table(f"Ledger: {counts}", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""

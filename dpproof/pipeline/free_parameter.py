@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
@@ -54,26 +54,45 @@ class Free:
 
 
 def find(pipeline: Pipeline, stage: str, address: str) -> Free:
-    """Return the number of that address in the stage of that name.
+    """Return the number of that address in the stage of that name, which may be an inner one.
+
+    An address without its stage is completed if only one number of the stage ends so.
 
     Raises:
-        InputError: no such stage, no such number, or one whose value says nothing about privacy.
+        InputError: no such stage, no such number, several of that name, or one whose value says
+            nothing about privacy.
     """
     names = [one.name for one in pipeline.stages]
-    if stage not in names:
+    places = [(one, inner) for one in pipeline.stages for inner in _paths(one, stage)]
+    outer = [place for place in places if place[1] == ""]
+    if len(outer or places) != 1:
+        if places:
+            raise InputError(f"{pipeline.file}: several stages {quoted(stage)}; name the outer one")
         hint = nearest(stage, names) or f"; expected {listed(quoted(name) for name in names)}"
         raise InputError(f"{pipeline.file}: no stage {quoted(stage)}{hint}")
-    found = pipeline.stages[names.index(stage)]
+    ((found, inside),) = outer or places
     addresses = [
-        name
+        name.removeprefix(inside)
         for name in found.numbers()
-        if PARAMETERS[name.rpartition(".")[2]].more_is_private is not None
+        if name.startswith(inside)
+        and PARAMETERS[name.rpartition(".")[2]].more_is_private is not None
     ]
-    if address not in addresses:
-        raise InputError(
-            f"{found.place}: no number {quoted(address)} to solve for; expected {listed(addresses)}"
-        )
-    return Free(pipeline=pipeline, stage=found, address=address)
+    ending = [name for name in addresses if name == address or name.endswith(f".{address}")]
+    if address not in addresses and len(ending) != 1:
+        what = f"several numbers {quoted(address)}" if ending else f"no number {quoted(address)}"
+        expected = listed(ending or addresses)
+        raise InputError(f"{found.place}: {what} to solve for; expected {expected}")
+    full = address if address in addresses else ending[0]
+    return Free(pipeline=pipeline, stage=found, address=inside + full)
+
+
+def _paths(stage: Stage, name: str) -> Iterator[str]:
+    """Yield what addresses of each stage of that name begin with, the stage itself included."""
+    if stage.name == name:
+        yield ""
+    for inner in stage.stages:
+        for path in _paths(inner, name):
+            yield f"{inner.name}.{path}"
 
 
 def completed(document: Document, stage: str, address: str) -> Document:
@@ -81,16 +100,35 @@ def completed(document: Document, stage: str, address: str) -> Document:
 
     Anything else that is wrong or missing stays, for the parser to refuse.
     """
-    stages = document.get("stage")
+    return {**document, **_inner(document, lambda table: _named(table, stage, address))}
+
+
+def _inner(
+    table: Document, change: Callable[[Document], Document]
+) -> dict[str, list[Document | object]]:
+    """Return the changed stages of a table, if it has any."""
+    stages = table.get("stage")
     if not isinstance(stages, list):
-        return document
-    tables = [
-        _completed_stage(table, address)
-        if isinstance(table, Mapping) and table.get("name") == stage
-        else table
-        for table in stages
-    ]
-    return {**document, "stage": tables}
+        return {}
+    return {"stage": [change(one) if isinstance(one, Mapping) else one for one in stages]}
+
+
+def _named(table: Document, stage: str, address: str) -> Document:
+    """Complete the stage of a name, wherever it is."""
+    if table.get("name") == stage:
+        return _anywhere(table, address)
+    return {**table, **_inner(table, lambda one: _named(one, stage, address))}
+
+
+def _anywhere(table: Document, address: str) -> Document:
+    """Complete a stage, or the one of its inner stages that can be completed."""
+    own = _completed_stage(table, address)
+    stages = table.get("stage")
+    if own != table or not isinstance(stages, list):
+        return own
+    changed = _inner(table, lambda one: _anywhere(one, address.removeprefix(f"{one.get('name')}.")))
+    differ = sum(a != b for a, b in zip(changed["stage"], stages, strict=True))
+    return {**table, **changed} if differ == 1 else table
 
 
 def _completed_stage(table: Document, address: str) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -111,13 +111,15 @@ def small_epsilons(whole: Guarantee[Any], largest: float) -> tuple[tuple[float, 
     return tuple(found)
 
 
-def missed(curve: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def missed(
+    curve: Sequence[tuple[float, float]], rates: Sequence[float] = RATES
+) -> tuple[tuple[float, float], ...]:
     """Return a lower bound of the miss rate at every false-alarm rate.
 
     Each (epsilon, delta) gives miss >= max(1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)).
     """
     found = []
-    for rate in RATES:
+    for rate in rates:
         bounds = [0.0]
         for delta, epsilon in curve:
             if epsilon < math.log(1e300):

@@ -64,6 +64,7 @@ def _context(facts: Facts) -> dict[str, Any]:
                 "name": cost.stage.name,
                 "what": words.stage(cost.stage),
                 "epsilon": above(cost.epsilon.upper),
+                "inner": [(path, above(one.upper)) for path, one in cost.inner],
                 "share": "–" if cost.share is None else f"{100 * cost.share:.1f} %",
                 "width": f"{100 * (cost.share or 0):.1f}",
             }

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.errors import MissingDependency
 from dpproof.auditing import Outcome, Report, TradeOffRegion
 from dpproof.auditing.counts.claim import Claim, supported
 from dpproof.auditing.counts.counts import Design
-from dpproof.auditing.errors import MissingDependency
 from dpproof.auditing.report import Overview
 from dpproof.errors import InputError
 

@@ -89,6 +89,8 @@ def _costs(budget: Budget) -> Table:
         first, *rest = [*words.stage(cost.stage), *_selected(cost, budget.missing)]
         what = Text("\n").join([Text(first), *(Text(line, style="dim") for line in rest)])
         table.add_row(Text(cost.stage.name), what, at_most + above(cost.epsilon.upper), share)
+        for path, epsilon in cost.inner:
+            table.add_row(Text(f"· {path}", style="dim"), "", above(epsilon.upper), "")
     return table
 
 

@@ -111,7 +111,13 @@ def times(count: int) -> str:
 def stage(one: Stage) -> list[str]:
     """Return the lines on what a stage runs: each release, then sampling, count and selection."""
     lines = (
-        _released(one) if one.releases else [line for part in one.stages for line in stage(part)]
+        _released(one)
+        if one.releases
+        else [
+            line if place else f"{part.name}: {line}"
+            for part in one.stages
+            for place, line in enumerate(stage(part))
+        ]
     )
     if one.stages and one.count > 1:
         lines.append(f"all of it {times(one.count)}")

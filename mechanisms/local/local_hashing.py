@@ -9,8 +9,8 @@ from typing import Final, final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -20,8 +20,6 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
     EpsilonReport,
-    Frequencies,
-    estimated,
     one_category,
     report_guarantee,
     require_reports,
@@ -124,16 +122,15 @@ class LocalHashing(EpsilonReport[R]):
         cell = np.where(kept, own, (own + 1 + other) % g)
         return np.concatenate([hashes, cell[:, :, None]], axis=2)
 
-    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
-        """Estimate how frequent each category is among those who reported.
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely a hash sends the true category to its cell, and how likely another."""
+        return self.keep, Fraction(1, self.cells)
 
-        A report supports the categories that its hash sends to its cell.
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many hashes send each category to their cell.
 
-        Args:
-            reports: of shape (n, digits + 1).
-            confidence: of each interval by itself.
-        Raises:
-            ParameterError: another shape, or a confidence outside (0, 1).
+        Reports are of shape (n, digits + 1).
         """
         g, width = self.cells, self.digits
         rows = require_reports(reports, width + 1, f"of shape (n, {width + 1})")
@@ -141,7 +138,7 @@ class LocalHashing(EpsilonReport[R]):
         for category in range(self.categories):
             sent = rows[:, :-1] @ np.array(_digits(category, g, width), dtype=np.int64) % g
             support[category] = (sent == rows[:, -1]).sum()
-        return estimated(support, len(rows), self.keep, Fraction(1, g), confidence)
+        return support, len(rows)
 
 
 def _is_prime(number: int) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, final
 
+import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -18,8 +22,7 @@ from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.local.reports import one_category
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.local.reports import FrequencyOracle, one_category, require_reports
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
@@ -28,6 +31,7 @@ from dpproof.mechanisms.samplers.rng import Rng
 
 _MOST_EPSILON = 1024
 _MOST_CATEGORIES = 2**62
+_MOST_ESTIMATED = 2**20
 
 MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
     rule="mechanism/randomized-response",
@@ -38,7 +42,7 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class RandomizedResponse(QueryMechanism[R]):
+class RandomizedResponse(FrequencyOracle[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 
     It acts on ONE categorical value: the answer of one person, or a query's categorical result.
@@ -100,3 +104,26 @@ class RandomizedResponse(QueryMechanism[R]):
         """Return categories as int64 of shape (datasets, count)."""
         values = repeated_values(one_category(self.query, datasets, self.categories), count)
         return randomized_response(values, self.categories, self.epsilon, rng)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the true category is released, and how likely any other.
+
+        The law has e^epsilon in it; these are its probabilities rounded to floats.
+        """
+        others = math.exp(-float(self.epsilon))
+        truly = 1 / (1 + (self.categories - 1) * others)
+        return Fraction(truly), Fraction(truly * others)
+
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how often each category was released: reports are of shape (n,).
+
+        Raises:
+            ParameterError: other numbers, or more than 2^20 categories.
+        """
+        if self.categories > _MOST_ESTIMATED:
+            raise ParameterError("categories", self.categories, "at most 2^20 to be estimated")
+        rows = require_reports(np.asarray(reports)[..., None], 1, "categories of shape (n,)")
+        if rows.min() < 0 or rows.max() >= self.categories:
+            raise ParameterError("reports", "others", f"categories from 0 to {self.categories - 1}")
+        return np.bincount(rows.ravel(), minlength=self.categories).astype(np.int64), len(rows)

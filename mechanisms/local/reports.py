@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, Final, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
+from scipy.special import rel_entr
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -23,6 +25,7 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.readable import table
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
@@ -33,6 +36,8 @@ from dpproof.mechanisms.queries import Query, whole_values
 _GRID: Final = 1 << 60
 MOST_EPSILON: Final = 32
 _MOST_CATEGORIES: Final = 1 << 20
+_MOST_ROWS: Final = 50  # of a notebook's table
+_HALVINGS: Final = 60
 
 
 @final
@@ -44,15 +49,93 @@ class Frequencies:
         estimate: shape (categories,), unbiased, possibly below 0 or above 1.
         lower: lower ends of confidence intervals, at or above 0, each valid by itself.
         upper: upper ends, at or below 1.
+        standard_error: shape (categories,), of the estimates, itself estimated.
+        confidence: of the intervals.
+        names: of the categories; empty if none were given.
     """
 
     estimate: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    confidence: float
+    names: tuple[str, ...] = ()
+
+    def projected(self) -> NDArray[np.float64]:
+        """Return the frequencies nearest to the estimates that are at or above 0 and add up to 1.
+
+        They are biased, and as a rule nearer to the truth; the intervals are about the estimates.
+        Source: Wang et al. (NDSS 2020), Norm-Sub.
+        """
+        falling = np.sort(self.estimate)[::-1]
+        shifts = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
+        shift = shifts[np.flatnonzero(falling > shifts)[-1]]
+        return np.asarray(np.maximum(self.estimate - shift, 0.0))
+
+    def normal(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return lower and upper ends of intervals of normal size: narrower, and not guaranteed.
+
+        They hold about as often as ``confidence`` says where there are many reports. ``lower`` and
+        ``upper`` hold at least as often, however few there are.
+        """
+        width = NormalDist().inv_cdf(0.5 + self.confidence / 2) * self.standard_error
+        return np.clip(self.estimate - width, 0, 1), np.clip(self.estimate + width, 0, 1)
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the category, its estimate and its interval in each row."""
+        names = self.names or [str(place) for place in range(len(self.estimate))]
+        ends = zip(names, self.estimate, self.lower, self.upper, strict=True)
+        rows = [(name, f"{one:.4g}, in [{low:.4g}, {high:.4g}]") for name, one, low, high in ends]
+        title = f"Frequencies, intervals of confidence {self.confidence:g}"
+        return table(title, rows[:_MOST_ROWS])
+
+
+class FrequencyOracle(QueryMechanism[R], ABC):
+    """A mechanism on one category whose reports, one a person, tell how frequent each is."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely a report supports its own category, and how likely any other."""
+
+    @abstractmethod
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many reports support each category, and the number of reports.
+
+        Raises:
+            ParameterError: they are no reports of this mechanism.
+        """
+
+    @final
+    def frequencies(
+        self, reports: object, *, confidence: Number = 0.95, names: Sequence[str] = ()
+    ) -> Frequencies:
+        """Estimate how frequent each category is among those who reported.
+
+        Statement: if a report supports its own category with probability ``truly`` and any other
+            with probability ``falsely``, (support/n - falsely)/(truly - falsely) is unbiased. The
+            interval holds the true frequency of a category with at least the confidence, by
+            P(support/n >= s) <= e^(-n KL(s, mean)) for s at or above the mean, and so below it.
+        Source: Hoeffding (1963), Theorem 1, whose summands need not be alike.
+
+        Args:
+            reports: one a person, as ``release`` returns them, on the first axis.
+            confidence: of each interval by itself, above 0 and below 1.
+            names: of the categories, in their order.
+        Raises:
+            ParameterError: no reports of this mechanism, a confidence outside (0, 1), or names of
+                another number.
+        """
+        support, size = self.support(reports)
+        if len(names) not in (0, len(support)):
+            raise ParameterError("names", len(names), f"{len(support)} of them")
+        return estimated(support, size, self.chances, confidence, tuple(names))
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class Report(QueryMechanism[R], ABC):
+class Report(FrequencyOracle[R], ABC):
     """A report of one category, which may become any other between neighbours."""
 
     categories: int = field(
@@ -134,32 +217,55 @@ def three_outcomes(up: Fraction, down: Fraction) -> FinitePair:
 
 
 def estimated(
-    support: NDArray[np.int64], reports: int, truly: Fraction, falsely: Fraction, confidence: Number
+    support: NDArray[np.int64],
+    reports: int,
+    chances: tuple[Fraction, Fraction],
+    confidence: Number,
+    names: tuple[str, ...] = (),
 ) -> Frequencies:
     """Estimate frequencies from how many reports support each category.
-
-    Statement: if a report supports its own category with probability ``truly`` and any other with
-        probability ``falsely``, (support/n - falsely)/(truly - falsely) is unbiased, and by
-        Hoeffding's inequality the interval around it holds the true frequency of a category with at
-        least the confidence stated.
 
     Args:
         support: shape (categories,), how many reports support each.
         reports: n, at least 1.
-        truly: above ``falsely``.
-        falsely: at or above 0.
+        chances: how likely a report supports its own category, and how likely any other, less.
         confidence: of each interval by itself, above 0 and below 1.
+        names: of the categories.
+    Raises:
+        ParameterError: the chances are equal, so that reports say nothing.
     Example:
-        >>> estimated(np.array([75, 25]), 100, Fraction(3, 4), Fraction(1, 4), 0.9).estimate
+        >>> estimated(np.array([75, 25]), 100, (Fraction(3, 4), Fraction(1, 4)), 0.9).estimate
         array([1., 0.])
     """
-    alpha = 1 - float(arguments.open_probability(confidence=confidence))
-    gap = float(truly - falsely)
-    estimate = (support / reports - float(falsely)) / gap
-    width = math.sqrt(math.log(2 / alpha) / (2 * reports)) / gap
+    truly, falsely = chances
+    if not truly > falsely:
+        told = "epsilon is so small that reports say nothing"
+        raise ParameterError("chances", (float(truly), float(falsely)), "apart", told)
+    kept = float(arguments.open_probability(confidence=confidence))
+    gap, share = float(truly - falsely), support / reports
+
+    def frequency(mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (mean - float(falsely)) / gap
+
+    estimate = frequency(share)
+    likely = np.clip(estimate, 0.0, 1.0)
+    spread = likely * float(truly * (1 - truly)) + (1 - likely) * float(falsely * (1 - falsely))
+    far = math.log(2 / (1 - kept)) / reports
+    low, high = (frequency(_mean_at(share, far, end)) for end in (0.0, 1.0))
+    error = np.sqrt(spread / reports) / gap
     return Frequencies(
-        estimate, np.clip(estimate - width, 0.0, 1.0), np.clip(estimate + width, 0.0, 1.0)
+        estimate, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), error, kept, names
     )
+
+
+def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.float64]:
+    """Return the mean towards an end of [0, 1] whose KL(share, mean) is just above a number."""
+    inside, outside = share.copy(), np.full_like(share, end)
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        nearer = rel_entr(share, middle) + rel_entr(1 - share, 1 - middle) <= far
+        inside, outside = np.where(nearer, middle, inside), np.where(nearer, outside, middle)
+    return outside
 
 
 def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int64]:

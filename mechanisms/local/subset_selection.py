@@ -9,8 +9,8 @@ from typing import Final, final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -21,8 +21,6 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
     MOST_EPSILON,
     EpsilonReport,
-    Frequencies,
-    estimated,
     one_category,
     report_guarantee,
     require_reports,
@@ -115,19 +113,16 @@ class SubsetSelection(EpsilonReport[R]):
                 found[i, rows] = np.sort(sets, axis=1)
         return found
 
-    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
-        """Estimate how frequent each category is among those who reported.
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the set holds the true category, and how likely another."""
+        k, d = self.categories, self.size
+        return self.keep, (self.keep * (d - 1) + (1 - self.keep) * d) / (k - 1)
 
-        Args:
-            reports: sets of shape (n, size).
-            confidence: of each interval by itself.
-        Raises:
-            ParameterError: another shape, or a confidence outside (0, 1).
-        """
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many sets hold each category: reports are of shape (n, size)."""
         k, d = self.categories, self.size
         rows = require_reports(reports, d, f"sets of shape (n, {d})")
         if rows.min() < 0 or rows.max() >= k:
             raise ParameterError("reports", "other numbers", f"categories from 0 to {k - 1}")
-        support = np.bincount(rows.ravel(), minlength=k).astype(np.int64)
-        falsely = (self.keep * (d - 1) + (1 - self.keep) * d) / (k - 1)
-        return estimated(support, len(rows), self.keep, falsely, confidence)
+        return np.bincount(rows.ravel(), minlength=k).astype(np.int64), len(rows)

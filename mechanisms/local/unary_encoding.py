@@ -10,7 +10,6 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -20,9 +19,7 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
     EpsilonReport,
-    Frequencies,
     Report,
-    estimated,
     one_category,
     report_guarantee,
     require_reports,
@@ -96,16 +93,14 @@ class UnaryEncoding(EpsilonReport[R]):
         truth = one_category(self.query, datasets, self.categories)
         return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
 
-    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
-        """Estimate how frequent each category is among those who reported.
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
 
-        Args:
-            reports: bits of shape (n, categories).
-            confidence: of each interval by itself.
-        Raises:
-            ParameterError: another shape, or a confidence outside (0, 1).
-        """
-        return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        return supporting_bits(reports, self.categories)
 
 
 @final
@@ -171,16 +166,14 @@ class Rappor(Report[R]):
         truth = one_category(self.query, datasets, self.categories)
         return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
 
-    def frequencies(self, reports: object, *, confidence: Number = 0.95) -> Frequencies:
-        """Estimate how frequent each category is among those who reported.
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
 
-        Args:
-            reports: bits of shape (n, categories).
-            confidence: of each interval by itself.
-        Raises:
-            ParameterError: another shape, or a confidence outside (0, 1).
-        """
-        return bit_frequencies(reports, self.categories, self.keep, self.flip, confidence)
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        return supporting_bits(reports, self.categories)
 
 
 def bits_guarantee(
@@ -230,16 +223,16 @@ def random_bits(
     return bits.astype(np.int64)
 
 
-def bit_frequencies(
-    reports: object, categories: int, keep: Fraction, flip: Fraction, confidence: Number
-) -> Frequencies:
-    """Estimate frequencies from bits, each of which supports its category where it is 1.
+def supporting_bits(reports: object, categories: int) -> tuple[NDArray[np.int64], int]:
+    """Return the sums of bits, and the number of reports.
 
+    Raises:
+        ParameterError: another shape, or numbers that are no bits.
     Example:
-        >>> bit_frequencies([[1, 0]], 2, Fraction(1), Fraction(0), 0.9).estimate
-        array([1., 0.])
+        >>> supporting_bits([[1, 0], [1, 1]], 2)
+        (array([2, 1]), 2)
     """
     bits = require_reports(reports, categories, f"bits of shape (n, {categories})")
     if ((bits != 0) & (bits != 1)).any():
         raise ParameterError("reports", "other numbers", "bits, 0 or 1")
-    return estimated(bits.sum(axis=0), len(bits), keep, flip, confidence)
+    return bits.sum(axis=0), len(bits)

@@ -7,25 +7,29 @@ assumption: the words are independent and uniform. ``SystemRng`` is the one for 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
-from typing import Protocol, final, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import MissingDependency, ParameterError
 
 Words = NDArray[np.uint64]
 
 _WORD_BYTES = 8
 _KEY_BYTES = 16
+_KEY_WORDS = 4  # 256 bits
 _TOP = 2**64 - 1
 
 
 @runtime_checkable
 class Rng(Protocol):
-    """A source of independent uniform 64-bit words."""
+    """A source of independent uniform 64-bit words; what is written for one inherits from it."""
+
+    __slots__ = ()
 
     def words(self, count: int) -> Words:
         """Return the next ``count`` words: shape (count,), dtype uint64.
@@ -34,9 +38,29 @@ class Rng(Protocol):
         """
         ...
 
+    def numpy(self) -> np.random.Generator:
+        """Return a generator of numpy on the stream cipher ChaCha20, with a key of fresh words.
+
+        For the ``draw`` of a mechanism of one's own. Whole numbers (``integers``) have exactly the
+        law that numpy states. Floats (``normal``, ``laplace``) are rounded by numpy: their last
+        bits depend on the data, so round outputs to a public grid, or take the samplers here.
+
+        Raises:
+            MissingDependency: randomgen is not installed.
+        Example:
+            >>> int(SystemRng().numpy().integers(0, 6)) in range(6)
+            True
+        """
+        try:
+            cipher: Any = importlib.import_module("randomgen").ChaCha
+        except ImportError as error:
+            told = "rng.numpy() needs randomgen: pip install 'dpproof[rng]'"
+            raise MissingDependency(told) from error
+        return np.random.Generator(cipher(key=self.words(_KEY_WORDS), counter=0, rounds=20))
+
 
 @final
-class SystemRng:
+class SystemRng(Rng):
     """Words of the operating system's cryptographic generator; nothing to seed, nothing to leak.
 
     Example:
@@ -55,7 +79,7 @@ class SystemRng:
 
 
 @final
-class ReplayRng:
+class ReplayRng(Rng):
     """The same words for the same seed, for tests and replays. Not for releases.
 
     Whoever knows the seed knows the noise. The words are the raw output of Philox-4x64 under the
@@ -89,7 +113,7 @@ class ReplayRng:
 
 
 @final
-class GeneratorRng:
+class GeneratorRng(Rng):
     """Words of a numpy ``Generator``, for audits that own the seed. Not for releases.
 
     Example:

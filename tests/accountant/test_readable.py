@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,3 +76,28 @@ def test_a_repr_of_their_own_is_kept() -> None:
     assert repr(Own()) == "own"
     assert repr(Plain()).startswith("<")
     assert "derivation" not in repr(PureDP(epsilon=1))
+
+
+def test_notebooks_show_tables_of_escaped_fields() -> None:
+    """A mechanism by its parameters, a guarantee by its statement, a calibration by its numbers."""
+    noise = dp.Gaussian(sigma=2, sensitivity=dp.L2(1), query=lambda rows: len(rows))  # noqa: PLW0108  # a name with angle brackets
+    shown = noise._repr_html_()
+    assert shown.startswith("<table><caption>Gaussian</caption>")
+    assert "<th>sigma</th><td>2</td>" in shown
+    assert "&lt;lambda&gt;" in shown
+    assert "<lambda>" not in shown
+
+    stated = noise.guarantee()._repr_html_()
+    assert "<th>neighbours</th><td>add-remove</td>" in stated
+    assert "<th>statement</th><td>0.5-GDP" in stated
+
+    found = dp.calibrate(lambda mu: dp.GDP(mu=mu), epsilon=1, delta=1e-6)
+    assert "<b>1</b> <small>(in [" in found._repr_html_()
+    assert "target=1, delta=1e-06" in repr(found)
+
+
+def test_arguments_of_a_partial_query_are_not_shown() -> None:
+    """They may be data."""
+    noise = dp.Laplace(scale=1, sensitivity=dp.L1(1), query=partial(max, "xq7zv"))
+    assert "xq7zv" not in repr(noise) + noise._repr_html_()
+    assert "partial(max, …)" in repr(noise)

@@ -30,6 +30,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "dpproof": (
         "attrs",
         "click",
+        "dp_accounting",
         "matplotlib",
         "numpy",
         "pytest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 
@@ -33,6 +34,7 @@ def test_the_headline_is_the_refuting_fact() -> None:
     found = EVENT.fullmatch(str(report).splitlines()[0])
 
     assert found is not None, str(report)
+    assert f"<summary>{html.escape(report.headline())}</summary>" in report._repr_html_()
     epsilon, allowed = float(found[1]), float(found[2])
     hits, trials, other, others = (int(found[i].replace(",", "")) for i in (3, 4, 6, 7))
     about = hits / trials - math.exp(epsilon) * other / others

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -296,3 +297,49 @@ def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
 
     assert all(one.startswith("Verified: ") for one in claims)
     assert claims[0].splitlines()[0] == claims[1].splitlines()[0]
+
+
+def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in the first two seconds, then a line that is changed, and emptied at the end."""
+    lines: list[str] = []
+
+    def update(line: dict[str, str], **_: object) -> SimpleNamespace:
+        lines.append(line["text/plain"])
+        return SimpleNamespace(update=update)
+
+    shell = type("ZMQInteractiveShell", (), {})()
+    notebook = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=update))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    times = iter([0.0, 1.0, 2.5, 3.0])
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    with streams.progress(3) as step:
+        for name in ("one", "two", "three"):
+            step(name)
+    assert lines == ["2 of 3: two", "3 of 3: three", ""]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_answers_say_what_they_are(command: Command) -> None:
+    """The first field of each is the command and the version of its fields."""
+    assert command.run("certify", "x.toml", "-o", "c.json").status == 0
+    assert command.run(*COMMANDS["ledger"]).status == 0
+    for kind, arguments in (
+        ("budget", COMMANDS["budget"]),
+        ("calibrate", COMMANDS["calibrate"]),
+        ("check", COMMANDS["check"]),
+        ("ledger", ("ledger", "status", "l.db")),
+    ):
+        answer = command.run(*arguments, "--json").json
+        assert next(iter(answer.items())) == ("format", f"dpproof.{kind}/1")
+
+
+def test_a_shell_completes_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What REPORTS.md says to put into a shell's start-up file finds commands."""
+    monkeypatch.setenv("_DPPROOF_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "dpproof bud")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        main(())
+    assert capsys.readouterr().out == "plain,budget\n"

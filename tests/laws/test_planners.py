@@ -78,7 +78,7 @@ def test_records(name: str, share: float, above: float) -> None:
 @given(candidates=st.integers(2, 1000), miss=CHANCES)
 def test_the_number_of_runs(candidates: int, miss: float) -> None:
     """Geometric runs miss a given candidate with probability g (K - 1) / (1 + g (K - 1))."""
-    laws = list(plan_selection._laws(candidates, 1 - miss))
+    laws, _ = plan_selection._laws(candidates, 1 - miss)
     geometric = [law for law in laws if isinstance(law, TruncatedNegativeBinomial) and law.eta == 1]
 
     assert all(law.probability_drawn(candidates=candidates) >= 1 - miss for law in laws)

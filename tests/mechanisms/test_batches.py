@@ -22,10 +22,10 @@ from dpproof.accountant import (
     WithoutReplacement,
     WithReplacement,
 )
-from dpproof.mechanisms import ReplayRng, index_batches, index_samples
+from dpproof.mechanisms import ReplayRng, Rng, index_batches, index_samples
 
 
-class Scripted:
+class Scripted(Rng):
     """Words that a test has chosen."""
 
     def __init__(self, words: tuple[int, ...]) -> None:

@@ -96,3 +96,20 @@ def test_bad_requests_are_refused(build: Callable[[], object]) -> None:
     """A number outside its domain is refused where it enters."""
     with pytest.raises(ParameterError):
         build()
+
+
+def test_it_says_what_it_tried_and_why_it_lost() -> None:
+    """A line each: means and quantiles of the options, what others reach, and all at once."""
+    found = plan(12, 0.99)
+    lines = found.explain().splitlines()
+    assert len(found.options) + len(found.left_out) == 4
+    assert len(lines) == 5
+    best = found.best.runs
+    assert f"{best.mean:.4g} runs on average" in lines[0]
+    assert lines[0].endswith(f"at most {best.quantile(level=0.99)}")
+    assert "least noise" in lines[0]
+    assert "% more noise" in lines[1]
+    assert all("left out" in line for line in lines[len(found.options) : -1])
+    assert found.left_out, "two laws do not reach so much"
+    reached = float(found.left_out[0].split("probability ")[1].split(" only")[0])
+    assert reached < 0.99

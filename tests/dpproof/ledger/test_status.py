@@ -74,3 +74,15 @@ def test_the_json_of_a_status_has_floats_beside_exact_numbers(
         assert Fraction(way[name][0]) <= Fraction(way["exact"][name][0])
     assert Fraction(told["remaining"]) <= ledger.status().budgets[0].remaining
     assert Fraction(way["exact"]["remaining"][0]) == limit - Fraction(1, 7)
+
+
+def test_a_notebook_shows_what_is_left(tmp_path: Path) -> None:
+    """Per budget, rounded down, with names escaped; of a ledger and of its status."""
+    budget = dp.PureDP(epsilon=1)
+    ledger = dp.Ledger.create(tmp_path / "ledger", budget=budget, dataset="<b>")
+    ledger.spend(dp.PureDP(epsilon=Fraction(1, 3)), key="a", dataset="<b>")
+    shown = ledger._repr_html_()
+    assert shown == ledger.status()._repr_html_()
+    assert "Ledger: 1 committed, 0 pending" in shown
+    assert "<th>&lt;b&gt;</th>" in shown
+    assert ": 66.67 % left" in shown

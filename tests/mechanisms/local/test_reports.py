@@ -9,13 +9,23 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+import mpmath
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.relation import AddRemove
-from dpproof.mechanisms import LocalHashing, Mechanism, Rappor, SubsetSelection, UnaryEncoding
+from dpproof.mechanisms import (
+    Frequencies,
+    LocalHashing,
+    Mechanism,
+    RandomizedResponse,
+    Rappor,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 
 Report: TypeAlias = (
@@ -24,6 +34,7 @@ Report: TypeAlias = (
     | LocalHashing[AddRemove]
     | SubsetSelection[AddRemove]
 )
+Oracle: TypeAlias = Report | RandomizedResponse[AddRemove]
 Law: TypeAlias = Mapping[tuple[int, ...], Fraction]
 BAD: dict[str, Sequence[Any]] = {
     "epsilon": (*NOT_POSITIVE, 33),
@@ -163,8 +174,11 @@ def subsets(truth: int, one: SubsetSelection[AddRemove]) -> Law:
     }
 
 
-def laws(one: Report, truth: int) -> Law:
+def laws(one: Oracle, truth: int) -> Law:
     """The law of a report, by the definition of its mechanism."""
+    if isinstance(one, RandomizedResponse):
+        weights = [math.exp(one.epsilon) if k == truth else 1.0 for k in range(one.categories)]
+        return {(k,): Fraction(weight / sum(weights)) for k, weight in enumerate(weights)}
     if isinstance(one, LocalHashing):
         return cells(truth, one)
     if isinstance(one, SubsetSelection):
@@ -179,6 +193,16 @@ MECHANISMS: list[Report] = [
     LocalHashing(epsilon=1.5, categories=8, cells=3, relation=AddRemove()),
     SubsetSelection(epsilon=1.5, categories=6, size=2, relation=AddRemove()),
 ]
+
+RESPONSE = RandomizedResponse(epsilon=1.5, categories=3, relation=AddRemove())
+ORACLES = pytest.mark.parametrize(
+    "one", [*MECHANISMS, RESPONSE], ids=lambda one: type(one).__name__
+)
+
+
+def reported(one: Oracle, row: tuple[int, ...]) -> list[object]:
+    """One report as its mechanism takes it."""
+    return list(row) if isinstance(one, RandomizedResponse) else [list(row)]
 
 
 @pytest.mark.parametrize("one", MECHANISMS, ids=lambda one: type(one).__name__)
@@ -211,14 +235,16 @@ def test_reports_follow_their_law(one: Report) -> None:
     assert np.abs(np.cumsum(found) / size - expected).max() <= band
 
 
-@pytest.mark.parametrize("one", MECHANISMS, ids=lambda one: type(one).__name__)
-def test_frequencies_are_unbiased(one: Report) -> None:
+@ORACLES
+def test_frequencies_are_unbiased(one: Oracle) -> None:
     """The mean over the law of a report's own estimate is 1 for its category and 0 for others."""
     law = laws(one, 2)
-    mean = sum(float(chance) * one.frequencies([list(row)]).estimate for row, chance in law.items())
+    mean = sum(
+        float(chance) * one.frequencies(reported(one, row)).estimate for row, chance in law.items()
+    )
 
     assert np.allclose(mean, np.arange(one.categories) == 2, atol=1e-9)
-    wide = one.frequencies([list(next(iter(law)))])
+    wide = one.frequencies(reported(one, next(iter(law))))
     assert (wide.lower == 0.0).all()
     assert (wide.upper == 1.0).all()
 
@@ -260,3 +286,83 @@ def test_refuses_other_reports(reports: object) -> None:
     """Bits of the right shape."""
     with pytest.raises(ParameterError):
         UnaryEncoding(epsilon=1, categories=3, relation=AddRemove()).frequencies(reports)
+
+
+@ORACLES
+def test_standard_error_is_that_of_the_law(one: Oracle) -> None:
+    """Of a thousand people of one category: by the law of one report, over the root of 1000."""
+    law = laws(one, 2)
+    values = [float(one.frequencies(reported(one, row)).estimate[2]) for row in law]
+    spread = np.dot((np.array(values) - 1) ** 2, [float(chance) for chance in law.values()])
+    truly, falsely = one.chances
+    stated = float(truly * (1 - truly)) / float(truly - falsely) ** 2
+    assert stated == pytest.approx(float(spread), rel=1e-9)
+
+
+def test_projection_is_the_nearest_point_of_the_simplex() -> None:
+    """No random point at or above 0 of sum 1 is nearer; a point of the simplex stays."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        estimate = rng.normal(0.2, 0.4, size=5)
+        found = estimates(estimate).projected()
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(1)
+        others = rng.dirichlet(np.ones(5), size=200)
+        assert np.linalg.norm(others - estimate, axis=1).min() >= np.linalg.norm(found - estimate)
+    inside = np.array([0.25, 0.75, 0.0])
+    assert np.allclose(estimates(inside).projected(), inside)
+
+
+def estimates(values: NDArray[np.float64]) -> Frequencies:
+    """Estimates with intervals of no width."""
+    return Frequencies(values, values, values, np.zeros(len(values)), 0.95)
+
+
+def test_guaranteed_intervals_invert_the_divergence() -> None:
+    """At each end n KL is log(2/alpha); they lie inside of Hoeffding's; names go with them."""
+    one = UnaryEncoding(epsilon=3, categories=2, relation=AddRemove())
+    bits = np.repeat([[1, 0], [0, 0], [0, 1]], [30, 55, 15], axis=0)
+    found = one.frequencies(bits, confidence=0.9, names=("<b>", "no"))
+    truly, falsely = (float(chance) for chance in one.chances)
+    means = falsely + np.stack([found.lower, found.upper]) * (truly - falsely)
+    hoeffding = math.sqrt(math.log(20) / 200)
+    for share, low, high in zip((0.3, 0.15), *means, strict=True):
+        assert share - hoeffding < low < share < high < share + hoeffding
+        for mean in {low, high} - {falsely}:  # cut at the frequency 0
+            yes, no = (a * mpmath.log(a / b) for a, b in ((share, mean), (1 - share, 1 - mean)))
+            assert float(100 * (yes + no)) == pytest.approx(math.log(20), rel=1e-6)
+    assert found.names == ("<b>", "no")
+    assert "<th>&lt;b&gt;</th>" in found._repr_html_()
+    with pytest.raises(ParameterError, match="2 of them"):
+        one.frequencies(bits, names=("yes",))
+
+
+def test_responses_are_counted() -> None:
+    """Intervals hold the truth except with probability 3e-8; those of normal size lie inside."""
+    seed = secrets.randbits(64)
+    print(f"seed {seed}")  # noqa: T201 - shown when the test fails, to replay it
+    rng = np.random.default_rng(seed)
+    drawn = [RESPONSE.release_many(k, n, rng=rng) for k, n in ((0, 600), (2, 400))]
+    reports = np.concatenate(drawn)
+    found = RESPONSE.frequencies(reports, confidence=1 - 1e-8)
+    assert (found.lower <= [0.6, 0.0, 0.4]).all()
+    assert (found.upper >= [0.6, 0.0, 0.4]).all()
+    low, high = found.normal()
+    assert (low >= found.lower).all()
+    assert (high <= found.upper).all()
+
+
+@pytest.mark.parametrize("reports", [[3], [[0]], [0.5], [], "a", [-1]])
+def test_refuses_other_responses(reports: object) -> None:
+    """Categories, one a person; too many of them, or too small an epsilon, are not estimated."""
+    with pytest.raises(ParameterError):
+        RESPONSE.frequencies(reports)
+
+
+def test_refuses_what_says_nothing() -> None:
+    """Categories beyond a table, and laws that are equal as floats."""
+    many = RandomizedResponse(epsilon=1, categories=2**21, relation=AddRemove())
+    alike = RandomizedResponse(epsilon=1e-30, categories=2, relation=AddRemove())
+    for one, said in ((many, "2\\^20"), (alike, "reports say nothing")):
+        with pytest.raises(ParameterError, match=said):
+            one.frequencies([0])

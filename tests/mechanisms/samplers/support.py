@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.samplers import coins, margins
-from dpproof.mechanisms.samplers.rng import ReplayRng
+from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
 
 
-class Scripted:
+class Scripted(Rng):
     """Return the given words first, then those of a ReplayRng."""
 
     def __init__(self, words: Iterable[int], seed: int = 0) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.errors import MissingDependency, ParameterError
 from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng, SystemRng, as_rng
+from tests.mechanisms.samplers.support import Scripted
 
 SOURCES = [SystemRng(), ReplayRng(1), GeneratorRng(np.random.default_rng(1))]
 
@@ -96,3 +99,28 @@ def test_other_sources_are_refused() -> None:
 
 
 REPLAYED = [14120478035718431600, 12711241500902954171]
+
+
+def test_numpy_is_the_cipher_chacha20() -> None:
+    """Under the key 0 its words are the published key stream (RFC 8439, A.1, test vector 1)."""
+    stream = bytes.fromhex("76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7")
+    raw = Scripted([0, 0, 0, 0]).numpy().bit_generator.random_raw(4)
+    assert np.asarray(raw, dtype="<u8").tobytes() == stream
+
+
+def test_numpy_takes_a_new_key_each_time() -> None:
+    """The system's never repeats, a replay repeats, and two of one source differ."""
+    first, second = (SystemRng().numpy().integers(0, 2**62, 4).tolist() for _ in range(2))
+    assert first != second
+    replay = ReplayRng(3)
+    drawn = [replay.numpy().normal() for _ in range(2)]
+    again = ReplayRng(3)
+    assert drawn == [again.numpy().normal() for _ in range(2)]
+    assert drawn[0] != drawn[1]
+
+
+def test_numpy_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without randomgen there is no generator, and no weaker one in its place."""
+    monkeypatch.setitem(sys.modules, "randomgen", None)
+    with pytest.raises(MissingDependency, match=r"dpproof\[rng\]"):
+        SystemRng().numpy()

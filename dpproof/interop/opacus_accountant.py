@@ -1,0 +1,140 @@
+"""An accountant of Opacus' kind, for its ``PrivacyEngine``."""
+
+from __future__ import annotations
+
+import importlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
+from typing import Any, Final, final
+
+from dpproof.accountant import Guarantee, PureDP
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import AddRemove, Relation, ZeroOut
+from dpproof.errors import InputError
+from dpproof.interop.pipeline_dp import from_opacus_history
+
+_NAMES: Final = {True: "dpproof-poisson", False: "dpproof-shuffled"}
+
+
+@final
+class OpacusAccountant:
+    """Account for a training with Opacus by our brackets, behind its ``IAccountant``.
+
+    It takes the place of ``RDPAccountant`` and ``PRVAccountant``, in one line::
+
+        engine = PrivacyEngine()
+        engine.accountant = OpacusAccountant(poisson=True)
+
+    ``get_epsilon`` returns the upper end; ``guarantee`` has both ends, certificates and audits.
+    Once this module is imported, ``PrivacyEngine(accountant="dpproof-poisson")`` and
+    ``"dpproof-shuffled"`` make one too.
+
+    Args:
+        poisson: state how batches are drawn, which Opacus does not tell its accountants: True with
+            ``poisson_sampling=True``, its default; False for the shuffled batches of a loader,
+            which cost more.
+        relation: as of ``from_opacus_history``.
+    Attributes:
+        history: a list of (noise multiplier, sample rate, steps).
+    Raises:
+        ParameterError: poisson is neither True nor False.
+    Example:
+        >>> accountant = OpacusAccountant(poisson=True)
+        >>> for _ in range(1000):
+        ...     accountant.step(noise_multiplier=1.1, sample_rate=0.01)
+        >>> len(accountant), round(accountant.get_epsilon(delta=1e-5), 4)
+        (1000, 1.5154)
+    """
+
+    def __init__(self, *, poisson: bool, relation: Relation | None = None) -> None:
+        if not isinstance(poisson, bool):
+            raise ParameterError("poisson", poisson, "True or False")
+        self.history: list[tuple[float, float, int]] = []
+        self._poisson = poisson
+        self._relation = relation
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """Record one step."""
+        steps = 1
+        if self.history and self.history[-1][:2] == (noise_multiplier, sample_rate):
+            steps += self.history.pop()[2]
+        self.history.append((noise_multiplier, sample_rate, steps))
+
+    def guarantee(self) -> Guarantee[Relation]:
+        """Return the guarantee of all recorded steps.
+
+        Raises:
+            InputError: a record is none of the batches that were stated.
+            ParameterError: a number outside its domain, such as no noise.
+        """
+        if not self.history:
+            neighbours = AddRemove() if self._poisson else ZeroOut()
+            return PureDP(epsilon=0, relation=self._relation or neighbours)
+        return from_opacus_history(self.history, self._poisson, self._relation)
+
+    def get_epsilon(self, delta: float, *_: object, **__: object) -> float:
+        """Return the upper end of epsilon at a delta.
+
+        Renyi orders and wanted errors, which Opacus' accountants take, are not needed.
+        """
+        return self.guarantee().epsilon(delta=delta).upper
+
+    def __len__(self) -> int:
+        """Return the number of recorded steps."""
+        return sum(steps for _, _, steps in self.history)
+
+    def mechanism(self) -> str:
+        """Return the name under which Opacus knows this accountant."""
+        return _NAMES[self._poisson]
+
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
+        """Return what Opacus' optimiser calls after each step."""
+
+        def hook(optimizer: Any) -> None:  # noqa: ANN401  # of a library that need not be there
+            self.step(
+                noise_multiplier=optimizer.noise_multiplier,
+                sample_rate=sample_rate * optimizer.accumulated_iterations,
+            )
+
+        return hook
+
+    def state_dict(
+        self, destination: MutableMapping[str, Any] | None = None
+    ) -> MutableMapping[str, Any]:
+        """Return the state for a checkpoint, in a new mapping or in the one given."""
+        state = OrderedDict() if destination is None else destination
+        state["history"] = list(self.history)
+        state["mechanism"] = self.mechanism()
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Continue from the state of a checkpoint, of this accountant or of Opacus' own.
+
+        Raises:
+            InputError: there is no history in it, or one whose batches were drawn otherwise.
+        """
+        history = state_dict.get("history") if state_dict else None
+        if not isinstance(history, list):
+            raise InputError('expected a state with "history", a list')
+        stated = state_dict.get("mechanism")
+        if stated == _NAMES[not self._poisson]:
+            raise InputError(f"this state is of {stated}, not of {self.mechanism()}")
+        if history:
+            from_opacus_history(history, self._poisson, self._relation)
+        self.history = [tuple(entry) for entry in history]
+
+
+def _register() -> None:
+    """Tell Opacus, where it is installed, the names of this accountant."""
+    try:
+        opacus = importlib.import_module("opacus.accountants")
+        registry = importlib.import_module("opacus.accountants.registry")
+    except ImportError:
+        return
+    opacus.IAccountant.register(OpacusAccountant)
+    for poisson, name in _NAMES.items():
+        registry.register_accountant(name, partial(OpacusAccountant, poisson=poisson))
+
+
+_register()

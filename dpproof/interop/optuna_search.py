@@ -1,0 +1,81 @@
+"""A priced search by Optuna: a random number of trials, the best one released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dpproof.accountant import Guarantee, RunLaw, select
+from dpproof.accountant.calibration.calibrate import HasGuarantee
+from dpproof.errors import InputError
+from dpproof.search import sample_runs
+
+_COUNT: Final = "dpproof: number of trials"
+_ALIKE: Final = {"sampler": "RandomSampler", "pruner": "NopPruner"}
+
+
+def optimize_priced(
+    study: Any,  # noqa: ANN401  # of a library that need not be there
+    objective: Callable[[Any], float],
+    *,
+    once: Guarantee[Any] | HasGuarantee,
+    runs: RunLaw,
+) -> tuple[Any, Guarantee[Any]]:
+    """Run a study of Optuna as often as a law says, and return its best trial and what that costs.
+
+    The theorem asks for runs that are alike: parameters drawn independently of all other trials,
+    which Optuna's ``RandomSampler`` does and its default does not, and no pruning. A study in a
+    storage is continued: the number of trials is kept in it. The storage is as private as the data:
+    release the best trial alone, not the study. Whether a trial fails, and is made again, must not
+    depend on the data.
+
+    Args:
+        study: ``optuna.create_study(direction=..., sampler=RandomSampler(), pruner=NopPruner())``,
+            without a seed.
+        objective: from a trial to its value, which looks at the private output of a run alone.
+        once: the guarantee of one trial whatever its parameters, or a mechanism that states it.
+        runs: the law of the number of trials.
+    Returns:
+        The best trial, None if none was drawn; and its guarantee.
+    Raises:
+        InputError: the study draws parameters by what it saw, prunes, has several directions, or
+            has trials that were not drawn here.
+    Example:
+        >>> optimize_priced(None, len, once=None, runs=None)
+        Traceback (most recent call last):
+        dpproof.errors.InputError: expected a study of Optuna, got NoneType
+    """
+    for part, allowed in _ALIKE.items():
+        found = getattr(study, part, None)
+        if found is None:
+            raise InputError(f"expected a study of Optuna, got {type(study).__name__}")
+        if type(found).__name__ != allowed:
+            raise InputError(
+                f"a priced study needs {part}={allowed}(), got {type(found).__name__}: every trial "
+                "has to be drawn alike, whatever the others showed"
+            )
+    if len(study.directions) != 1:
+        raise InputError("a priced study has one direction: the best trial is the one released")
+    guarantee = select(once if isinstance(once, Guarantee) else once.guarantee(), runs)
+    if _COUNT not in study.user_attrs:
+        if study.trials:
+            raise InputError("a priced study begins without trials: they were not drawn by the law")
+        study.set_user_attr(_COUNT, sample_runs(runs))
+    left = study.user_attrs[_COUNT] - _complete(study)
+    if left > 0:
+        study.optimize(objective, n_trials=left)
+    if _complete(study) != study.user_attrs[_COUNT]:
+        raise InputError("trials are left: the best is known, and priced, after all of them")
+    return (study.best_trial if study.user_attrs[_COUNT] else None), guarantee
+
+
+def _complete(study: Any) -> int:  # noqa: ANN401  # of a library that need not be there
+    """Return the number of complete trials.
+
+    Raises:
+        InputError: a trial was pruned.
+    """
+    states = [trial.state.name for trial in study.trials]
+    if "PRUNED" in states:
+        raise InputError("a trial was pruned: that looks at the data, and is not priced")
+    return states.count("COMPLETE")

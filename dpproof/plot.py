@@ -1,0 +1,363 @@
+"""Pictures for notebooks and papers: ``dp.plot.trade_off(guarantee)`` and others.
+
+Each function returns the axes of matplotlib that it drew on, new ones unless some are given. Curves
+are upper ends: what may be claimed. ``pip install 'dpproof[plots]'`` brings matplotlib.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dpproof.accountant.arguments import Number, open_probability, positive
+from dpproof.accountant.calibration.calibrate import HasGuarantee
+from dpproof.accountant.errors import MissingDependency, ParameterError, PrivacyError
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import Relation
+from dpproof.auditing import Report
+from dpproof.commands.budget import total
+from dpproof.errors import InputError
+from dpproof.ledger.ledger import Ledger
+from dpproof.ledger.status import Status
+from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.reports.facts import missed, noise_addresses
+from dpproof.reports.plot import CLAIM, CLASH, EDGE, INK, QUIET, draw, library as checked
+from dpproof.rounding import above, below, exactly, percent_above
+from dpproof.streams import progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+POINTS: Final = 41
+_DELTAS: Final = np.logspace(-12, -2, POINTS)
+_RATES: Final = tuple(np.linspace(0.0, 1.0, 1001).tolist())
+_LEAST_DELTA: Final = 1e-6  # the tangents of a trade-off curve end at its epsilon
+_LARGEST: Final = 30.0  # epsilon of a tangent: e^-30 cannot be seen
+_FACTORS: Final = np.geomspace(0.5, 3.0, 25)
+Points = Sequence[tuple[float, float]]
+
+
+def trade_off(
+    guarantee: Guarantee[Any] | HasGuarantee,
+    *,
+    budget: Guarantee[Any] | HasGuarantee | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw the least miss rate of any attack against its rate of false alarms.
+
+    The curve is what 41 points of the privacy profile imply together: never above the exact one,
+    and closer to it than a line is wide.
+
+    Args:
+        guarantee: a guarantee, or a mechanism that states one.
+        budget: what it may cost, drawn beside it.
+        axes: where to draw.
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    Example:
+        >>> import dpproof as dp
+        >>> dp.plot.trade_off(dp.GDP(mu=1)).get_title(loc="left")
+        'Trade-off of attacks'
+    """
+    stated = _stated(guarantee)
+    found = _axes(axes)
+    curve = _misses(stated)
+    found.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
+    if budget is not None:
+        found.plot(*_split(_misses(_stated(budget))), color=EDGE, linestyle="--", label="budget")
+    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
+    equal = max(min(point) for point in curve)
+    _mark(found, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least")
+    found.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses, at least")
+    for axis in (found.xaxis, found.yaxis):
+        axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    return _finished(found, "Trade-off of attacks")
+
+
+def profile(
+    guarantee: Guarantee[Any] | HasGuarantee,
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw epsilon against delta.
+
+    Args:
+        guarantee: a guarantee, or a mechanism that states one.
+        delta: where it is asked for: the point there is marked.
+        epsilon: the budget, drawn as a line.
+        axes: where to draw.
+    Raises:
+        MissingDependency: matplotlib is not installed.
+        ParameterError: a delta or an epsilon outside its domain.
+    Example:
+        >>> import dpproof as dp
+        >>> dp.plot.profile(dp.GDP(mu=1), delta=1e-5, epsilon=5).get_xscale()
+        'log'
+    """
+    stated, present = _stated(guarantee), None
+    deltas = _DELTAS
+    if delta is not None:
+        exact = open_probability(delta=delta)
+        present = float(exact)
+        deltas = np.union1d(deltas, np.geomspace(min(present, 1e-12), max(present, 1e-2), 5))
+    with progress(len(deltas)) as step:
+        curve = [_told(step, "δ", one, lambda at: stated.epsilon(delta=at)) for one in deltas]
+    found = _axes(axes)
+    found.set_xscale("log")
+    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
+    _budget(found, epsilon)
+    if present is not None:
+        upper = stated.epsilon(delta=exact).upper
+        _mark(found, (present, upper), f"ε = {above(upper)} at δ = {exactly(exact)}")
+    found.set(xlabel="δ", ylabel="ε")
+    found.set_ylim(bottom=0)
+    return _finished(found, "ε against δ")
+
+
+def sweep(
+    build: Callable[[Any], HasGuarantee | Guarantee[Any]],
+    values: Iterable[float],
+    *,
+    delta: Number,
+    epsilon: Number | None = None,
+    present: float | None = None,
+    name: str = "parameter",
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw epsilon against a parameter.
+
+    Args:
+        build: from a value to a mechanism or a guarantee. A value that it refuses is left out.
+        values: of the parameter, at least two that are not refused.
+        delta: where epsilon is asked for.
+        epsilon: the budget, drawn as a line.
+        present: the value in use: its point is marked.
+        name: of the parameter, under the picture.
+        axes: where to draw.
+    Raises:
+        MissingDependency: matplotlib is not installed.
+        ParameterError: a delta or an epsilon outside its domain, or fewer than two values.
+    Example:
+        >>> import dpproof as dp
+        >>> drawn = dp.plot.sweep(
+        ...     lambda sigma: dp.Gaussian(sigma=sigma, sensitivity=dp.L2(1)),
+        ...     [1, 2, 3, 4], delta=1e-6, epsilon=3, present=2, name="sigma",
+        ... )
+        >>> drawn.get_xlabel()
+        'sigma'
+    """
+    exact, curve = open_probability(delta=delta), []
+    listed = sorted(values)
+    with progress(len(listed)) as step:
+        for value in listed:
+            try:
+                curve.append(_told(step, name, value, lambda at: _cost(build, at, exact)))
+            except PrivacyError:
+                continue
+    if len(curve) < 2:
+        raise ParameterError("values", len(curve), "at least two that build takes")
+    found = _axes(axes)
+    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
+    _budget(found, epsilon)
+    if present is not None:
+        upper = _cost(build, present, exact).upper
+        _mark(found, (present, upper), f"ε = {above(upper)} at {present:.6g}")
+    found.set(xlabel=name, ylabel=f"ε at δ = {exactly(exact)}")
+    return _finished(found, f"ε against {name}")
+
+
+def ledger(source: Ledger | Status, *, axes: Axes | None = None) -> Axes:
+    """Draw how much of each budget of a ledger is spent, one bar for each way to spend it.
+
+    Args:
+        source: a ledger, or its ``status()``.
+        axes: where to draw.
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    """
+    found = _axes(axes)
+    status = source if isinstance(source, Status) else source.status()
+    bars: list[tuple[str, float, bool]] = []
+    for budget in status.budgets:
+        where = ", ".join(one for one in (budget.dataset, budget.principal) if one) or "everything"
+        bars += [
+            (
+                f"{where}: {name}" + ("" if way.open else ", closed"),
+                max(
+                    (float(s / most) for s, most in zip(way.spent, way.limit, strict=True) if most),
+                    default=1.0,
+                ),
+                way.open,
+            )
+            for name, way in budget.ways.items()
+        ] or [(where, 0.0, True)]
+    places = range(len(bars))
+    colours = [CLAIM if is_open else QUIET for _, _, is_open in bars]
+    found.barh(places, [min(share, 1.0) for _, share, _ in bars], color=colours, height=0.6)
+    for place, (_, share, is_open) in zip(places, bars, strict=True):
+        told = f" {percent_above(share)} spent" if is_open else " admits nothing more"
+        side, colour = ("right", "white") if share > 0.6 else ("left", INK)
+        found.text(min(share, 1.0), place, f"{told} ", va="center", ha=side, color=colour)
+    found.axvline(1, color=CLASH, linewidth=1.5)
+    found.set(xlim=(0, 1.02), xlabel="share of the budget that is spent")
+    found.set_yticks(places, [name for name, _, _ in bars])
+    found.invert_yaxis()
+    found.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    return _finished(found, f"{len(status.committed)} spent, {len(status.pending)} reserved")
+
+
+def audit(report: Report, claim: object) -> list[Axes]:
+    """Draw the claimed trade-off curve against the region that an audit measured, on two axes.
+
+    Args:
+        report: of an audit that tested samples.
+        claim: what it tested: a guarantee, or a mechanism.
+    Raises:
+        MissingDependency: matplotlib is not installed.
+        InputError: the audit tested no samples.
+    """
+    figure = _library().figure(figsize=(11.5, 6.6), facecolor="white")
+    draw(figure, report, claim)
+    return list(figure.axes)
+
+
+def save_pipeline(pipeline: Pipeline, path: str) -> None:
+    """Write the picture of a pipeline; the path's ending chooses the format.
+
+    Raises:
+        MissingDependency: matplotlib is not installed.
+        InputError: a stage is refused, or the path cannot be written.
+    """
+    figure = checked(path)(figsize=(12, 8.5), facecolor="white", layout="constrained")
+    (top, curve), (noise, count) = figure.subplots(2, 2)
+    whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta)
+    allowed = pipeline.epsilon
+    trade_off(whole, axes=top)
+    profile(whole, delta=pipeline.delta, epsilon=allowed, axes=curve)
+    for axes, change, name in (
+        (noise, _noise, "all noise, times what it is"),
+        (count, _count, "all counts above 1, times what they are"),
+    ):
+        try:
+            sweep(
+                _changed(pipeline, change),
+                _FACTORS,
+                delta=pipeline.delta,
+                epsilon=allowed,
+                present=1.0,
+                name=name,
+                axes=axes,
+            )
+        except ParameterError:  # no theorem covers what a change makes
+            axes.set_axis_off()
+    figure.suptitle(pipeline.file)
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write the plot: {error.strerror}") from error
+
+
+def _library() -> Any:  # noqa: ANN401  # matplotlib.pyplot, a module
+    try:
+        from matplotlib import pyplot as plt  # noqa: PLC0415  # an optional library
+    except ImportError as error:
+        raise MissingDependency("a plot needs matplotlib: pip install 'dpproof[plots]'") from error
+    return plt
+
+
+def _axes(given: Axes | None) -> Axes:
+    """Return the axes to draw on."""
+    if given is not None:
+        return given
+    _, made = _library().subplots(figsize=(6.4, 4.4), facecolor="white", layout="constrained")
+    found: Axes = made
+    return found
+
+
+def _stated(source: Guarantee[Any] | HasGuarantee) -> Guarantee[Any]:
+    return source if isinstance(source, Guarantee) else source.guarantee()
+
+
+def _cost(build: Callable[[Any], HasGuarantee | Guarantee[Any]], at: float, delta: Number) -> Any:  # noqa: ANN401  # a Bound
+    return _stated(build(at)).epsilon(delta=delta)
+
+
+def _told(
+    step: Callable[[str], None], name: str, at: float, question: Callable[[float], Any]
+) -> tuple[float, float]:
+    """Return a point of a curve, once the bar has said which it is."""
+    step(f"{name} = {at:.3g}")
+    return float(at), question(float(at)).upper
+
+
+def _misses(guarantee: Guarantee[Any]) -> Points:
+    """Return points of a lower bound of the trade-off curve."""
+    most = min(guarantee.epsilon(delta=_LEAST_DELTA).upper, _LARGEST)
+    epsilons = most * np.linspace(0.0, 1.0, POINTS) ** 1.5
+    with progress(POINTS) as step:
+        known = [_told(step, "ε", one, lambda at: guarantee.delta(epsilon=at)) for one in epsilons]
+    return missed([(delta, epsilon) for epsilon, delta in known], _RATES)
+
+
+def _split(points: Points) -> tuple[list[float], list[float]]:
+    """Return both coordinates of the points that are finite."""
+    finite = [(a, b) for a, b in points if math.isfinite(b)]
+    return [a for a, _ in finite], [b for _, b in finite]
+
+
+def _budget(axes: Axes, epsilon: Number | None) -> None:
+    if epsilon is not None:
+        allowed = positive(epsilon=epsilon)
+        told = f"budget ε = {exactly(allowed)}"
+        axes.axhline(float(allowed), color=EDGE, linestyle="--", label=told)
+
+
+def _mark(axes: Axes, at: tuple[float, float], told: str) -> None:
+    """Mark the present point, if it can be shown."""
+    if all(map(math.isfinite, at)):
+        axes.plot(*at, marker="o", color=CLASH, linestyle="none", label=told, zorder=5)
+
+
+def _finished(axes: Axes, title: str) -> Axes:
+    axes.set_title(title, loc="left", color=INK)
+    axes.set_axisbelow(True)
+    axes.grid(color="#d9dce1", linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(frameon=False, fontsize=9)
+    return axes
+
+
+def _changed(
+    pipeline: Pipeline, change: Callable[[Stage, Fraction], Stage]
+) -> Callable[[float], Guarantee[Relation]]:
+    """Return the cost of a pipeline as a function of the factor of a change."""
+
+    def build(factor: float) -> Guarantee[Relation]:
+        stages = [change(stage, Fraction(factor)) for stage in pipeline.stages]
+        return total([one.guarantee(pipeline.relation) for one in stages], pipeline.delta)
+
+    return build
+
+
+def _noise(stage: Stage, factor: Fraction) -> Stage:
+    """Return a stage with all its noise multiplied."""
+    for address in noise_addresses(stage):
+        stage = stage.replaced(address, stage.numbers()[address] * factor)
+    return stage
+
+
+def _count(stage: Stage, factor: Fraction) -> Stage:
+    """Return a stage with all its counts above 1 multiplied."""
+    for address, value in stage.numbers().items():
+        if address.rpartition(".")[2] == "count" and value > 1:
+            stage = stage.replaced(address, Fraction(max(1, round(value * factor))))
+    return stage

@@ -170,7 +170,8 @@ def described(value: object) -> str:
 def escaped(text: str) -> str:
     """Return a text in which only code between backticks is markup."""
     parts = re.split(r"(``?[^`]+``?)", text)
-    return "".join(p if p.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", p) for p in parts)
+    plain = (re.sub(r"([*_\[])", r"\\\1", part.replace("<", "&lt;")) for part in parts)
+    return "".join(p if p.startswith("`") else q for p, q in zip(parts, plain, strict=True))
 
 
 def api_index() -> str:

@@ -244,8 +244,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and the files outside ``docs/`` that pages link to."""
     generated = {address(title): api_page(title) for title in TOPICS}
     generated |= {f"{API}/index.md": api_index(), "reference/cli.md": command_page()}
-    for path, content in generated.items():
-        files.append(File.generated(config, path, content=content))
+    for uri, content in generated.items():
+        files.append(File.generated(config, uri, content=content))
     for path in outside():
         files.append(File.generated(config, place(path), abs_src_path=str(path)))
     return files

@@ -43,7 +43,12 @@ def rows() -> list[tuple[str, str, float, dp.Guarantee[Any], float]]:
 
 def draw() -> None:
     """Draw one line a row: our bracket in blue, what others print in grey, or red if refuted."""
-    mpl.rcParams |= {"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": "dpproof", "font.size": 11}
+    mpl.rcParams |= {
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "svg.hashsalt": "dpproof",
+        "font.size": 11,
+    }
     figure, axes = plt.subplots(figsize=(8, 3.3), layout="constrained")
     lines = rows()
     for height, (_, who, printed, guarantee, delta) in enumerate(reversed(lines)):

@@ -44,6 +44,9 @@ from dpproof.pipeline.vocabulary import KINDS
 
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8
+BARE_RATIO = re.compile(
+    r"^[^#\"\n]*(?:\"[^\"\n]*\"[^#\"\n]*)*=\s*(\d{1,12}/\d{1,12})\b", re.MULTILINE
+)
 POWER_OF_N = re.compile(r"1/n(?:\^(\d{1,2}(?:\.\d{1,6})?))?")
 SCHEMES = {
     "poisson": ("rate",),
@@ -124,7 +127,9 @@ def from_text(text: str, file: str) -> Document:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{file}: expected TOML: {reason}") from None
+        ratio = BARE_RATIO.search(text)
+        hint = f'; write {ratio[1]} as the text "{ratio[1]}"' if ratio else ""
+        raise InputError(f"{file}: expected TOML: {reason}{hint}") from None
 
 
 def parse(document: Document, file: str) -> Pipeline:

@@ -14,16 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(\w*)[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r'^```(\w*)(?:[ \t]+title="([^"\n]+)")?[ \t]*\n(.*?)^```[ \t]*$', re.MULTILINE | re.DOTALL
+)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 TOLERANCE = 1e-6
+PROGRAMS = ("dpproof", "pytest")
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block, with the ``text`` block right after it when there is one."""
+    """One fenced block, with the ``text`` block right after it when there is one.
+
+    A block with a title is a file of that name, for the blocks after it.
+    """
 
     language: str
+    title: str
     content: str
     line: int
     output: str | None
@@ -44,10 +51,13 @@ def blocks(path: Path) -> Iterator[Block]:
         if (
             following
             and following[1] == "text"
+            and not match[2]
             and not text[match.end() : following.start()].strip()
         ):
-            output = following[2]
-        yield Block(match[1], match[2], text.count("\n", 0, match.start()) + 1, output)
+            output = following[3]
+        yield Block(
+            match[1], match[2] or "", match[3], text.count("\n", 0, match.start()) + 1, output
+        )
 
 
 def run_python(block: Block, path: Path, names: dict[str, object]) -> str:
@@ -64,14 +74,14 @@ def run_python(block: Block, path: Path, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def run_console(command: str) -> str:
-    """What a ``$ dpproof …`` line prints on both streams, 80 columns wide, without colours."""
+def run_console(command: str, folder: Path) -> str:
+    """What a ``$ …`` line prints on both streams, 80 columns wide, without colours."""
     program, *arguments = shlex.split(command)
-    assert program == "dpproof", f"only dpproof can be shown in a console block, got {program}"
+    assert program in PROGRAMS, f"a console block may run {PROGRAMS}, got {program}"
     environment = {**os.environ, "COLUMNS": "80", "PYTHONUTF8": "1", "PYTHONPATH": str(ROOT)}
     result = subprocess.run(
-        [sys.executable, "-m", "dpproof", *arguments],
-        cwd=ROOT,
+        [sys.executable, "-m", program, *arguments],
+        cwd=folder,
         env=environment,
         check=False,
         stdout=subprocess.PIPE,
@@ -83,10 +93,33 @@ def run_console(command: str) -> str:
 
 
 def same_output(expected: str, printed: str) -> bool:
-    """Equal text, and numbers equal to six digits: the last ones depend on the platform."""
-    if _words(expected) != _words(printed):
+    """Equal text, and numbers equal to six digits: the last ones depend on the platform.
+
+    A line ``...`` stands for any lines.
+    """
+    first, *others = re.split(r"^\.\.\.$\n?", expected.strip() + "\n", flags=re.MULTILINE)
+    lines = printed.strip().splitlines()
+    if not others:
+        return _same_part(first, lines)
+    begun = len(first.splitlines())
+    if not _same_part(first, lines[:begun]):
         return False
-    pairs = zip(NUMBER.findall(expected), NUMBER.findall(printed), strict=True)
+    lines = lines[begun:]
+    for part in others:
+        length = len(part.splitlines())
+        starts = [len(lines) - length] if part is others[-1] and length else range(len(lines) + 1)
+        found = next((s for s in starts if _same_part(part, lines[max(s, 0) : s + length])), None)
+        if found is None:
+            return False
+        lines = lines[found + length :]
+    return True
+
+
+def _same_part(expected: str, printed: list[str]) -> bool:
+    told = "\n".join(printed)
+    if _words(expected) != _words(told):
+        return False
+    pairs = zip(NUMBER.findall(expected), NUMBER.findall(told), strict=True)
     return all(_close(float(a), float(b)) for a, b in pairs)
 
 

@@ -60,6 +60,10 @@ def _delta(value: str) -> tuple[str, str]:
 CASES: dict[str, tuple[str, str]] = {
     "not TOML": ("[pipeline", "expected TOML: "),
     "key twice": ("a = 1\na = 2", "expected TOML: Cannot overwrite a value"),
+    "ratio": (
+        "a = ]1\nb = 1/256",
+        "expected TOML: Invalid value (at line 1, column 5); write 1/256",
+    ),
     "deeply nested": ("a = " + "[" * 100_000, "expected TOML: "),
     "number too long": ("a = " + "1" * 5000, "expected TOML: "),
     "empty": ("", "pipeline: missing; expected a [pipeline] table with relation and delta"),

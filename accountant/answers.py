@@ -10,6 +10,7 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import (
@@ -100,8 +101,12 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     return Bound(min(found.lower, top), min(found.upper, top))
 
 
+@lru_cache(maxsize=64)
 def renyi(product: Product, order: float) -> Bound:
-    """Bracket the Rényi divergence of a real order > 1 of one direction."""
+    """Bracket the Rényi divergence of a real order > 1 of one direction.
+
+    Some brackets are kept: whoever spends or certifies a divergence asks for it again.
+    """
     lengths, rest = ranges_apart(product)
     found = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
     return _summed(found + [(n, of_range.divergence(one, order)) for one, n in lengths])

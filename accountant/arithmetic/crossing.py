@@ -151,6 +151,7 @@ def invert(
 Brackets = Callable[[Reals, NDArray[np.intp]], tuple[Reals, Reals]]
 # Distances from a crossing at which ends are looked for, in units of what blurs it. Heuristic.
 _NEAR = np.array([-64.0, -8.0, -1.0, 1.0, 8.0, 64.0])
+_CLOSE = 0.25  # Share of a bracket's width from the target at which a search ends. Heuristic.
 _BLURRED = 1.5  # What blurs a crossing, in units of a bracket's width over the slope. Heuristic.
 
 
@@ -173,7 +174,8 @@ def crossings(
     active = np.arange(x.size)
     for _ in range(_STEPS):
         here = x[active]
-        gap = brackets(here[:, None], active)[1][:, 0] - target[0][active]
+        low, high = (one[:, 0] for one in brackets(here[:, None], active))
+        gap, blur = high - target[0][active], np.where(np.isfinite(low), high - low, 0.0)
         left[active] = np.where(gap > 0.0, here, left[active])
         right[active] = np.where(gap > 0.0, right[active], here)
         found = (above[active] - gap) / (here - last[active])
@@ -182,7 +184,8 @@ def crossings(
         there = here + gap / steep[active]
         inside = (there > left[active]) & (there < right[active])
         middle = np.where(np.isinf(right[active]), 2.0 * here, 0.5 * (left + right)[active])
-        x[active] = np.where(inside, there, middle)
+        there = np.where(inside, there, middle)
+        x[active] = np.where(np.abs(gap) <= _CLOSE * blur, here, there)
         active = active[np.abs(x[active] - here) > _NARROW * here]
         if not active.size:
             break

@@ -163,6 +163,11 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     return low[back], high[back]
 
 
+def near(product: Product, log_delta: Reals) -> tuple[Reals, Reals]:
+    """Estimate epsilon at log deltas and by how much log delta falls there, nan where unknown."""
+    return shared_contours(product.above().bundled()).near(log_delta)
+
+
 def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     """Return both ends of delta at increasing epsilons >= 0."""
     alone = closed_form(product)

@@ -193,7 +193,8 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
     """
     lower, upper = np.full(delta.shape, np.nan), np.full(delta.shape, np.nan)
     target = log_down(delta), log_up(delta)
-    start, slope = profile.near(forward, target[0])
+    contours = profile.rough(forward)
+    start, slope = contours.near(target[0])
     covered = delta >= larger_deltas(forward, backward, np.zeros(1))[1]
     lower[covered], upper[covered] = 0.0, 0.0
     known = np.flatnonzero((start > 0.0) & (delta > _TABULATED) & ~covered)
@@ -202,9 +203,13 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
         low, high = deltas(forward, x.ravel())
         return log_down(low).reshape(x.shape), log_up(high).reshape(x.shape)
 
-    sought = target[0][known], target[1][known]
+    def guided(x: Reals, _: NDArray[np.intp]) -> tuple[Reals, Reals]:
+        low, high = contours.rough(x.ravel())
+        return low.reshape(x.shape), high.reshape(x.shape)
+
+    sought, way = (target[0][known], target[1][known]), (start[known], slope[known])
     with np.errstate(divide="ignore", invalid="ignore"):  # nan proves nothing
-        lower[known], upper[known] = crossings(brackets, sought, start[known], slope[known])
+        lower[known], upper[known] = crossings(brackets, sought, *way, rough=guided)
     if backward != forward:
         known = np.flatnonzero(np.isfinite(lower))
         larger = known[~(deltas(backward, lower[known])[1] <= delta[known])]

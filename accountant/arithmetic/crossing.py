@@ -156,7 +156,12 @@ _BLURRED = 1.5  # What blurs a crossing, in units of a bracket's width over the 
 
 
 def crossings(
-    brackets: Brackets, target: tuple[Reals, Reals], start: Reals, slope: Reals
+    brackets: Brackets,
+    target: tuple[Reals, Reals],
+    start: Reals,
+    slope: Reals,
+    *,
+    rough: Brackets | None = None,
 ) -> tuple[Reals, Reals]:
     """Bracket where each of many falling functions reaches its target, as ``invert`` does for one.
 
@@ -165,6 +170,7 @@ def crossings(
         target: shape (p,), log of each target, rounded down (for the upper end) and up.
         start: shape (p,), guesses of the answers, above 0.
         slope: shape (p,), guesses of by how much the logs fall.
+        rough: brackets by which the search goes, if they are cheaper; infinite ones end it.
     Returns:
         Both ends, each shape (p,), above 0; nan where an end is not proved.
     """
@@ -174,7 +180,7 @@ def crossings(
     active = np.arange(x.size)
     for _ in range(_STEPS):
         here = x[active]
-        low, high = (one[:, 0] for one in brackets(here[:, None], active))
+        low, high = (one[:, 0] for one in (rough or brackets)(here[:, None], active))
         gap, blur = high - target[0][active], np.where(np.isfinite(low), high - low, 0.0)
         left[active] = np.where(gap > 0.0, here, left[active])
         right[active] = np.where(gap > 0.0, right[active], here)
@@ -186,7 +192,7 @@ def crossings(
         middle = np.where(np.isinf(right[active]), 2.0 * here, 0.5 * (left + right)[active])
         there = np.where(inside, there, middle)
         x[active] = np.where(np.abs(gap) <= _CLOSE * blur, here, there)
-        active = active[np.abs(x[active] - here) > _NARROW * here]
+        active = active[(np.abs(x[active] - here) > _NARROW * here) & np.isfinite(gap)]
         if not active.size:
             break
     every = np.arange(x.size)

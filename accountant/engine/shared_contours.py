@@ -97,6 +97,15 @@ class SharedContours:
             shared_contours(finer).narrow(epsilon, ends)
         return ends
 
+    def rough(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Bound log delta in any order, by contours at rounded c alone, so that some are wide."""
+        order = np.argsort(epsilon)
+        ends = np.full(epsilon.shape, -math.inf), np.full(epsilon.shape, math.inf)
+        with contextlib.suppress(NotCertified):
+            self._fill(epsilon[order], ends)
+        back = np.argsort(order)
+        return ends[0][back], ends[1][back]
+
     def _fill(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
         """Intersect brackets with those of contours at rounded c, where one of them serves."""
         start = 0

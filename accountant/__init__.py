@@ -27,11 +27,12 @@ if TYPE_CHECKING:
         RenyiOdometer as RenyiOdometer,
         ZCDPOdometer as ZCDPOdometer,
     )
-    from dpproof.accountant.bound import Bound as Bound
+    from dpproof.accountant.bound import Bound as Bound, Bounds as Bounds
     from dpproof.accountant.calibration.calibrate import (
         Calibrated as Calibrated,
         calibrate as calibrate,
     )
+    from dpproof.accountant.calibration.gaussian_sweep import sweep as sweep
     from dpproof.accountant.calibration.plan_selection import (
         SelectionOption as SelectionOption,
         SelectionPlan as SelectionPlan,

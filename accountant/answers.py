@@ -10,7 +10,13 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.arithmetic.crossing import crossings
+from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import (
     profile,
@@ -39,7 +45,9 @@ __all__ = [
     "delta",
     "deltas",
     "epsilon",
+    "larger_deltas",
     "larger_epsilon",
+    "larger_epsilons",
     "larger_mu",
     "larger_power",
     "larger_rho",
@@ -100,8 +108,12 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     return Bound(min(found.lower, top), min(found.upper, top))
 
 
+@lru_cache(maxsize=64)
 def renyi(product: Product, order: float) -> Bound:
-    """Bracket the Rényi divergence of a real order > 1 of one direction."""
+    """Bracket the Rényi divergence of a real order > 1 of one direction.
+
+    Some brackets are kept: whoever spends or certifies a divergence asks for it again.
+    """
     lengths, rest = ranges_apart(product)
     found = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
     return _summed(found + [(n, of_range.divergence(one, order)) for one, n in lengths])
@@ -162,6 +174,47 @@ def _narrow(
     except NotCertified:
         return found
     return found.meet(other)
+
+
+def larger_deltas(forward: Product, backward: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Return both ends of the larger delta of two directions at many epsilons >= 0."""
+    low, high = deltas(forward, epsilon)
+    if backward == forward:
+        return low, high
+    other = deltas(backward, epsilon)
+    return np.maximum(low, other[0]), np.maximum(high, other[1])
+
+
+def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[Reals, Reals]:
+    """Return both ends of the larger epsilon of two directions at many deltas; nan where unknown.
+
+    Those next to 0, of tiny deltas, beyond what saddles reach and where the second direction is
+    the larger one are not known.
+    """
+    lower, upper = np.full(delta.shape, np.nan), np.full(delta.shape, np.nan)
+    target = log_down(delta), log_up(delta)
+    contours = profile.rough(forward)
+    start, slope = contours.near(target[0])
+    covered = delta >= larger_deltas(forward, backward, np.zeros(1))[1]
+    lower[covered], upper[covered] = 0.0, 0.0
+    known = np.flatnonzero((start > 0.0) & (delta > _TABULATED) & ~covered)
+
+    def brackets(x: Reals, _: NDArray[np.intp]) -> tuple[Reals, Reals]:
+        low, high = deltas(forward, x.ravel())
+        return log_down(low).reshape(x.shape), log_up(high).reshape(x.shape)
+
+    def guided(x: Reals, _: NDArray[np.intp]) -> tuple[Reals, Reals]:
+        low, high = contours.rough(x.ravel())
+        return low.reshape(x.shape), high.reshape(x.shape)
+
+    sought, way = (target[0][known], target[1][known]), (start[known], slope[known])
+    with np.errstate(divide="ignore", invalid="ignore"):  # nan proves nothing
+        lower[known], upper[known] = crossings(brackets, sought, *way, rough=guided)
+    if backward != forward:
+        known = np.flatnonzero(np.isfinite(lower))
+        larger = known[~(deltas(backward, lower[known])[1] <= delta[known])]
+        lower[larger], upper[larger] = np.nan, np.nan
+    return lower, upper
 
 
 def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:

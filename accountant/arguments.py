@@ -8,15 +8,20 @@ message: ``check.positive(sigma=sigma)``.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.proofs.limits import MAX_LABEL
 
 Number = int | float | Fraction | Decimal
 MAX_COUNT = 10**12
+_LARGEST_INTEGER: Final = 2**53  # up to it every whole number is a float
 _MOST_DIGITS: Final = 5000  # before or after the point of a Decimal: 1e999999999 is no number here
 
 
@@ -121,3 +126,37 @@ def line(**argument: object) -> str:
     if not isinstance(value, str) or not value.isprintable() or not 0 < len(value) <= MAX_LABEL:
         raise ParameterError(name, value, f"a text of 1 to {MAX_LABEL} characters on one line")
     return value
+
+
+def array(
+    allowed: str, within: Callable[[NDArray[np.float64]], NDArray[np.bool_]], **argument: ArrayLike
+) -> NDArray[np.float64]:
+    """Return the argument as an array of the floats that it denotes exactly, or raise.
+
+    Args:
+        allowed: the domain in words.
+        within: where finite floats are in the domain.
+        argument: numbers or arrays of numbers that are floats; others would be rounded.
+
+    Raises:
+        ParameterError: some are no such numbers, or outside; it names the first.
+    Example:
+        >>> array("above 0", lambda x: x > 0, sigma=[1, 2.5]).tolist()
+        [1.0, 2.5]
+    """
+    name, given = _one(dict(argument))
+    values = np.asarray(given)
+    if values.dtype.kind not in "fiu" or values.dtype.itemsize > np.dtype(np.float64).itemsize:
+        raise ParameterError(
+            name, f"an array of {values.dtype}", f"numbers {allowed}", "give ints or floats"
+        )
+    floats = values.astype(np.float64)
+    exact = floats == values
+    if values.dtype.kind in "iu":  # compared as integers, as both sides would be rounded
+        exact = (values <= _LARGEST_INTEGER) & (values >= -_LARGEST_INTEGER)
+    bad = np.flatnonzero(~(exact & np.isfinite(floats) & within(floats)))
+    if bad.size:
+        place = tuple(int(one) for one in np.unravel_index(bad[0], floats.shape))
+        where = f" at {place}" if floats.ndim else ""
+        raise ParameterError(name + where, values[place].item(), allowed)
+    return floats

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final, NoReturn, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.readable import Readable
 
@@ -162,3 +165,54 @@ class Bound(Readable):
             self.upper + relative * abs(self.upper) if math.isfinite(self.upper) else self.upper,
             self.attained,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """Numbers of many questions at once, each between its ``lower`` and ``upper`` end.
+
+    The ends mean what those of a ``Bound`` mean, and ``bounds[place]`` is the ``Bound`` of one.
+
+    Attributes:
+        lower: the lower ends, in the shape of the questions.
+        upper: the upper ends, what may be stated.
+        attained: where some mechanism of the description has the number itself.
+        one_by_one: where the engine was asked this question alone, as the arrays of many gave no
+            narrow bracket. Those answers take longer.
+
+    Example:
+        >>> found = Bounds(np.array([1.0, 2.0]), np.array([1.5, 2.0]))
+        >>> found[0], found.upper.max().item()
+        (Bound(lower=1.0, upper=1.5), 2.0)
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    attained: NDArray[np.bool_] = field(default_factory=lambda: np.array(True))
+    one_by_one: NDArray[np.bool_] = field(default_factory=lambda: np.array(False))
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or undefined bracket, give every array one shape, and freeze it."""
+        if not (self.lower <= self.upper).all():
+            raise NotCertified(
+                "brackets need lower <= upper everywhere; this is a numerical failure inside "
+                "dpproof, please report it with its inputs"
+            )
+        for name in self.__slots__:
+            array = np.array(np.broadcast_to(getattr(self, name), self.lower.shape))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        """Return the shape and how many were asked alone, on one line."""
+        return f"<Bounds of shape {self.lower.shape}, {int(self.one_by_one.sum())} one by one>"
+
+    def __len__(self) -> int:
+        """Return the length of the first axis."""
+        return len(self.lower)
+
+    def __getitem__(self, place: int | tuple[int, ...]) -> Bound:
+        """Return the bracket of one question."""
+        ends = float(self.lower[place]), float(self.upper[place])
+        return Bound(*ends, bool(self.attained[place]))

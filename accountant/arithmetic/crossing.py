@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.bound import Bound
@@ -145,6 +146,64 @@ def invert(
     near = min(right, start + 1e3 * width)
     left, _ = _crossing(to_lower, near, 1e-6 * (near + width), top)
     return Bound(min(left, right), right)
+
+
+Brackets = Callable[[Reals, NDArray[np.intp]], tuple[Reals, Reals]]
+# Distances from a crossing at which ends are looked for, in units of what blurs it. Heuristic.
+_NEAR = np.array([-64.0, -8.0, -1.0, 1.0, 8.0, 64.0])
+_CLOSE = 0.25  # Share of a bracket's width from the target at which a search ends. Heuristic.
+_BLURRED = 1.5  # What blurs a crossing, in units of a bracket's width over the slope. Heuristic.
+
+
+def crossings(
+    brackets: Brackets,
+    target: tuple[Reals, Reals],
+    start: Reals,
+    slope: Reals,
+    *,
+    rough: Brackets | None = None,
+) -> tuple[Reals, Reals]:
+    """Bracket where each of many falling functions reaches its target, as ``invert`` does for one.
+
+    Args:
+        brackets: rigorous logs at points, shape (k, n), of the functions with k indices.
+        target: shape (p,), log of each target, rounded down (for the upper end) and up.
+        start: shape (p,), guesses of the answers, above 0.
+        slope: shape (p,), guesses of by how much the logs fall.
+        rough: brackets by which the search goes, if they are cheaper; infinite ones end it.
+    Returns:
+        Both ends, each shape (p,), above 0; nan where an end is not proved.
+    """
+    x, steep = start.copy(), slope.copy()
+    left, right = np.zeros(x.shape), np.full(x.shape, np.inf)
+    last, above = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
+    active = np.arange(x.size)
+    for _ in range(_STEPS):
+        here = x[active]
+        low, high = (one[:, 0] for one in (rough or brackets)(here[:, None], active))
+        gap, blur = high - target[0][active], np.where(np.isfinite(low), high - low, 0.0)
+        left[active] = np.where(gap > 0.0, here, left[active])
+        right[active] = np.where(gap > 0.0, right[active], here)
+        found = (above[active] - gap) / (here - last[active])
+        steep[active] = np.where(found > 0.1 * slope[active], found, steep[active])
+        last[active], above[active] = here, gap
+        there = here + gap / steep[active]
+        inside = (there > left[active]) & (there < right[active])
+        middle = np.where(np.isinf(right[active]), 2.0 * here, 0.5 * (left + right)[active])
+        there = np.where(inside, there, middle)
+        x[active] = np.where(np.abs(gap) <= _CLOSE * blur, here, there)
+        active = active[(np.abs(x[active] - here) > _NARROW * here) & np.isfinite(gap)]
+        if not active.size:
+            break
+    every = np.arange(x.size)
+    low, high = (one[:, 0] for one in brackets(x[:, None], every))
+    width = np.where(np.isfinite(low), high - low, np.inf)
+    tried = x[:, None] + (_BLURRED * width / slope + 2.0**-50 * x)[:, None] * _NEAR
+    low, high = brackets(np.maximum(tried, 0.0), every)
+    lower = np.where((low >= target[1][:, None]) & (tried > 0.0), tried, -np.inf).max(axis=1)
+    upper = np.where((high <= target[0][:, None]) & (tried > 0.0), tried, np.inf).min(axis=1)
+    proved = np.isfinite(lower) & np.isfinite(upper)
+    return np.where(proved, lower, np.nan), np.where(proved, upper, np.nan)
 
 
 def _rises(low: Reals, target: float) -> Reals:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,8 +150,15 @@ def raised_up(value: float, relative: float) -> float:
     return value * (1.0 + relative) + DENORMAL_ROUNDING
 
 
-def rounded_short(value: float) -> float:
+@overload
+def rounded_short(value: float) -> float: ...
+@overload
+def rounded_short(value: Reals) -> Reals: ...
+def rounded_short(value: float | Reals) -> float | Reals:
     """Round to 20 significant bits, so that sums and small multiples are exact."""
+    if isinstance(value, np.ndarray):
+        mantissas, exponents = np.frexp(value)
+        return np.ldexp(np.round(mantissas * (1 << 20)) / (1 << 20), exponents)
     mantissa, exponent = math.frexp(value)
     return math.ldexp(round(mantissa * (1 << 20)) / (1 << 20), exponent)
 

@@ -31,7 +31,12 @@ from dpproof.accountant.engine.lattice import LatticeContour
 from dpproof.accountant.engine.overlap import delta_below
 from dpproof.accountant.engine.residues import exponential_sum
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle
-from dpproof.accountant.engine.shared_contours import contour_at, reachable, shared_contours
+from dpproof.accountant.engine.shared_contours import (
+    SharedContours,
+    contour_at,
+    reachable,
+    shared_contours,
+)
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
@@ -161,6 +166,11 @@ def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
         low[:negative], high[:negative] = ends
     back = np.argsort(order)
     return low[back], high[back]
+
+
+def rough(product: Product) -> SharedContours:
+    """Return contours by which answers are looked for, before they are proved."""
+    return shared_contours(product.above().bundled())
 
 
 def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:

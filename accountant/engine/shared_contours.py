@@ -22,6 +22,7 @@ from dpproof.accountant.pairs.product import Product
 _STEP = 0.12  # Rounding of log c. Heuristic.
 _BLOCK = 16  # Rounded log c that are evaluated at once. Heuristic.
 _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
+_START = -1  # The block that is looked at first for a delta. Heuristic.
 _WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
 _ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
 _HOPELESS = -690.0  # Log of a delta so small that it does not. Heuristic.
@@ -76,7 +77,7 @@ class SharedContours:
     def __init__(self, product: Product) -> None:
         self.product = product
         self._aimed: list[tuple[float, Contour | LatticeContour]] = []
-        self._blocks: dict[int, tuple[Reals, Reals]] = {}
+        self._blocks: dict[int, tuple[Reals, Reals, Reals]] = {}
         self._last = 0
 
     def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -96,12 +97,21 @@ class SharedContours:
             shared_contours(finer).narrow(epsilon, ends)
         return ends
 
+    def rough(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Bound log delta in any order, by contours at rounded c alone, so that some are wide."""
+        order = np.argsort(epsilon)
+        ends = np.full(epsilon.shape, -math.inf), np.full(epsilon.shape, math.inf)
+        with contextlib.suppress(NotCertified):
+            self._fill(epsilon[order], ends)
+        back = np.argsort(order)
+        return ends[0][back], ends[1][back]
+
     def _fill(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
         """Intersect brackets with those of contours at rounded c, where one of them serves."""
         start = 0
         while start < epsilon.size:
             step = self._step_for(float(epsilon[start])) + 1
-            middle, spread = (float(one[step % _BLOCK]) for one in self._block(step // _BLOCK))
+            middle, spread = (float(one[step % _BLOCK]) for one in self._block(step // _BLOCK)[:2])
             first = middle - _REACH * math.sqrt(spread)
             if first > epsilon[start]:
                 start = int(np.searchsorted(epsilon, first))
@@ -158,18 +168,43 @@ class SharedContours:
         self._last = at
         return _BLOCK * at + max(int((self._block(at)[0] <= epsilon).sum()) - 1, 0)
 
-    def _block(self, at: int) -> tuple[Reals, Reals]:
-        """Return epsilon and spread of the saddles at a block of rounded c.
+    def near(self, log_delta: Reals) -> tuple[Reals, Reals]:
+        """Estimate epsilon at log deltas, and by how much log delta falls there.
 
-        Both are infinite if K is out of reach there.
+        Heuristic: by interpolation between the saddles at rounded c. Both are nan beyond them.
+        """
+        first, last = _START, _START + 1
+        while first > _BLOCKS[0] and self._block(first)[2].max() < log_delta.max(initial=-math.inf):
+            first -= 1
+        while last < _BLOCKS[1] and self._block(last - 1)[2].min() > log_delta.min(initial=0.0):
+            last += 1
+        epsilon, _, logs = np.concatenate([self._block(at) for at in range(first, last)], axis=1)
+        tilts = np.exp(_STEP * np.arange(_BLOCK * first, _BLOCK * last))
+        known = np.flatnonzero(np.isfinite(epsilon) & np.isfinite(logs))[::-1]
+        found = (
+            np.interp(log_delta, logs[known], one[known], left=np.nan, right=np.nan)
+            for one in (epsilon, tilts)
+        )
+        return next(found), next(found)
+
+    def _block(self, at: int) -> tuple[Reals, Reals, Reals]:
+        """Return epsilon, spread and log delta of the saddles at a block of rounded c.
+
+        The first two are infinite if K is out of reach there, the third is -inf.
         """
         if at not in self._blocks:
             epsilon, spread = np.full(_BLOCK, math.inf), np.full(_BLOCK, math.inf)
+            logs = np.full(_BLOCK, -math.inf)
             with contextlib.suppress(NotCertified):
                 steps = np.arange(_BLOCK * at, _BLOCK * (at + 1))
                 ridge = survey(self.product, np.exp(_STEP * steps))
-                epsilon[: ridge.c.size], spread[: ridge.c.size] = ridge.epsilon, ridge.spread
-            self._blocks[at] = epsilon, spread
+                some = slice(ridge.c.size)
+                epsilon[some], spread[some], logs[some] = (
+                    ridge.epsilon,
+                    ridge.spread,
+                    ridge.log_delta,
+                )
+            self._blocks[at] = epsilon, spread, logs
         return self._blocks[at]
 
 

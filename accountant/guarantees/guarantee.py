@@ -11,12 +11,13 @@ from functools import wraps
 from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpproof import accountant
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.arithmetic.enclosure import down, up
-from dpproof.accountant.bound import Bound
+from dpproof.accountant.arithmetic.enclosure import Reals, down, up
+from dpproof.accountant.bound import Bound, Bounds
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
     from dpproof.proofs.core.certificate import Certificate
 
+_NARROW = 1e-6  # Relative width of an answer that is not asked alone. Heuristic.
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 
@@ -122,6 +124,14 @@ class Guarantee(Readable, ABC, Generic[R]):
     def _delta_at(self, epsilon: float) -> Bound:
         """Return delta(epsilon) for a finite or infinite real epsilon."""
 
+    def _epsilons_at(self, delta: Reals) -> tuple[Reals, Reals]:
+        """Return both ends of epsilon at many deltas, nan where each is to be asked alone."""
+        return np.full(delta.shape, np.nan), np.full(delta.shape, np.nan)
+
+    def _deltas_at(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Return both ends of delta at many epsilons, nan where each is to be asked alone."""
+        return np.full(epsilon.shape, np.nan), np.full(epsilon.shape, np.nan)
+
     @abstractmethod
     def _rdp_at(self, order: float) -> Bound:
         """Return the Renyi divergence at a finite order above 1."""
@@ -155,6 +165,57 @@ class Guarantee(Readable, ABC, Generic[R]):
         exact = arguments.real(epsilon=epsilon)
         level = Attained.POINTS if exact >= 0 else Attained.WHOLE
         return self._marked(ask_decreasing(self._delta_at, exact), level)
+
+    @final
+    def epsilons(self, *, deltas: ArrayLike) -> Bounds:
+        """Return ``epsilon`` at every one of many deltas, an array of any shape.
+
+        Questions about one pair share its sums, so that hundreds take little longer than one.
+
+        Args:
+            deltas: in [0, 1], floats.
+        Raises:
+            ParameterError: a delta is outside, or no float.
+            NotCertified: one has no answer.
+        Example:
+            >>> from dpproof.accountant import GDP
+            >>> found = GDP(mu=1).epsilons(deltas=[1e-3, 1e-6])
+            >>> found.upper.round(3).tolist(), found[1] == GDP(mu=1).epsilon(delta=1e-6)
+            ([3.174, 4.886], True)
+        """
+        within = arguments.array("in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0), deltas=deltas)
+        return self._at_many(within, self._epsilons_at, lambda one: self.epsilon(delta=one))
+
+    @final
+    def deltas(self, *, epsilons: ArrayLike) -> Bounds:
+        """Return ``delta`` at every one of many real epsilons, an array of any shape.
+
+        Raises:
+            ParameterError: an epsilon is no finite float.
+            NotCertified: one has no answer.
+        Example:
+            >>> from dpproof.accountant import GDP
+            >>> GDP(mu=1).deltas(epsilons=[0, 1]).upper.round(4).tolist()
+            [0.3829, 0.1269]
+        """
+        within = arguments.array("a finite number", np.isfinite, epsilons=epsilons)
+        return self._at_many(within, self._deltas_at, lambda one: self.delta(epsilon=one))
+
+    def _at_many(
+        self,
+        known: Reals,
+        together: Callable[[Reals], tuple[Reals, Reals]],
+        alone: Callable[[float], Bound],
+    ) -> Bounds:
+        """Return the answers at many points, each alone where they are not narrow together."""
+        points = known.ravel()
+        lower, upper = together(points)
+        attained = np.full(points.shape, self.attained >= Attained.POINTS) | (lower <= 0.0)
+        single = ~(upper - lower <= _NARROW * upper)
+        for place in np.flatnonzero(single).tolist():
+            found = alone(float(points[place]))
+            lower[place], upper[place], attained[place] = found.lower, found.upper, found.attained
+        return Bounds(*(one.reshape(known.shape) for one in (lower, upper, attained, single)))
 
     @final
     @within_floats

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC
 from collections.abc import Callable
 from fractions import Fraction
 from typing import final
 
+import numpy as np
+
 from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
+from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.guarantees.rounding import floats_around
@@ -51,6 +56,29 @@ class PairGuarantee(Guarantee[R], ABC):
             answer = self._worse(lambda product: answers.delta(product, epsilon))
         exact = [y for x, y in self.stated_points() if floats_around(x)[1] <= epsilon]
         return _at_most(answer, min(exact, default=None))
+
+    @final
+    def _epsilons_at(self, delta: Reals) -> tuple[Reals, Reals]:
+        return self._many(lambda pair: answers.larger_epsilons(*pair, delta), delta)
+
+    @final
+    def _deltas_at(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        low, high = self._many(
+            lambda pair: answers.larger_deltas(*pair, np.maximum(epsilon, 0.0)), epsilon
+        )
+        return np.where(epsilon >= 0.0, low, np.nan), np.where(epsilon >= 0.0, high, np.nan)
+
+    def _many(
+        self,
+        question: Callable[[tuple[Product, Product]], tuple[Reals, Reals]],
+        known: Reals,
+    ) -> tuple[Reals, Reals]:
+        """Return the engine's answers at many points, nan where a statement names points."""
+        if known.size > 1 and not self.stated_points():
+            pair = self.to_pair()
+            with contextlib.suppress(NotCertified, FloatingPointError, OverflowError):
+                return question((pair.forward, pair.backward))
+        return np.full(known.shape, np.nan), np.full(known.shape, np.nan)
 
     @final
     def _gdp_at(self, smallest_delta: float) -> Bound:

@@ -7,8 +7,9 @@ the pair (W, N(0,1)) and alpha = -s for (N(0,1), W).
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, final
@@ -18,6 +19,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.elementary import (
     exponential_sums,
     log1p_complex,
+    log1p_minus_linear,
     log_of_sum,
     log_sum,
     summation_ulps,
@@ -99,7 +101,7 @@ class Mixtures(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Powers:
+class Powers:
     """The exponents that a rule serves: ends of Re alpha, largest |alpha| and Im alpha >= 0."""
 
     low: float
@@ -110,7 +112,7 @@ class _Powers:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Line:
+class Line:
     """The rule of one mixture: nodes at integer multiples of ``step`` between the ends."""
 
     step: float
@@ -119,6 +121,11 @@ class _Line:
     right: float
     log_truncation: float
     log_plain: float
+
+    @property
+    def size(self) -> float:
+        """Return the number of nodes, at most 3 less than what a rule has."""
+        return (self.right - self.left) / self.step
 
 
 def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
@@ -129,36 +136,54 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
     """
     real = alpha.real
     ends = float(real.min()), float(real.max())
-    powers = _Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
-    parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
-    if powers.high * max(parameters[0]) > _FARTHEST_PEAK:
-        raise NotCertified(
-            f"a subsampled Gaussian with noise multiplier {1 / max(parameters[0]):.3g} has too "
-            f"little noise for this question (of order {powers.size:.3g}); {TOO_LITTLE_NOISE}"
-        )
-    lines = [_line(*each, powers) for each in zip(*parameters, strict=True)]
-    needed = [(one.right - one.left) / one.step for one in lines]
+    powers = Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
+    lines = choose_lines(mixtures, itertools.repeat(powers, mixtures.mu.size))
+    needed = [one.size for one in lines]
     most = max(needed)
     if not most < _MAX_NODES:
-        noise = 1 / parameters[0][needed.index(most)]
+        noise = 1 / float(mixtures.mu[needed.index(most)])
         raise NotCertified(
             f"a subsampled Gaussian with noise multiplier {noise:.3g} has too little noise for "
             f"this question (of order {powers.size:.3g}, integrated at {most:.3g} points, at most "
             f"{_MAX_NODES}); {TOO_LITTLE_NOISE}"
         )
+    return rules_on(lines, mixtures.mu.dtype)
+
+
+def choose_lines(mixtures: Mixtures, powers: Iterable[Powers]) -> list[Line]:
+    """Choose the line, step and range of each mixture for its own powers.
+
+    Raises:
+        NotCertified: a range would be so far out that floats do not tell what is right of there.
+    """
+    parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
+    lines = []
+    for mu, q, log_rest, some in zip(*parameters, powers, strict=True):
+        if some.high * mu > _FARTHEST_PEAK:
+            raise NotCertified(
+                f"a subsampled Gaussian with noise multiplier {1 / mu:.3g} has too little noise "
+                f"for this question (of order {some.size:.3g}); {TOO_LITTLE_NOISE}"
+            )
+        lines.append(_line(mu, q, log_rest, some))
+    return lines
+
+
+def rules_on(lines: Sequence[Line], dtype: np.dtype[Any]) -> TrapezoidRules:
+    """Return the rules on some lines, all with as many nodes as the longest needs."""
+    most = max(one.size for one in lines)
     first = np.array([[math.floor(one.left / one.step)] for one in lines])
     z: Reals = np.array([[one.step] for one in lines]) * (first + np.arange(int(most) + 3.0))
     shift = np.array([one.shift for one in lines])
     return TrapezoidRules(
         z,
         shift,
-        _log_weights(z, shift, mixtures.mu.dtype),
+        _log_weights(z, shift, dtype),
         np.array([one.log_truncation for one in lines]),
         np.array([one.log_plain for one in lines]),
     )
 
 
-def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
+def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
     """Choose the strip whose bound allows the largest step.
 
     It lies about the real line or right above it.
@@ -184,11 +209,11 @@ def _line(mu: float, q: float, log_unsampled: float, powers: _Powers) -> _Line:
     right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)
     between = math.log(4.0) + bound - 2 * math.pi * strip / step
     rest = log_sum(between, lift + beyond)
-    return _Line(step, shift, left, right, log_sum(rest, lost), log_sum(rest, lost_plain))
+    return Line(step, shift, left, right, log_sum(rest, lost), log_sum(rest, lost_plain))
 
 
 def _left(
-    q: float, log_unsampled: float, powers: _Powers, lift: float, wanted: float
+    q: float, log_unsampled: float, powers: Powers, lift: float, wanted: float
 ) -> tuple[float, float, float]:
     """Return where nodes may start, and logs of bounds of both truncations left of there.
 
@@ -210,7 +235,7 @@ def _left(
 
 
 def _right(
-    mu: float, log_q: float, log_unsampled: float, powers: _Powers, height: float
+    mu: float, log_q: float, log_unsampled: float, powers: Powers, height: float
 ) -> tuple[float, float]:
     """Return where nodes may end, and the log of a bound of what is right of there.
 
@@ -238,7 +263,7 @@ def _right(
     return right, beyond(right)
 
 
-def _log_norm(mu: float, q: float, log_unsampled: float, powers: _Powers) -> float:
+def _log_norm(mu: float, q: float, log_unsampled: float, powers: Powers) -> float:
     """Bound from above log(E|1+u|^a + 1 + 2 |alpha| q), a real.
 
     For a < 0, |1+u|^a <= (1-q)^a. For a >= 1 the expectation is summed over cells in z, on
@@ -284,6 +309,7 @@ _OFTEN = 0.5  # Sampling rate above which 1 + u is computed from 1 - q. Error bo
 _LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on it.
 # Log of u from which 1 + u is computed as log q + l plus a correction. Error bounds depend on it.
 _FAR = 30.0
+_LIKELY = 0.7  # Log of q e^l from which u is not small. Error bounds depend on it.
 _LARGEST_LOSS = 600.0  # A log whose exponential is representable as a float.
 # A loss whose exponential has a square representable as a float. Larger losses count as this one,
 # which is sound.
@@ -293,7 +319,8 @@ _PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
 # A difference so large, relative to its ends, has 9 correct digits. Soundness depends on it.
 _DISTINCT = 1e-5
 _DOUBLE = np.dtype(np.float64)
-Cells = tuple[float, Reals, Reals, Reals]  # Re alpha; ends in z, log(1 + u) and log phi there
+# Re alpha, shape (p, 1) or (1, 1); ends in z, log(1 + u) and log phi there
+Cells = tuple[Reals, Reals, Reals, Reals]
 
 
 @final
@@ -335,6 +362,10 @@ class GaussianMixtures:
     def alpha(self, s: Complexes) -> Complexes:
         """Return the exponent of 1 + u in the mixtures' direction."""
         return s + 1.0 if self.removal else -s
+
+    def power(self, c: Reals | float) -> Reals:
+        """Return the exponent at real arguments."""
+        return np.asarray(c + 1.0 if self.removal else -c)
 
     def loss(self, z: Reals, shift: Reals) -> Numbers:
         """Return the loss of the Gaussian without subsampling at the nodes, shape (p, n)."""
@@ -379,6 +410,25 @@ class GaussianMixtures:
         own = 8.0 * ELEMENTARY_ULPS * self.harder[:, None] * np.abs(growth)
         return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
 
+    def curvature(self, rule: TrapezoidRules, growth: Numbers) -> tuple[Numbers, Reals]:
+        """Return w (log(1 + u) - u) at the nodes, shape (p, n), and how many u it errs by.
+
+        The errors are relative to the size of each. Where q e^l is large, w u is e^{log w + log q
+        + l} - q w, so that neither e^l is out of range nor w lost; |u| is at most 9 |g - u| there.
+        """
+        q, log_weights, loss = self.q[:, None], rule.log_weights, self.loss(rule.z, rule.shift)
+        weights, log_likely = np.exp(log_weights), np.log(q) + loss
+        large = log_likely.real > _LIKELY
+        left = (loss.real < _LEFT) & (q > _OFTEN)
+        shifted = q * np.expm1(np.where(large, 0.0, loss))
+        bend = log1p_minus_linear(np.where(left, 0.0, shifted))
+        bend = np.where(left, growth - shifted, bend)
+        weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
+        blur = np.abs(log_weights)
+        digits = self.harder[:, None] * (36 * ELEMENTARY_ULPS + 64) + blur
+        more = 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0)
+        return np.where(large, weighted, weights * bend), digits + np.where(large, more, 0.0)
+
     def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:
         """Enclose log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
 
@@ -408,22 +458,23 @@ class GaussianMixtures:
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """Approximate K, K' and K'' at increasing c, each (p, n), by a coarse rule.
 
-        Heuristic: used only to place contours. E[u] = 0 is subtracted.
+        Heuristic: used only to place contours. E[u] = 0 is subtracted. The c are those of every
+        mixture, shape (n,), or each one's own, shape (p, n).
         """
-        alpha, sign = (c + 1.0, 1.0) if self.removal else (-c, -1.0)
-        left, right = -9.0 - self.mu, self.mu * max(float(alpha[-1]), 1.0) + 9.0
+        alpha, sign = np.atleast_2d(self.power(c)), 1.0 if self.removal else -1.0
+        left, right = -9.0 - self.mu, self.mu * np.maximum(alpha[:, -1], 1.0) + 9.0
         nodes = int(((right - left) / np.minimum(0.4, 1.0 / self.mu)).max()) + 2
-        if nodes * c.size > _MAX_NODES:
+        if nodes * alpha.shape[1] > _MAX_NODES:
             raise NotCertified(
                 f"a Gaussian with noise multiplier {1 / float(self.mu.max()):.3g} on a sample has "
-                f"a moment of order {alpha[-1]:.3g} that takes more than {_MAX_NODES} terms; "
+                f"a moment of order {alpha.max():.3g} that takes more than {_MAX_NODES} terms; "
                 f"{EASIER}"
             )
         step = (right - left) / (nodes - 1)
         z = left[:, None] + step[:, None] * np.arange(nodes)
         log_mass = np.log(step / math.sqrt(2 * math.pi))[:, None] - 0.5 * z * z
         growth = self.log_ratio(z, np.zeros(step.shape)).real
-        exponent = alpha[:, None] * growth[:, None, :]
+        exponent = alpha[..., None] * growth[:, None, :]
         peak = np.maximum((exponent + log_mass[:, None, :]).max(axis=2), 0.0)
         weight = np.exp(exponent + log_mass[:, None, :] - peak[..., None])
         total = weight.sum(axis=2)
@@ -439,8 +490,10 @@ class GaussianMixtures:
         square = (weight @ (growth * growth)[..., None])[..., 0] / total
         return value, sign * slope, square - slope * slope
 
-    def layers(self, cells: Cells, upper: Reals) -> list[tuple[Reals, Reals]]:
+    def layers(self, cells: Cells, upper: Reals) -> tuple[Reals, Reals]:
         """Return layers of the density of each loss tilted by c, from upper bounds of K(c).
+
+        It returns masses and widths, each (p, n).
 
         On a cell in z the density in nats is at least the smallest phi times the smallest power of
         1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which increases in
@@ -454,7 +507,7 @@ class GaussianMixtures:
         width = real[:, 1:] - real[:, :-1]
         known = width > _DISTINCT * np.maximum(np.abs(real[:, :-1]), np.abs(real[:, 1:]))
         heights = np.where(known, np.exp(np.minimum(low - upper[:, None], _LARGEST_LOSS)), 0.0)
-        return [layers(*one) for one in zip(heights, width, strict=True)]
+        return layers(heights, width)
 
     def envelope(self, cells: Cells, lower: Reals) -> tuple[Reals, Reals]:
         """Bound the tilted laws' characteristic functions, from lower bounds of K(c).
@@ -479,8 +532,8 @@ class GaussianMixtures:
         )
         lift = 0.5 * shift * shift - lower
         ends = (
-            log_phi[:, 0] + min(alpha, 0.0) * self.log_unsampled,
-            log_phi[:, -1] + alpha * size[:, -1],
+            log_phi[:, 0] + np.minimum(alpha[:, 0], 0.0) * self.log_unsampled,
+            log_phi[:, -1] + alpha[:, 0] * size[:, -1],
         )
         last = lift + np.logaddexp(*ends) - math.log(9.0)
         inside = lift[:, None] + highest + power + np.log(z[:, 1:2] - z[:, :1])
@@ -490,10 +543,13 @@ class GaussianMixtures:
         heights = np.exp(np.minimum(np.column_stack([inside, last]), _LARGEST_LOSS))
         return heights * (1 + 1e-9), rates
 
-    def cells(self, c: float) -> Cells:
-        """Return the cells in z for a tilt by c, with log(1 + u) and log phi at their ends."""
-        alpha = c + 1.0 if self.removal else -c
-        right = self.mu * max(alpha, 1.0) + 9.0
+    def cells(self, c: Reals | float) -> Cells:
+        """Return the cells in z for a tilt by c, with log(1 + u) and log phi at their ends.
+
+        The tilt is one for all, or each mixture's own, shape (p,).
+        """
+        alpha = self.power(c).reshape(-1, 1)
+        right = self.mu * np.maximum(alpha[:, 0], 1.0) + 9.0
         count = int(min(max(8 * (float(right.max()) + 9.0), 128), 2048))
         z = ((right + 9.0) / count)[:, None] * np.arange(count + 1.0) - 9.0
         real = self.log_ratio(z, np.zeros(right.shape)).real

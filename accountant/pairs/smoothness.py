@@ -33,28 +33,25 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
     """Cut a histogram below a density into uniform layers.
 
     Args:
-        heights: shape (n,), lower bounds of the density on n adjacent cells, per nat.
-        widths: shape (n,), the cells' lengths, nats.
+        heights: shape (..., n), lower bounds of the density on n adjacent cells, per nat.
+        widths: shape (..., n), the cells' lengths, nats.
     Returns:
-        Masses and widths of the layers, each shape (m,); the widths increase downwards.
+        Masses and widths of the layers, each shape (..., m); the widths increase downwards, and
+        some masses may be 0.
     """
     if not heights.size:
         return heights, widths
-    peak = int(np.argmax(heights))
-    single = np.concatenate(
-        [
-            np.minimum.accumulate(heights[peak::-1])[::-1],
-            np.minimum.accumulate(heights[peak:])[1:],
-        ]
-    )
-    order = np.argsort(-single)
-    levels = single[order]
-    reach = np.cumsum(widths[order])
-    masses = reach * (levels - np.append(levels[1:], 0.0))
-    first = np.flatnonzero(masses > 0.0)[::_SHARED]  # the narrowest of some stands for them
-    if not first.size:
-        return masses[:0], masses[:0]
-    return np.add.reduceat(masses, first) * _SAFETY, reach[first] * _SAFETY
+    cells = heights.shape[-1]
+    place, peak = np.arange(cells), heights.argmax(axis=-1)[..., None]
+    after = np.minimum.accumulate(np.where(place < peak, np.inf, heights), axis=-1)
+    before = np.where(place > peak, np.inf, heights)[..., ::-1]
+    single = np.minimum(after, np.minimum.accumulate(before, axis=-1)[..., ::-1])
+    order = np.argsort(-single, axis=-1)
+    levels = np.take_along_axis(single, order, -1)
+    reach = np.cumsum(np.take_along_axis(widths, order, -1), axis=-1)
+    masses = -reach * np.diff(levels, axis=-1, append=0.0)
+    first = np.arange(0, cells, _SHARED)  # the narrowest of some stands for them
+    return np.add.reduceat(masses, first, axis=-1) * _SAFETY, reach[..., first] * _SAFETY
 
 
 def log_decay(

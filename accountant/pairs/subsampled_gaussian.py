@@ -17,7 +17,6 @@ from dpproof.accountant.arithmetic.elementary import (
     TAYLOR_RADIUS,
     exp_minus_linear,
     log1p_enclosure,
-    log1p_minus_linear,
 )
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
@@ -49,13 +48,8 @@ from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair
 _LARGE = -4.0
 _UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
 _BLOCK = 1 << 20  # Terms evaluated at once, to bound memory. Heuristic.
-# Sampling rate above which log(1 + u) - u is computed as their difference. Error bounds depend on
-# it.
-_OFTEN = 0.5
-_LEFT = -math.log(2.0)  # Losses below it have e^l < 1/2. Error bounds depend on it.
 # Where they end, what they cut counts in upper ends only. Heuristic: it is next to nothing.
 _LEAST_SHIFT, _LARGEST_SHIFT = 1e-14 - 1.0, 1e300
-_LIKELY = 0.7  # Log of q e^l from which u is not small. Error bounds depend on it.
 
 
 @final
@@ -211,8 +205,8 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return layers of the tilted loss density."""
         mixture = _mixture(self)
-        ((masses, widths),) = mixture.layers(mixture.cells(c), np.array([moment.upper]))
-        return Smoothness(0.0, masses, widths)
+        masses, widths = mixture.layers(mixture.cells(c), np.array([moment.upper]))
+        return Smoothness(0.0, masses[0], widths[0])
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
         """Return heights and rates from a shifted contour."""
@@ -238,20 +232,10 @@ def _small(
     d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
     2 |alpha| min(|alpha g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
     Where |alpha g| > 3 the rounding of a term is linear in |alpha g|, not quadratic, as it is
-    not summed by Taylor. Where
-    q e^l is large, w u is e^{log w + log q + l} - q w, so that neither e^l is out of range nor w
-    lost; |u| is at most 9 |g - u| there.
+    not summed by Taylor.
     """
-    q, growth, log_weights = mixture.q[0], log_ratio[0], rule.log_weights[0]
-    weights, loss = np.exp(log_weights), mixture.loss(rule.z, rule.shift)[0]
-    log_likely = np.log(q) + loss
-    large = log_likely.real > _LIKELY
-    left = (loss.real < _LEFT) & (q > _OFTEN)
-    shifted = q * np.expm1(np.where(large, 0.0, loss))
-    curvature = log1p_minus_linear(np.where(left, 0.0, shifted))
-    curvature = np.where(left, growth - shifted, curvature)
-    weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
-    bent = np.where(large, weighted, weights * curvature)
+    growth, log_weights = log_ratio[0], rule.log_weights[0]
+    bent, digits = (one[0] for one in mixture.curvature(rule, log_ratio))
     second = exp_minus_linear(alpha, growth, log_weights)
     excess = second + alpha * bent.sum()
 
@@ -265,12 +249,11 @@ def _small(
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real
     sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
     sums = sums[np.searchsorted(tilts, alpha.real)]
-    digits = mixture.harder * (36 * ELEMENTARY_ULPS + 64) + blur
-    digits = digits + np.where(large, 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0), 0.0)
     flat = np.abs(bent) @ digits
     spread = sums[:, 0] + size * (sums[:, 1] + flat + size * sums[:, 2])
     truncation = math.exp(rule.log_truncation[0])
-    unit = unit_roundoff(q.dtype) * (1.0 if q.dtype == np.float64 else LONGER)
+    kind = mixture.q.dtype
+    unit = unit_roundoff(kind) * (1.0 if kind == np.float64 else LONGER)
     return log1p_enclosure(excess, unit * spread + truncation)
 
 
@@ -378,11 +361,9 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         masses, widths = [], []
         for (mixtures, counts), (one, _) in zip(blocks, _each(blocks, alpha), strict=True):
             upper = one.value[:, 0].real + one.radius[:, 0]
-            for count, (mass, width) in zip(
-                counts, mixtures.layers(mixtures.cells(c), upper), strict=True
-            ):
-                masses.append(count * mass)
-                widths.append(width)
+            mass, width = mixtures.layers(mixtures.cells(c), upper)
+            masses.append((counts[:, None] * mass)[mass > 0.0])
+            widths.append(width[mass > 0.0])
         return Smoothness(0.0, *_merged(np.concatenate(masses), np.concatenate(widths)))
 
 

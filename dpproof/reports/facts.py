@@ -97,18 +97,17 @@ def collect(pipeline: Pipeline, step: Callable[[str], None] = lambda _: None) ->
 
 def epsilons(whole: Guarantee[Any]) -> tuple[tuple[float, float], ...]:
     """Return delta and the upper end of epsilon there, from the largest delta on."""
-    return tuple((delta, whole.epsilon(delta=delta).upper) for delta in DELTAS)
+    return tuple(zip(DELTAS, whole.epsilons(deltas=DELTAS).upper.tolist(), strict=True))
 
 
 def small_epsilons(whole: Guarantee[Any], largest: float) -> tuple[tuple[float, float], ...]:
     """Return the upper end of delta, and epsilon, for epsilons from 0 up to a largest one."""
     if not math.isfinite(largest):
         largest = 0.0
-    found = []
-    for k in range(SMALL):
-        epsilon = largest * k / SMALL
-        found.append((min(1.0, whole.delta(epsilon=epsilon).upper), epsilon))
-    return tuple(found)
+    points = [largest * k / SMALL for k in range(SMALL)]
+    return tuple(
+        zip(whole.deltas(epsilons=points).upper.clip(max=1.0).tolist(), points, strict=True)
+    )
 
 
 def missed(

@@ -29,9 +29,10 @@ class Line:
 
     def nodes(self) -> Iterator[tuple[acb, acb]]:
         """Yield every node z, with its weight step * phi(z)."""
-        scale = ball(self.step) / (2 * arb.pi()).sqrt()
+        step, shift = ball(self.step), ball(self.shift)
+        scale = step / (2 * arb.pi()).sqrt()
         for j in range(-self.left, self.right + 1):
-            z = acb(ball(self.step * j), ball(self.shift))
+            z = acb(step * j, shift)
             yield z, scale * (-z * z / 2).exp()
 
 

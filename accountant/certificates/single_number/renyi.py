@@ -61,10 +61,14 @@ def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     listed: list[Json] = []
     for order in orders:
         excess = float(order - 1)
-        listed.append(
-            {name: moment_witness(*tabulated(one, excess), excess) for name, one in named}
-        )
+        listed.append({name: _witness(one, excess) for name, one in named})
     return {"orders": listed}
+
+
+@lru_cache(maxsize=64)
+def _witness(product: Product, excess: float) -> list[Json]:
+    """Return the quadratures of M at one order less 1, kept for the certificate of several."""
+    return moment_witness(*tabulated(product, excess), excess)
 
 
 def moment_witness(used: Subject, whole: float, excess: float) -> list[Json]:

@@ -13,6 +13,7 @@ from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.definition import Ball, Densities, Outcomes, ball
 from tests.contracts.pair_contract import (
@@ -122,3 +123,14 @@ def both(mu_squared: Fraction, rate: Fraction) -> list[Case]:
     pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=True)
     there, back = removal(mu_squared, rate), addition(mu_squared, rate)
     return [Case(pair, there, back), Case(pair.swapped(), back, there)]
+
+
+def mixture_terms(
+    mixture: GaussianMixtures, z: flint.acb, alpha: flint.acb, *, analytic: bool = False
+) -> tuple[flint.acb, flint.acb]:
+    """The density times (1+u)^alpha - 1 - alpha u, and times (1+u)^alpha, at one z."""
+    mu, q = flint.arb(float(mixture.mu[0])), flint.arb(float(mixture.q[0]))
+    u = q * ((mu * z - mu * mu / 2).exp() - 1)
+    density, power = (-z * z / 2).exp() / (2 * flint.arb.pi()).sqrt(), (1 + u).log(analytic)
+    plain = (alpha * power).exp()
+    return density * (plain - 1 - alpha * u), density * plain

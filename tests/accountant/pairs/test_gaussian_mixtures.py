@@ -16,6 +16,7 @@ from dpproof.accountant.pairs.gaussian_mixtures import (
     choose_rule,
     log_size,
 )
+from tests.accountant.pairs.builders import mixture_terms
 
 CASES = [
     (Fraction(1), Fraction(1, 100)),
@@ -26,24 +27,13 @@ CASES = [
 ALPHAS = [[2.0], [5.0 + 3j], [1.5, 4.0 + 40j], [12.0]]
 
 
-def terms(
-    mixture: GaussianMixtures, z: flint.acb, alpha: flint.acb, *, analytic: bool = False
-) -> tuple[flint.acb, flint.acb]:
-    """The density times (1+u)^alpha - 1 - alpha u, and times (1+u)^alpha, at one z."""
-    mu, q = flint.arb(float(mixture.mu[0])), flint.arb(float(mixture.q[0]))
-    u = q * ((mu * z - mu * mu / 2).exp() - 1)
-    density, power = (-z * z / 2).exp() / (2 * flint.arb.pi()).sqrt(), (1 + u).log(analytic)
-    plain = (alpha * power).exp()
-    return density * (plain - 1 - alpha * u), density * plain
-
-
 def sums(
     rule: TrapezoidRules, mixture: GaussianMixtures, alpha: flint.acb
 ) -> tuple[flint.acb, flint.acb]:
     """The rule's sums of both."""
     step = flint.arb(float(rule.z[0, 1] - rule.z[0, 0]))
     nodes = [flint.acb(float(real), float(rule.shift[0])) for real in rule.z[0]]
-    pairs = [terms(mixture, z, alpha) for z in nodes]
+    pairs = [mixture_terms(mixture, z, alpha) for z in nodes]
     second, plain = (step * sum(parts, flint.acb(0)) for parts in zip(*pairs, strict=True))
     return second, plain
 
@@ -65,7 +55,7 @@ def test_what_is_left_out(
             a, accuracy = flint.acb(complex(one)), flint.arb(2) ** -130
 
             def excess(z: flint.acb, analytic: bool, a: flint.acb = a) -> flint.acb:  # noqa: FBT001  # flint calls it so
-                return terms(mixture, z, a, analytic=analytic)[0]
+                return mixture_terms(mixture, z, a, analytic=analytic)[0]
 
             true = flint.acb.integral(excess, -14, last, rel_tol=accuracy, abs_tol=accuracy)
             second, plain = sums(rule, mixture, a)

@@ -13,7 +13,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     neighbours      AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
     sensitivities   L1, L2, LInf, L2Contribution
     noise           Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam, Staircase,
-                    CorrelatedGaussian, Histogram, BoundedSum, BoundedMean, NumericAnswers
+                    CorrelatedGaussian, MatrixMechanism, TreeAggregation, Histogram, BoundedSum,
+                    BoundedMean, NumericAnswers
     choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
                     AboveThreshold, PartitionSelection, ThresholdedCounts
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
@@ -133,6 +134,10 @@ if TYPE_CHECKING:
     )
     from dpproof.ledger.ledger import Ledger as Ledger
     from dpproof.mechanisms.combinators.composed import compose as compose
+    from dpproof.mechanisms.correlated.matrix_mechanism import (
+        MatrixMechanism as MatrixMechanism,
+        TreeAggregation as TreeAggregation,
+    )
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
     )

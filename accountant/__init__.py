@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.sampling import (
         BallsInBins as BallsInBins,
+        CyclicPoisson as CyclicPoisson,
         EpochScheme as EpochScheme,
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,

@@ -112,6 +112,11 @@ RANDOM_ALLOCATION: Final = SideCondition(
     "of what is released, and keeps them for {epochs}; every round releases one noisy sum of the "
     "records that drew it",
 )
+CYCLIC_SAMPLE: Final = SideCondition(
+    "cyclic sample",
+    "which of {cycle} parts a record belongs to {dealt}; round i takes from part i mod {cycle} "
+    "alone, every record of it independently with probability {rate}",
+)
 SHUFFLED_REPORTS: Final = SideCondition(
     "shuffled reports",
     "each of {records} records is reported alone, with randomness of its own, and of the reports "

@@ -22,7 +22,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
-                    RandomAllocation, BallsInBins, Shuffle;
+                    RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, plan_selection, certify, check, check_text, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.sampling import (
         BallsInBins as BallsInBins,
+        CyclicPoisson as CyclicPoisson,
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,
         Shuffle as Shuffle,

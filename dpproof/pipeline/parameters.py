@@ -87,6 +87,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
     "batches": Parameter(rule=COUNT, more_is_private=None, whole=True, words="batches of an epoch"),
+    "cycle": Parameter(rule=COUNT, more_is_private=None, whole=True, words="parts in turn"),
     "rounds": Parameter(rule=COUNT, more_is_private=False, whole=True, words="rounds"),
     "bands": Parameter(rule=COUNT, more_is_private=None, whole=True, words="bands"),
     "separation": Parameter(

@@ -133,7 +133,10 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },
-        "matrix": {"mechanism/matrix": matrix.matrix},
+        "matrix": {
+            "mechanism/matrix": matrix.matrix,
+            "allocate/cyclic-poisson": matrix.cyclic_poisson,
+        },
         "selection": {
             "select/pure": select.pure,
             "select/rdp": select.renyi,

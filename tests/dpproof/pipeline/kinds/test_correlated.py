@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from dpproof.accountant import GDP, L2, L2Contribution, ReplaceOne
+from dpproof.accountant import GDP, L2, CyclicPoisson, L2Contribution, ReplaceOne
 from dpproof.accountant.errors import PrivacyError
 from dpproof.errors import InputError
 from dpproof.mechanisms import (
@@ -113,3 +114,54 @@ def test_toeplitz_factors_have_one_list() -> None:
     """Several lists of coefficients are no Toeplitz factor."""
     with pytest.raises((InputError, PrivacyError), match="one array of numbers"):
         guarantee("toeplitz-factor", f"{ROUNDS}separation = 2\ncoefficients = [[1], [2]]\n")
+
+
+IN_TURN = 'separation = 4\nbands = 4\nsampling = { scheme = "cyclic-poisson", '
+
+
+def test_samples_of_parts_in_turn() -> None:
+    """A stage costs what the allocated mechanism costs, and its rate can be replaced."""
+    mine = MatrixMechanism(
+        factor=SquareRoot(rounds=12, bands=4),
+        sigma=4,
+        sensitivity=L2Contribution(1, ReplaceOne()),
+        participation=MinSeparation(4),
+    ).allocate(CyclicPoisson(sampling_rate=0.25, cycle=4))
+    stage = f"{ROUNDS}{IN_TURN}rate = 0.25, cycle = 4 }}\n"
+    found = guarantee("square-root-factor", stage, "replace-one")
+
+    assert found.forward == mine.guarantee().forward
+    text = f'[pipeline]\nrelation = "zero-out"\ndelta = 1e-6\n[[stage]]\nname = "one"\n{stage}'
+    parsed = parse(tomllib.loads(f'{text}mechanism = "square-root-factor"'), "file").stages[0]
+    assert parsed.numbers()["rate"] == Fraction(1, 4)
+    assert parsed.replaced("rate", Fraction(1, 8)).sampling == CyclicPoisson(
+        sampling_rate=0.125, cycle=4
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "parameters", "told"),
+    [
+        ("square-root-factor", f"{IN_TURN}rate = 0.25, cycle = 3 }}", "write separation = 3"),
+        ("square-root-factor", f"{IN_TURN}rate = 1, cycle = 4 }}", "expected a rate below 1"),
+        (
+            "square-root-factor",
+            f"participations = 2\n{IN_TURN}rate = 0.25, cycle = 4 }}",
+            "without participations",
+        ),
+        (
+            "square-root-factor",
+            IN_TURN.replace("bands = 4", "bands = 5") + "rate = 0.25, cycle = 4 }",
+            "at least as many parts as bands",
+        ),
+        (
+            "tree-aggregation",
+            IN_TURN.replace("bands = 4\n", "") + "rate = 0.25, cycle = 4 }",
+            "triangular factor",
+        ),
+    ],
+)
+def test_samples_that_do_not_fit_are_refused(word: str, parameters: str, told: str) -> None:
+    """The cycle is the separation, and the factor has at most as many bands."""
+    with pytest.raises((InputError, PrivacyError), match=told):
+        guarantee(word, ROUNDS + parameters)

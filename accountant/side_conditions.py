@@ -245,6 +245,11 @@ def selection_of_the_best() -> tuple[str, ...]:
     return RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_OF_OUTPUT(), BEST_ALONE()
 
 
+CONCURRENT: Final = SideCondition(
+    "asked at once",
+    "what is stated of every mechanism holds towards every analyst who asks it alone, whatever the "
+    "questions, and its questions and answers are finitely many, from finite sets",
+)
 SPENT_BEFORE: Final = SideCondition(
     "spent before",
     "every mechanism is spent before it runs, with a guarantee that holds given all outputs before "

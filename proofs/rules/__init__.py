@@ -153,6 +153,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         },
         "groups": {
             "choice": compose.choice,
+            "compose/concurrent": compose.concurrent,
             "parallel": compose.parallel,
             "parallel/position": compose.parallel_positions,
             RESTRICT: convert.relation,

@@ -47,6 +47,7 @@ from dpproof.accountant import (
     ZeroOut,
     choice,
     compose,
+    compose_concurrent,
     group,
     mixture,
     parallel_compose,
@@ -150,6 +151,7 @@ VERDICTS: Final = {
     "near minimum": r"misses the minimum of that sum, .*, by at most \d+, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
+    "asked at once": r"one analyst asks them at the same time, .* who asks it alone",
     "spent before": r"chosen after looking at .* before (each|it)|true of it given that",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
@@ -356,6 +358,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         .allocate(CyclicPoisson(sampling_rate=Fraction(1, 8), cycle=2))
         .guarantee()
     ),
+    "at once": lambda: compose_concurrent(ZCDP(rho=1), ZCDP(rho=2)),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),

@@ -1,7 +1,8 @@
 """Gaussian noise on sums of rounds that a matrix weights, and the sensitivity of the matrix.
 
 Proofs: proofs/theory/matrix.md. The sensitivity is the largest norm of C v over vectors v_j of norm
-at most 1 in the rounds of one pattern; its square is a sum of X_ij <v_i, v_j>, X = C'C.
+at most 1 in the rounds of one pattern; its square is a sum of X_ij <v_i, v_j>, X_ij
+the scalar product of two columns.
 """
 
 from __future__ import annotations
@@ -270,7 +271,7 @@ def _tree(factor: Factor) -> Fraction:
 
 
 def _gram(factor: Factor) -> list[list[Fraction]]:
-    """Return X = C'C."""
+    """Return the scalar products of all columns."""
     size = factor.rounds
     if factor.kind == "rows":
         listed = [list(row) for row in factor.listed]

@@ -270,7 +270,7 @@ def test_truncated_sample_counted_as_replaced() -> None:
 
 
 def _gram(rows: list[list[float]]) -> Any:  # noqa: ANN401  # untyped library
-    """C'C in the peer's arrays, and the module of its sensitivities."""
+    """Products of columns in the peer's arrays, and the module of its sensitivities."""
     sensitivity = pytest.importorskip("jax_privacy.matrix_factorization.sensitivity")
     factor = np.array(rows, dtype=np.float32)
     return sensitivity, sensitivity.jnp.asarray(factor.T @ factor)

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.sampling import (
         BallsInBins as BallsInBins,
+        CyclicPoisson as CyclicPoisson,
         EpochScheme as EpochScheme,
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
         compose as compose,
         self_compose as self_compose,
     )
+    from dpproof.accountant.theorems.concurrent import compose_concurrent as compose_concurrent
     from dpproof.accountant.theorems.conversion import convert as convert
     from dpproof.accountant.theorems.group import group as group
     from dpproof.accountant.theorems.implications import restrict as restrict

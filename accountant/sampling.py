@@ -182,6 +182,28 @@ class BallsInBins(Readable):
         object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class CyclicPoisson(Readable):
+    """A scheme in which every record belongs to one of ``cycle`` parts, and round i asks one part.
+
+    That is part i mod ``cycle``, and every record of it enters the round independently with
+    probability ``sampling_rate``: the rate within the part, batch size times cycle over records.
+    """
+
+    sampling_rate: Fraction
+    cycle: int
+
+    def __init__(self, *, sampling_rate: Number, cycle: int) -> None:
+        """Keep the exact rate, below 1, and the whole number of parts."""
+        rate = arguments.rate(sampling_rate=sampling_rate)
+        if rate == 1:
+            hint = "at rate 1 nothing is drawn: MinSeparation(cycle) says when a record takes part"
+            raise ParameterError("sampling_rate", sampling_rate, "below 1", hint)
+        object.__setattr__(self, "sampling_rate", rate)
+        object.__setattr__(self, "cycle", arguments.count(cycle=cycle))
+
+
 EpochScheme = ShuffledBatches | RandomAllocation | BallsInBins
 
 

@@ -112,6 +112,11 @@ RANDOM_ALLOCATION: Final = SideCondition(
     "of what is released, and keeps them for {epochs}; every round releases one noisy sum of the "
     "records that drew it",
 )
+CYCLIC_SAMPLE: Final = SideCondition(
+    "cyclic sample",
+    "which of {cycle} parts a record belongs to {dealt}; round i takes from part i mod {cycle} "
+    "alone, every record of it independently with probability {rate}",
+)
 SHUFFLED_REPORTS: Final = SideCondition(
     "shuffled reports",
     "each of {records} records is reported alone, with randomness of its own, and of the reports "
@@ -240,6 +245,11 @@ def selection_of_the_best() -> tuple[str, ...]:
     return RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_OF_OUTPUT(), BEST_ALONE()
 
 
+CONCURRENT: Final = SideCondition(
+    "asked at once",
+    "what is stated of every mechanism holds towards every analyst who asks it alone, whatever the "
+    "questions, and its questions and answers are finitely many, from finite sets",
+)
 SPENT_BEFORE: Final = SideCondition(
     "spent before",
     "every mechanism is spent before it runs, with a guarantee that holds given all outputs before "

@@ -13,7 +13,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     neighbours      AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
     sensitivities   L1, L2, LInf, L2Contribution
     noise           Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam, Staircase,
-                    CorrelatedGaussian, Histogram, BoundedSum, BoundedMean, NumericAnswers
+                    CorrelatedGaussian, MatrixMechanism, TreeAggregation, Histogram, BoundedSum,
+                    BoundedMean, NumericAnswers
     choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
                     AboveThreshold, PartitionSelection, ThresholdedCounts
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
@@ -21,7 +22,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
                     post_process, convert; Poisson, WithoutReplacement,
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
-                    RandomAllocation, BallsInBins, Shuffle;
+                    RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, Bounds, calibrate, sweep, plan_selection, certify, check, check_text,
                     Certificate
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.sampling import (
         BallsInBins as BallsInBins,
+        CyclicPoisson as CyclicPoisson,
         Poisson as Poisson,
         RandomAllocation as RandomAllocation,
         Shuffle as Shuffle,
@@ -135,6 +137,10 @@ if TYPE_CHECKING:
     )
     from dpproof.ledger.ledger import Ledger as Ledger
     from dpproof.mechanisms.combinators.composed import compose as compose
+    from dpproof.mechanisms.correlated.matrix_mechanism import (
+        MatrixMechanism as MatrixMechanism,
+        TreeAggregation as TreeAggregation,
+    )
     from dpproof.mechanisms.local.randomized_response import (
         RandomizedResponse as RandomizedResponse,
     )

@@ -11,6 +11,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sampling import (
     BallsInBins,
+    CyclicPoisson,
     EpochScheme,
     Poisson,
     RandomAllocation,
@@ -70,13 +71,15 @@ def index_batches(
 
 
 def index_samples(
-    scheme: SamplingScheme,
+    scheme: SamplingScheme | CyclicPoisson,
     *,
     records: int,
     steps: int,
     rng: Rng | np.random.Generator | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Draw a fresh sample for every step.
+    """Draw a fresh sample for every step; under ``CyclicPoisson`` of one part of the records.
+
+    To parts records are dealt once, each by itself.
 
     What is stated of the scheme is true of training on these samples, one noisy sum for each, if
     nothing else of the records is released, the sizes of samples included.
@@ -97,13 +100,17 @@ def index_samples(
         >>> [len(batch) for batch in index_samples(scheme, records=10, steps=2)]
         [4, 4]
     """
-    if not isinstance(scheme, SamplingScheme):
+    if not isinstance(scheme, SamplingScheme | CyclicPoisson):
         raise ParameterError(
             "scheme",
             scheme,
-            "Poisson(...) or another scheme of one step",
+            "Poisson(...) or another scheme of one step, or CyclicPoisson(...)",
             "index_batches draws whole epochs",
         )
+    if isinstance(scheme, CyclicPoisson):
+        size, turns = arguments.whole(records=records), arguments.count(steps=steps)
+        yield from _in_turn(scheme, size, turns, as_rng(rng))
+        return
     total, source = arguments.count(records=records), as_rng(rng)
     if not is_about(scheme, total):
         raise ParameterError("records", total, f"what the scheme is about, {scheme!r}")
@@ -171,3 +178,13 @@ def _drawn(
     batches = np.split(order // chosen, ends)
     for _ in range(epochs):
         yield from batches
+
+
+def _in_turn(
+    scheme: CyclicPoisson, records: int, steps: int, rng: Rng
+) -> Iterator[NDArray[np.int64]]:
+    """Deal the records to parts, each by itself, and draw a Poisson sample of one part a step."""
+    part = uniform_below(scheme.cycle, records, rng).astype(np.int64)
+    for step in range(steps):
+        members = np.flatnonzero(part == step % scheme.cycle)
+        yield members[poisson_mask(members.size, scheme.sampling_rate, rng)]

@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
 from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.sampling import EpochScheme, SamplingScheme, Shuffle
+from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, SamplingScheme, Shuffle
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
@@ -129,8 +129,10 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         return mechanisms.Subsampled(self, scheme)
 
     @final
-    def allocate(self, scheme: EpochScheme) -> Allocated[R]:
+    def allocate(self, scheme: EpochScheme | CyclicPoisson) -> Allocated[R]:
         """Return this mechanism on every batch of an epoch, as a scheme allocates all records.
+
+        ``CyclicPoisson`` is for ``MatrixMechanism``: all its rounds, each on a sample of a part.
 
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme: all but
         Gaussian noise; for shuffled batches all but sums whose sensitivity is an

@@ -30,8 +30,8 @@ from dpproof.accountant.certificates.selection.finite_base import (
     finite_base_pairs,
     finite_mixture_pairs,
 )
-from dpproof.accountant.certificates.selection.shuffled_reports import pair_above_reports
 from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
+from dpproof.accountant.certificates.shuffled_reports import pair_above_reports
 from dpproof.accountant.certificates.single_number.filters import filter_witness
 from dpproof.accountant.certificates.single_number.gdp_zcdp import (
     gdp_witness,

@@ -31,12 +31,11 @@ from dpproof.accountant.arithmetic.lognormal_means import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled import BelowGaussian, ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
-from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
 _SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
@@ -48,7 +47,7 @@ _ROUNDING: Final = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF  # Of what is done with e
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllocatedGaussianPair(TabulatedPair):
+class AllocatedGaussianPair(BelowGaussian):
     """(mean over i of N(mu e_i, I), N(0, I)) in so many dimensions, or its swap.
 
     Attributes:
@@ -66,11 +65,6 @@ class AllocatedGaussianPair(TabulatedPair):
         return replace(self, removal=not self.removal)
 
     @property
-    def plain(self) -> GaussianPair:
-        """Return the pair of one round, which dominates: where the record is may be revealed."""
-        return GaussianPair(mu_squared=self.mu_squared)
-
-    @property
     def largest(self) -> ShuffledGaussianPair:
         """Return the laws of the largest coordinate, which this pair dominates."""
         return ShuffledGaussianPair(
@@ -79,26 +73,6 @@ class AllocatedGaussianPair(TabulatedPair):
             replaced=True,
             removal=self.removal,
         )
-
-    @property
-    def zcdp_bound(self) -> float:
-        """Return that of one round."""
-        return self.plain.zcdp_bound
-
-    @property
-    def gdp_bound(self) -> float:
-        """Return that of one round."""
-        return self.plain.gdp_bound
-
-    @property
-    def gaussian_tail(self) -> float:
-        """Return mu^2 of the mixture, which is at least one round's law over t."""
-        return self.plain.gaussian_tail if self.removal else 0.0
-
-    @property
-    def leads(self) -> bool:
-        """Return whether P is the mixture."""
-        return self.removal
 
     @property
     def is_quick(self) -> bool:

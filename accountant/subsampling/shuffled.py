@@ -8,6 +8,7 @@ noisy sums has a law in closed form. Proofs: proofs/theory/shuffled.md.
 from __future__ import annotations
 
 import math
+from abc import ABC
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
@@ -44,9 +45,48 @@ _SMALLEST: Final = 1e-290
 _LOG_TAIL: Final = 512 * UNIT_ROUNDOFF
 
 
+class BelowGaussian(TabulatedPair, ABC):
+    """A pair that a Gaussian pair dominates, and that is one in its tail if P has the record.
+
+    Attributes:
+        mu_squared: that of the Gaussian pair, exact.
+        removal: whether P is the law with the record; else it is Q.
+    """
+
+    __slots__ = ()
+
+    mu_squared: Fraction
+    removal: bool
+
+    @property
+    def plain(self) -> GaussianPair:
+        """Return the Gaussian pair: where the record is may be revealed."""
+        return GaussianPair(mu_squared=self.mu_squared)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return that of the Gaussian pair."""
+        return self.plain.zcdp_bound
+
+    @property
+    def gdp_bound(self) -> float:
+        """Return that of the Gaussian pair."""
+        return self.plain.gdp_bound
+
+    @property
+    def gaussian_tail(self) -> float:
+        """Return mu^2 with the record, whose law is at least a share of one Gaussian's."""
+        return self.plain.gaussian_tail if self.removal else 0.0
+
+    @property
+    def leads(self) -> bool:
+        """Return whether P is the law with the record."""
+        return self.removal
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledGaussianPair(TabulatedPair):
+class ShuffledGaussianPair(BelowGaussian):
     """An epoch of shuffled batches: a Gaussian pair above, the largest of its noisy sums below.
 
     Below, P and Q are the laws of the maximum of independent N(., 1), one for each batch, of which
@@ -69,34 +109,9 @@ class ShuffledGaussianPair(TabulatedPair):
         """Return the pair (Q, P)."""
         return replace(self, removal=not self.removal)
 
-    @property
-    def plain(self) -> GaussianPair:
-        """Return the pair above."""
-        return GaussianPair(mu_squared=self.mu_squared)
-
     def above(self, count: int) -> Pair:
         """Return the Gaussian pair."""
         return self.plain
-
-    @property
-    def zcdp_bound(self) -> float:
-        """Return that of the Gaussian pair."""
-        return self.plain.zcdp_bound
-
-    @property
-    def gdp_bound(self) -> float:
-        """Return that of the Gaussian pair."""
-        return self.plain.gdp_bound
-
-    @property
-    def gaussian_tail(self) -> float:
-        """Return mu^2 with the record, as beyond all losses but one batch's it is a Gaussian's."""
-        return self.plain.gaussian_tail if self.removal else 0.0
-
-    @property
-    def leads(self) -> bool:
-        """Return whether P is the law with the record."""
-        return self.removal
 
     @property
     def lower_is_convex(self) -> bool:

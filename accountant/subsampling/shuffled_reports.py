@@ -24,6 +24,7 @@ from dpproof.accountant.arithmetic.enclosure import (
     Reals,
     float_down,
     float_up,
+    from_swapped,
     log_down,
     log_up,
 )
@@ -268,10 +269,17 @@ class ShuffledReportsPair(TabulatedPair):
         return replace(self, removal=not self.removal)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Bound the profile on both sides; it is 0 from the epsilon of one report on."""
+        """Bound the profile on both sides; it is 0 from the epsilon of one report on.
+
+        Below 0 it is that of the swapped pair: layers leave out what both laws share.
+        """
         lower, upper = np.zeros((2, *epsilon.shape))
-        inside = epsilon < self.max_loss
-        lower[inside], upper[inside] = _profile(self, epsilon[inside].tobytes())
+        inside, negative = (epsilon >= 0) & (epsilon < self.max_loss), epsilon < 0
+        if inside.any():
+            lower[inside], upper[inside] = _profile(self, epsilon[inside].tobytes())
+        if negative.any():
+            other = self.swapped().profile(-epsilon[negative])
+            lower[negative], upper[negative] = from_swapped(*other, epsilon[negative])
         return lower, upper
 
     @property

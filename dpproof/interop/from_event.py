@@ -42,6 +42,7 @@ from dpproof.accountant.theorems.subsampling import (
     subsample_without_replacement,
 )
 from dpproof.interop.event import Event, read
+from dpproof.interop.samples import sized_sample, truncated_sample, user_sample
 from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -102,10 +103,6 @@ def _refused(event: Event, relation: Relation) -> Result:
 
 _REASONS: Final[Mapping[str, str]] = {
     "UnsupportedDpEvent": "it stands for an operation without a description",
-    "SampledWithReplacementDpEvent": "sampling with replacement; sample without it, or state what "
-    "the mechanism satisfies on groups",
-    "TruncatedSubsampledGaussianDpEvent": "cutting a Poisson sample to a largest size; leave it "
-    "uncut, or state its cost",
 }
 
 
@@ -212,7 +209,14 @@ def _poisson(event: Event, relation: Relation) -> Result:
     return subsample_poisson(_inner(event, relation), scheme)
 
 
-def _without_replacement(event: Event, relation: Relation) -> Result:
+def _sized(event: Event, relation: Relation) -> Result:
+    """Convert a sample of a fixed size, without replacement under replace-one by any mechanism."""
+    if event.count("sample_size") == 0:
+        return _no_op(event, relation)
+    if event.name == "SampledWithReplacementDpEvent" or not isinstance(relation, ReplaceOne):
+        inner = event.fields["event"]
+        bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
+        return _non_private(event, relation) if bare else sized_sample(event, relation)
     scheme = WithoutReplacement(
         sample_size=event.count("sample_size"),
         population_size=event.count("source_dataset_size"),
@@ -220,13 +224,17 @@ def _without_replacement(event: Event, relation: Relation) -> Result:
     return subsample_without_replacement(_inner(event, relation), scheme)
 
 
+def _truncated(event: Event, relation: Relation) -> Result:
+    """Convert a Poisson sample that is cut to a largest size."""
+    if event.number("sampling_probability") == 0 or event.count("truncated_batch_size") == 0:
+        return _no_op(event, relation)
+    if event.number("noise_multiplier") == 0:
+        return _non_private(event, relation)
+    return truncated_sample(event, relation)
+
+
 def _tree(event: Event, relation: Relation) -> Result:
     """Convert a tree: every record is in one leaf, and in one finished node of each level above.
-
-    This holds if no other record changes its leaf. Under add-remove the steps after a record may
-    shift; the event does not describe that, and dp-accounting refuses it too. A tree of n steps has
-    floor(log2 n) + 1 levels. Everything is one Gaussian release with the root of that number as its
-    sensitivity.
 
     That is so if no other record changes its leaf: under add-remove, where the steps after a record
     may shift, the event does not say it, and dp-accounting refuses it too.
@@ -291,7 +299,10 @@ def _gamma(eta: Fraction, mean: float) -> float:
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
-    """Convert a mixture: one shift and none is a sampled Gaussian; one shift is a Gaussian."""
+    """Convert a mixture.
+
+    One shift and none is a sampled Gaussian, one shift a Gaussian; binomial multiples are a user's.
+    """
     sigma = event.number("standard_deviation")
     shifts = [Fraction(one) for one in event.fields["sensitivities"]]
     chances = [Fraction(one) for one in event.fields["sampling_probs"]]
@@ -304,10 +315,12 @@ def _mixture(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     if sigma == 0:
         return _non_private(event, relation)
-    if relation.symmetric or len(moved) > 1 or min(shifts) < 0:
+    if relation.symmetric or min(shifts) < 0:
         raise NotImplied(
-            f"no theorem here covers a {event.name} of several shifts, or under {relation}"
+            f"no theorem here covers a {event.name} of negative shifts, or under {relation}"
         )
+    if len(moved) > 1:
+        return user_sample(event, relation, shifts, chances)
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
     noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop(), relation))
     base: Result = noise.guarantee()
@@ -353,13 +366,13 @@ _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "SelfComposedDpEvent": _self_composed,
     "ComposedDpEvent": _composed,
     "PoissonSampledDpEvent": _poisson,
-    "SampledWithReplacementDpEvent": _refused,
-    "SampledWithoutReplacementDpEvent": _without_replacement,
+    "SampledWithReplacementDpEvent": _sized,
+    "SampledWithoutReplacementDpEvent": _sized,
     "SingleEpochTreeAggregationDpEvent": _tree,
     "RepeatAndSelectDpEvent": _repeat_and_select,
     "MixtureOfGaussiansDpEvent": _mixture,
     "ZCDpEvent": _zcdp,
     "ExponentialMechanismDpEvent": _exponential,
     "PermuteAndFlipDpEvent": _permute_and_flip,
-    "TruncatedSubsampledGaussianDpEvent": _refused,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
 }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dpproof.accountant import (
     GDP,
@@ -35,7 +35,10 @@ from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
+from dpproof.interop.samples import event_of_sample
 from dpproof.mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
+
+_SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
 
 
 def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
@@ -98,16 +101,13 @@ def _event(node: Derivation, moves: int) -> Event:
             "ComposedDpEvent", {"events": tuple(_event(one, moves) for one in node.premises)}
         )
     if rule.startswith("repeat/"):
-        inner = _event(node.premises[0], moves)
-        return Event("SelfComposedDpEvent", {"event": inner, "count": given["count"]})
+        return _repeated(_event(node.premises[0], moves), given["count"])
     if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):
         return _event(node.premises[0], moves)
     if rule == "subsample/poisson":
         return _sampled(given["sampling_rate"], _event(node.premises[0], moves))
-    if rule == "subsample/gaussian-sum":
-        noise = float_down(Fraction(str(given["sigma"])) / Fraction(str(given["contribution"])))
-        inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
-        return _sampled(given["sampling_rate"], inner)
+    if rule in _SUMS:
+        return _sum(node, given)
     if rule == "subsample/without-replacement":
         fields = {
             "source_dataset_size": given["population_size"],
@@ -118,6 +118,26 @@ def _event(node: Derivation, moves: int) -> Event:
     if rule.startswith("select/") and node.premises and "runs" in given:
         return _selected(given["runs"], _event(node.premises[0], moves))
     return _leaf(node, moves)
+
+
+def _sum(node: Derivation, given: Mapping[str, Any]) -> Event:
+    """Return the event of Gaussian sums over samples, whose noise is relative to one norm."""
+    if node.rule == "allocate/cyclic-poisson":  # as many samples as a part has rounds
+        (one,) = cast("DominatingPair[Any]", node.conclusion).forward.factors
+        squared: Fraction = cast("Any", one.pair).mu_squared
+        noise, count = float_down(1 / sqrt_up(squared)), one.count
+    else:
+        noise = float_down(Fraction(given["sigma"]) / Fraction(given["contribution"]))
+        count = 1
+    if node.rule == "subsample/counted-sum":
+        return event_of_sample(given["scheme"], noise)
+    inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
+    sampled = _sampled(given["sampling_rate"], inner)
+    return sampled if count == 1 else _repeated(sampled, count)
+
+
+def _repeated(event: Event, count: object) -> Event:
+    return Event("SelfComposedDpEvent", {"event": event, "count": count})
 
 
 def _sampled(rate: object, inner: Event) -> Event:
@@ -175,7 +195,7 @@ def _product(pair: DominatingPair[Any], moves: int) -> Event:
             raise NotImplied(f"no event of dp-accounting stands for {factor.pair!r:.80}")
         one = read(factor.pair, moves)
         if factor.count > 1:
-            one = Event("SelfComposedDpEvent", {"event": one, "count": factor.count})
+            one = _repeated(one, factor.count)
         events.append(one)
     if not events:
         return Event("NoOpDpEvent", {})

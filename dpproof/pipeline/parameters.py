@@ -87,6 +87,18 @@ PARAMETERS: Mapping[str, Parameter] = {
         rule=COUNT, more_is_private=None, whole=True, words="population size"
     ),
     "batches": Parameter(rule=COUNT, more_is_private=None, whole=True, words="batches of an epoch"),
+    "cycle": Parameter(rule=COUNT, more_is_private=None, whole=True, words="parts in turn"),
+    "rounds": Parameter(rule=COUNT, more_is_private=False, whole=True, words="rounds"),
+    "bands": Parameter(rule=COUNT, more_is_private=None, whole=True, words="bands"),
+    "separation": Parameter(
+        rule=COUNT,
+        more_is_private=None,
+        whole=True,
+        words="rounds from one of a record to the next",
+    ),
+    "participations": Parameter(
+        rule=COUNT, more_is_private=False, whole=True, words="rounds of a record at most"
+    ),
     "epochs": Parameter(rule=COUNT, more_is_private=False, whole=True, words="epochs in one order"),
     "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
     "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
@@ -121,4 +133,9 @@ ROWS: Mapping[str, RowsRule] = {
     ),
     "covariance": RowsRule(REAL, "an array of arrays of numbers, the rows of a matrix"),
     "differences": RowsRule(REAL, "an array of arrays of numbers, each a change of the query"),
+    "coefficients": RowsRule(REAL, "an array of one array of numbers, [[1, 0.5]]"),
+    "buffers": RowsRule(
+        POSITIVE, "an array of arrays [weight, decay]", columns=("weight", "decay")
+    ),
+    "factor": RowsRule(REAL, "an array of arrays of numbers, the rows of a triangular matrix"),
 }

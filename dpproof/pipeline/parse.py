@@ -23,6 +23,7 @@ from dpproof.accountant.relation import (
 from dpproof.accountant.sampling import (
     MOST_RECORDS,
     BallsInBins,
+    CyclicPoisson,
     EpochScheme,
     Poisson,
     RandomAllocation,
@@ -57,6 +58,7 @@ SCHEMES = {
     "user-poisson": ("rate", "contributions"),
     "allocation": ("steps",),
     "balls-in-bins": ("steps", "epochs"),
+    "cyclic-poisson": ("rate", "cycle"),
     "shuffled-reports": ("records",),
 }
 COUNTED = ("with-replacement", "truncated-poisson", "user-poisson")
@@ -97,6 +99,11 @@ _A_SUM: Final = (
     "shuffled batches work for one gaussian release alone, which states its clipping norm; write "
     'sigma = 1.0 and contribution = 1, or noise_multiplier = 1.0 under relation = "zero-out"'
 )
+_PARTS: Final = (
+    "cyclic-poisson works for one release with correlated noise, such as square-root-factor, in "
+    "which a record of a part takes part once in a cycle; write separation = {cycle} there, "
+    "without participations"
+)
 _A_NORM: Final = (
     "{scheme} works for one gaussian release alone, which states its clipping norm; write sigma = "
     "1.0 and contribution = 1, or noise_multiplier = 1.0"
@@ -104,7 +111,8 @@ _A_NORM: Final = (
 
 Document = Mapping[str, object]
 SchemeReader = Callable[
-    [Section, Section, Relation, tuple[Release, ...]], SamplingScheme | EpochScheme | Shuffle
+    [Section, Section, Relation, tuple[Release, ...]],
+    SamplingScheme | EpochScheme | CyclicPoisson | Shuffle,
 ]
 
 
@@ -369,7 +377,7 @@ def _epochs(section: Section) -> Mapping[str, int]:
 
 def _sampling(
     section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme | EpochScheme | Shuffle:
+) -> SamplingScheme | EpochScheme | CyclicPoisson | Shuffle:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
@@ -486,6 +494,20 @@ def _allocated(
     return RandomAllocation(steps=steps, chosen=chosen)
 
 
+def _in_turn(
+    _: Section, table: Section, __: Relation, releases: tuple[Release, ...]
+) -> CyclicPoisson:
+    """Read the rate within each of the parts that rounds with correlated noise draw from."""
+    values = releases[0].values if len(releases) == 1 else {}
+    cycle, rate = table.number("cycle", COUNT), table.number("rate", PARAMETERS["rate"].rule)
+    if values.get("separation") != cycle or "participations" in values:
+        told = _PARTS.format(cycle=cycle)
+        raise table.refuse("scheme", told)
+    if rate == 1:
+        raise table.refuse("rate", "expected a rate below 1, got 1: leave sampling out")
+    return CyclicPoisson(sampling_rate=rate, cycle=int(cycle))
+
+
 def _has_multiplier(releases: tuple[Release, ...]) -> bool:
     """Return whether a stage releases one sum whose noise is stated relative to contributions."""
     return len(releases) == 1 and "noise_multiplier" in releases[0].values
@@ -501,5 +523,6 @@ _BY_WORD: Final[Mapping[str, SchemeReader]] = {
     "shuffled-reports": _shuffle,
     "allocation": _allocated,
     "balls-in-bins": _allocated,
+    "cyclic-poisson": _in_turn,
     **dict.fromkeys(COUNTED, _counted),
 }

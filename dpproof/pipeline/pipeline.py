@@ -12,6 +12,7 @@ from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import (
     CountedScheme,
+    CyclicPoisson,
     EpochScheme,
     OneStepScheme,
     Poisson,
@@ -85,7 +86,7 @@ class Stage:
     place: str
     name: str
     releases: tuple[Release, ...]
-    sampling: SamplingScheme | EpochScheme | Shuffle | None = None
+    sampling: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | None = None
     count: int = 1
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
@@ -101,7 +102,7 @@ class Stage:
         releases = [release.build(relation, summed=summed) for release in self.releases]
         parts = [*releases, *(stage.build(relation) for stage in self.stages)]
         joint = parts[0] if len(parts) == 1 else compose(*parts)
-        if isinstance(self.sampling, EpochScheme):
+        if isinstance(self.sampling, EpochScheme | CyclicPoisson):
             sampled: Mechanism[Relation] = joint.allocate(self.sampling)
         elif isinstance(self.sampling, Shuffle):
             sampled = joint.shuffle(self.sampling)
@@ -158,7 +159,8 @@ class Stage:
         if self.stages:
             return self._inner_numbers()
         found = {"count": Fraction(self.count)}
-        if isinstance(self.sampling, Poisson | OneStepScheme | ShuffledBatches | Shuffle):
+        named = Poisson | OneStepScheme | CyclicPoisson | ShuffledBatches | Shuffle
+        if isinstance(self.sampling, named):
             for one in fields(self.sampling):
                 name = "rate" if one.name == "sampling_rate" else one.name
                 found[name] = Fraction(getattr(self.sampling, one.name))
@@ -195,7 +197,7 @@ class Stage:
             return replace(self, stages=stages)
         if address == "rate" and isinstance(self.sampling, Poisson):
             return replace(self, sampling=Poisson(sampling_rate=value))
-        if isinstance(self.sampling, OneStepScheme):
+        if isinstance(self.sampling, OneStepScheme | CyclicPoisson):
             own = {one.name: getattr(self.sampling, one.name) for one in fields(self.sampling)}
             name = "sampling_rate" if address == "rate" else address
             if name in own:

@@ -49,6 +49,9 @@ def _families() -> Iterator[Mapping[str, Kind]]:
 
     yield noise.KINDS
     yield _STATED
+    from dpproof.pipeline.kinds import correlated  # noqa: PLC0415  # as above
+
+    yield correlated.KINDS
     from dpproof.pipeline.kinds import local  # noqa: PLC0415  # as above
 
     yield local.KINDS

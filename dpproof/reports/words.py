@@ -9,6 +9,7 @@ from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import (
     BallsInBins,
+    CyclicPoisson,
     EpochScheme,
     Poisson,
     RandomAllocation,
@@ -63,7 +64,7 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | EpochScheme | Shuffle | None) -> str:
+def sampling(scheme: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | None) -> str:
     """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
         case Poisson():
@@ -80,6 +81,9 @@ def sampling(scheme: SamplingScheme | EpochScheme | Shuffle | None) -> str:
         case UserPoisson():
             rate = f"{float(100 * scheme.sampling_rate):.4g} %"
             return f"{grouped(scheme.contributions)} Poisson samples of {rate} together"
+        case CyclicPoisson():
+            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
+            return f"Poisson samples of {rate} of {grouped(scheme.cycle)} parts in turn"
         case None:
             return ""
     return _allocation(scheme)

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import EpochScheme, ShuffledBatches
+from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, ShuffledBatches
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.allocation import allocate_random
+from dpproof.accountant.theorems.cyclic import allocate_cyclic
 from dpproof.accountant.theorems.epochs import allocate_shuffled
-from dpproof.mechanisms.batches import index_batches
+from dpproof.mechanisms.batches import index_batches, index_samples
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
+from dpproof.mechanisms.correlated.factors import Triangular
+from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
+from dpproof.mechanisms.correlated.participation import MinSeparation, SingleParticipation
+from dpproof.mechanisms.correlated.sensitivity import squared_sensitivity
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
+
+_EVERY_RECORD: Final = (
+    "an L2 sensitivity says how far a sum moves when one record is added; where records change "
+    "places, or are drawn, every record's contribution matters"
+)
 
 
 @final
@@ -29,11 +39,13 @@ class Allocated(Mechanism[R]):
     """The base mechanism once on every batch of a freshly drawn allocation; built by ``.allocate``.
 
     An output is the base's outputs on all batches, in their order, of all epochs for which the
-    allocation is kept.
+    allocation is kept. Of a ``MatrixMechanism`` under ``CyclicPoisson`` it is the noisy values of
+    all rounds.
 
     Attributes:
         base: Gaussian noise, for shuffled batches on a sum whose sensitivity is an
-            ``L2Contribution``; to run, it needs ``query=``.
+            ``L2Contribution``; to run, it needs ``query=``. A ``MatrixMechanism`` asks its query
+            for the values of all rounds, on the list of their batches.
         scheme: the scheme that allocates the records to batches.
     Laws: with one batch and one epoch this is the base.
     Example:
@@ -45,17 +57,18 @@ class Allocated(Mechanism[R]):
     """
 
     base: Mechanism[R]
-    scheme: EpochScheme
+    scheme: EpochScheme | CyclicPoisson
 
     def __post_init__(self) -> None:
         """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
-        if not isinstance(self.scheme, EpochScheme):
+        if not isinstance(self.scheme, EpochScheme | CyclicPoisson):
             raise ParameterError(
                 "scheme",
                 self.scheme,
-                "ShuffledBatches(...), RandomAllocation(...) or BallsInBins(...)",
+                "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
+                "CyclicPoisson(...)",
                 "schemes that draw a sample for every step go to subsample",
             )
 
@@ -69,8 +82,11 @@ class Allocated(Mechanism[R]):
 
         Raises:
             NotImplied: the base is no Gaussian noise, of shuffled batches no Gaussian sum, or no
-                theorem covers the relation.
+                theorem covers the relation; of samples of parts in turn, another base than a
+                triangular ``MatrixMechanism`` of at most as many bands as parts.
         """
+        if isinstance(self.scheme, CyclicPoisson):
+            return _in_turn(self.base, self.scheme)
         if not isinstance(self.scheme, ShuffledBatches):
             return allocate_random(self.base.guarantee(), self.scheme)
         if not isinstance(self.base, Gaussian):
@@ -80,11 +96,7 @@ class Allocated(Mechanism[R]):
             )
         contribution = self.base.sensitivity
         if not isinstance(contribution, L2Contribution):
-            raise NotImplied(
-                "an L2 sensitivity says how far a sum moves when one record is added; where "
-                "records change places every record's contribution matters: state "
-                "sensitivity=L2Contribution(...)"
-            )
+            raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
         return allocate_shuffled(
             sigma=self.base.sigma, contribution=contribution, scheme=self.scheme
         )
@@ -110,5 +122,48 @@ class Allocated(Mechanism[R]):
     def _epoch(self, records: object, rng: Rng) -> Outputs:
         """Draw one output."""
         listed = records_of(records)
+        if isinstance(self.scheme, CyclicPoisson):
+            base = _matrix(self.base, self.scheme)
+            rounds, size = base.factor.rounds, len(listed)
+            samples = index_samples(self.scheme, records=size, steps=rounds, rng=rng)
+            return base.draw([[cut(listed, sample) for sample in samples]], 1, rng)[0, 0]
         places = index_batches(self.scheme, records=len(listed), rng=rng)
         return self.base.draw([cut(listed, batch) for batch in places], 1, rng)[:, 0]
+
+
+def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
+    """Return the base if records take part in it as the scheme lets them.
+
+    Raises:
+        NotImplied: another mechanism, a tree, or another participation.
+    """
+    if not isinstance(base, MatrixMechanism) or not isinstance(base.factor, Triangular):
+        raise NotImplied(
+            "samples of parts in turn have a guarantee for a MatrixMechanism with a triangular "
+            f"factor, got {type(base).__name__}; independent noise takes Poisson(...) samples"
+        )
+    if base.participation != MinSeparation(scheme.cycle):
+        raise NotImplied(
+            f"a record of a part takes part every {scheme.cycle} rounds: state "
+            f"participation=MinSeparation({scheme.cycle}), got {base.participation!r}"
+        )
+    return base
+
+
+def _in_turn(base: Mechanism[R], scheme: CyclicPoisson) -> Guarantee[R]:
+    """Return the guarantee of all rounds, each on a sample of a part."""
+    noise = _matrix(base, scheme)
+    factor, contribution = noise.factor, noise.sensitivity
+    if not isinstance(contribution, L2Contribution):
+        raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
+    once = SingleParticipation().within(factor.rounds)
+    return allocate_cyclic(
+        sigma=noise.sigma,
+        contribution=contribution,
+        scheme=scheme,
+        rounds=factor.rounds,
+        bands=factor.bands,
+        column=squared_sensitivity(factor, once).value,
+        factor=factor.kind,
+        listed=factor.listed,
+    )

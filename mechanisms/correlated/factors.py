@@ -90,6 +90,11 @@ class LowerTriangular(Triangular):
         object.__setattr__(self, "rows", exact)
 
     @property
+    def bands(self) -> int:
+        """Return the largest distance of an entry from the diagonal, and one more."""
+        return max(i - j + 1 for i, row in enumerate(self.rows) for j, one in enumerate(row) if one)
+
+    @property
     def listed(self) -> Rows:
         """Return the rows."""
         return self.rows

@@ -1,8 +1,8 @@
 """The sensitivity of a factor: the largest norm of C applied to one record's contributions.
 
-Proofs: proofs/theory/matrix.md. With X = C'C it is, over all patterns and all vectors of norm at
-most 1, the root of the largest sum of X_ij <v_i, v_j>; neither the sum of X nor a choice of signs
-bounds it where X has negative entries.
+Proofs: proofs/theory/matrix.md. With X_ij the scalar product of columns i and j it is, over all
+patterns and all vectors of norm at most 1, the root of the largest sum of X_ij <v_i, v_j>; neither
+the sum of X nor a choice of signs bounds it where X has negative entries.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _tree(schedule: Schedule) -> SquaredSensitivity:
 
 
 def _gram(rows: Rows) -> Rows:
-    """Return C'C."""
+    """Return the scalar products of all columns."""
     columns = list(zip(*rows, strict=True))
     sparse = [{i: x for i, x in enumerate(column) if x} for column in columns]
     return tuple(

@@ -133,7 +133,10 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
             "hockey-stick/sampled": hockey_stick.sampled,
         },
-        "matrix": {"mechanism/matrix": matrix.matrix},
+        "matrix": {
+            "mechanism/matrix": matrix.matrix,
+            "allocate/cyclic-poisson": matrix.cyclic_poisson,
+        },
         "selection": {
             "select/pure": select.pure,
             "select/rdp": select.renyi,
@@ -150,6 +153,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
         },
         "groups": {
             "choice": compose.choice,
+            "compose/concurrent": compose.concurrent,
             "parallel": compose.parallel,
             "parallel/position": compose.parallel_positions,
             RESTRICT: convert.relation,

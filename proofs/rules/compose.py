@@ -10,7 +10,7 @@ from typing import Final
 from dpproof.proofs.core.arithmetic import exact_sum, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
-from dpproof.proofs.core.rules import composed, same_data
+from dpproof.proofs.core.rules import compose_gdp, compose_pair, composed, same_data
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, Claim, Pairs, Points, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import look_up_work, sum_of_rationals_work
@@ -43,6 +43,24 @@ def rdp(step: Application) -> tuple[str, ...]:
     sums = [(a, count * exact_sum(curve(a) for curve in curves)) for a in orders]
     _at_least(step, tuple(sums))
     return same_data(step, count)
+
+
+def concurrent(step: Application) -> tuple[str, ...]:
+    """Check that interactive mechanisms compose as if one ran after the other.
+
+    Source: Vadhan & Zhang (arXiv:2207.08335); of Renyi divergences Lyu (arXiv:2207.09397).
+    """
+    same = {GDP: compose_gdp, Pairs: compose_pair, ZCDP: zcdp, RDP: rdp}
+    rule = same.get(type(step.conclusion.claim))
+    if rule is None:
+        raise RefusedError("the rule is about gdp, zcdp, rdp and dominating-pair only")
+    ran, *shared = rule(step)
+    asked = (
+        "any question to one of them depending on all answers before; what is stated of each holds "
+        "towards every analyst who asks it alone, its questions and answers being finitely many, "
+        "from finite sets"
+    )
+    return f"{ran}, where one analyst asks them at the same time, {asked}", *shared
 
 
 def parallel(step: Application) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Gaussian noise on sums of rounds that a matrix weights, and the sensitivity of the matrix.
 
 Proofs: proofs/theory/matrix.md. The sensitivity is the largest norm of C v over vectors v_j of norm
-at most 1 in the rounds of one pattern; its square is a sum of X_ij <v_i, v_j>, X = C'C.
+at most 1 in the rounds of one pattern; its square is a sum of X_ij <v_i, v_j>, X_ij
+the scalar product of two columns.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from typing import Final, TypeAlias, final
 from dpproof.proofs import limits
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.pairs import SubsampledGaussianPair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
-from dpproof.proofs.core.statements import GDP
+from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, rate
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
+from dpproof.proofs.pairs.core_pairs import swapped
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
@@ -99,8 +103,62 @@ def matrix(step: Application) -> tuple[str, ...]:
     return f"{value}; {noise}, each as soon as its rounds are over", FRESH, ALONE
 
 
-def _factor(step: Application) -> Factor:
-    """Read a factor and a participation that fit together."""
+def cyclic_poisson(step: Application) -> tuple[str, ...]:
+    """Check the pairs of Poisson samples of b parts in turn, for a factor of at most b bands.
+
+    They are those of one sample at mu = contribution x the largest column's norm / sigma, as many
+    as a part has rounds at most: section 6.
+    """
+    step.axiom()
+    relation = step.conclusion.relation
+    if relation == "replace-label":
+        raise RefusedError("the rule is about add-remove, zero-out and replace-one")
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    q, cycle = rate(step.witness), step.witness.whole("cycle")
+    factor = _factor(step, cycle)
+    if factor.kind == "tree" or factor.bands > cycle:
+        raise RefusedError("the factor must be triangular, and have at most as many bands as parts")
+    mu_squared = _largest_column(factor) * (contribution / sigma) ** 2
+    replaced = relation in SYMMETRIC
+    pair = (
+        OppositeGaussiansPair(mu_squared, q)
+        if replaced
+        else SubsampledGaussianPair(mu_squared, q, removal=True)
+    )
+    blocks = -(-factor.rounds // cycle)
+    step.expect(Pairs(((pair, blocks),), ((pair if replaced else swapped(pair), blocks),)))
+    dealt = (
+        "depends on no other record"
+        if relation == "add-remove"
+        else "is drawn without looking at any record"
+    )
+    drawn = (
+        f"draws a sample in each of {factor.rounds} rounds, in round i from part i mod {cycle} of "
+        f"the records, that holds every record of the part independently with probability "
+        f"{exact(q)}, where which of the {cycle} parts a record belongs to {dealt}"
+    )
+    added = (
+        "computes the sum of the drawn records' contributions, each a list of numbers, as long for "
+        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
+    )
+    noise = (
+        f"adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
+        f"every coordinate, to {factor.words()}"
+    )
+    return f"{drawn}; {added}; {noise}, each as soon as its rounds are over", FRESH, ALONE
+
+
+def _largest_column(factor: Factor) -> Fraction:
+    """Return the largest square of a column's norm."""
+    dense = factor.kind == "rows"
+    listed = [one for row in factor.listed for one in row] if dense else _coefficients(factor)
+    values, below = _whole(listed)
+    columns = [values[j :: factor.rounds] for j in range(factor.rounds)] if dense else [values]
+    return Fraction(max(sum(one * one for one in column) for column in columns), below**2)
+
+
+def _factor(step: Application, cycle: int = 0) -> Factor:
+    """Read a factor and a participation that fit together: given, or once in each cycle."""
     read = step.witness
     rounds = read.whole("rounds", most=limits.MAX_ROUNDS)
     factor = Factor(
@@ -108,9 +166,9 @@ def _factor(step: Application) -> Factor:
         rounds=rounds,
         bands=read.whole("bands", most=rounds),
         listed=rows(read, "listed"),
-        separation=read.whole("separation", most=rounds),
-        participations=read.whole("participations", most=rounds),
-        fixed=read.flag("fixed"),
+        separation=cycle or read.whole("separation", most=rounds),
+        participations=1 if cycle else read.whole("participations", most=rounds),
+        fixed=not cycle and read.flag("fixed"),
     )
     if factor.fixed and factor.separation * factor.participations != rounds:
         raise RefusedError("fixed epochs must be as long as rounds allow")
@@ -119,13 +177,14 @@ def _factor(step: Application) -> Factor:
         "toeplitz": sizes == [factor.bands],
         "square-root": not sizes,
         "buffered": len(sizes) == 2 and sizes[0] == sizes[1] > 0 and factor.bands == rounds,
-        "rows": sizes == [rounds] * rounds and factor.bands == rounds,
+        "rows": sizes == [rounds] * rounds,
         "tree": not sizes and factor.bands == rounds,
     }
     if not fits.get(factor.kind, False):
         raise RefusedError("the rule does not know this factor, or its numbers do not fit")
-    if factor.kind == "rows" and any(any(row[i + 1 :]) for i, row in enumerate(factor.listed)):
-        raise RefusedError("the factor must be zero above its diagonal")
+    listed = enumerate(factor.listed if factor.kind == "rows" else ())
+    if any(any(row[i + 1 :]) or any(row[: max(0, i + 1 - factor.bands)]) for i, row in listed):
+        raise RefusedError("the factor must be zero above its diagonal, and below its bands")
     numbers = sum(sizes)
     bits = max((one.denominator.bit_length() for row in factor.listed for one in row), default=0)
     step.budget.spend(8 * (rounds + numbers) * (1 + bits // 64) * (2 + numbers // rounds))
@@ -212,7 +271,7 @@ def _tree(factor: Factor) -> Fraction:
 
 
 def _gram(factor: Factor) -> list[list[Fraction]]:
-    """Return X = C'C."""
+    """Return the scalar products of all columns."""
     size = factor.rounds
     if factor.kind == "rows":
         listed = [list(row) for row in factor.listed]

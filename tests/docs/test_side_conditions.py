@@ -21,6 +21,7 @@ from dpproof.accountant import (
     AddRemove,
     ApproxDPFilter,
     BoundedRange,
+    CyclicPoisson,
     FixedRuns,
     GDPFilter,
     Guarantee,
@@ -46,6 +47,7 @@ from dpproof.accountant import (
     ZeroOut,
     choice,
     compose,
+    compose_concurrent,
     group,
     mixture,
     parallel_compose,
@@ -127,6 +129,7 @@ VERDICTS: Final = {
     "score and fixed threshold": r"looks at an output alone, score and threshold being fixed",
     "first output alone": r"only that output, or that none did, and neither the number of runs",
     "random allocation": r"every record draws \d+ of \d+, uniformly, and independently",
+    "cyclic sample": r"in round i from part i mod \d+ of the records, .* a record belongs to",
     "shuffled batches": r"order that is drawn uniformly and fills \d+ batches in it",
     "participation": r"for equal earlier results moves by at most .* and in no other round",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
@@ -148,6 +151,7 @@ VERDICTS: Final = {
     "near minimum": r"misses the minimum of that sum, .*, by at most \d+, whatever the data",
     "spherical minimum": r"exact minimum over all w .* ideal spherical noise",
     "perturbed minimum": r"exact minimum over all w .* ideal Gaussian noise .*nothing else",
+    "asked at once": r"one analyst asks them at the same time, .* who asks it alone",
     "spent before": r"chosen after looking at .* before (each|it)|true of it given that",
     "categories": r"one of \d+ categories, the same list for all datasets",
 }
@@ -344,6 +348,17 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         sensitivity=L2(1),
         participation=MinSeparation(2),
     ).guarantee(),
+    "parts in turn": lambda: (
+        MatrixMechanism(
+            factor=Toeplitz([1, 0.5], rounds=4),
+            sigma=1,
+            sensitivity=L2Contribution(1),
+            participation=MinSeparation(2),
+        )
+        .allocate(CyclicPoisson(sampling_rate=Fraction(1, 8), cycle=2))
+        .guarantee()
+    ),
+    "at once": lambda: compose_concurrent(ZCDP(rho=1), ZCDP(rho=2)),
     "both": lambda: compose(ZCDP(rho=1), ZCDP(rho=2)),
     "best": lambda: select(Gaussian(sigma=4, sensitivity=L2(1)).guarantee(), RUNS),
     "best of curves": lambda: select(ZCDP(rho=Fraction(1, 100)), PoissonRuns(rate=2)),

@@ -21,6 +21,7 @@ from tests.hunt.families import (
     products,
     run_laws,
     samples,
+    schemes,
     selections,
     two_ways,
 )
@@ -63,5 +64,11 @@ FAMILIES: dict[str, Family] = {
     "selections": Family(selections.draw, 2),
     "renyi-selections": Family(selections.draw_renyi, 30),
     "thresholds": Family(selections.draw_threshold, 1),
+    "one-step": Family(schemes.draw_one_step, 30),
+    "allocation": Family(schemes.draw_allocation, 30),
+    "shuffled": Family(schemes.draw_shuffled, 30),
+    "shuffle-model": Family(schemes.draw_reports, 20),
+    "matrix": Family(schemes.draw_matrix, 30),
+    "parts-in-turn": Family(schemes.draw_cyclic, 30),
     "two-ways": Family(two_ways.draw, 100),
 }

@@ -38,9 +38,24 @@ def _smaller_upper(profile: Any) -> Any:  # noqa: ANN401  # any function
     return broken
 
 
+def _profiles(factor: float) -> Change:
+    """A profile both ends of which are multiplied."""
+    return lambda function: lambda *arguments: tuple(end * factor for end in function(*arguments))
+
+
 def _scaled(factor: float) -> Change:
     """A function whose value is multiplied."""
     return lambda function: lambda *arguments: function(*arguments) * factor
+
+
+def _shorter(sensitivity: Any) -> Any:  # noqa: ANN401
+    """A squared sensitivity that is two thousandths too small."""
+
+    def broken(*arguments: Any) -> Any:  # noqa: ANN401
+        found = sensitivity(*arguments)
+        return replace(found, value=found.value * 998 / 1000)
+
+    return broken
 
 
 def _forgetful(found: Any) -> Any:  # noqa: ANN401
@@ -213,6 +228,48 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
         "dpproof.accountant.selection.thresholded_pair:ThresholdedPair",
         "delta",
         lambda function: lambda pair, epsilon: function(pair, epsilon + 0.1),
+    ),
+    "the checker compares no delta of a selection's curve": (
+        "selected-certificates",
+        "dpproof.proofs.rules.convert",
+        "require_at_most",
+        lambda _: lambda *_: None,
+    ),
+    "delta of a sample that displaces records is a thousandth too small": (
+        "one-step",
+        "dpproof.accountant.subsampling.counted:CountedGaussiansPair",
+        "profile",
+        _smaller_upper,
+    ),
+    "delta of a random allocation is half of what it is": (
+        "allocation",
+        "dpproof.accountant.subsampling.allocated:AllocatedGaussianPair",
+        "profile",
+        _profiles(0.5),
+    ),
+    "delta of shuffled batches is a third too small": (
+        "shuffled",
+        "dpproof.accountant.subsampling.shuffled:ShuffledGaussianPair",
+        "profile",
+        _profiles(0.67),
+    ),
+    "delta of shuffled reports is a tenth too small": (
+        "shuffle-model",
+        "dpproof.accountant.subsampling.shuffled_reports:ShuffledReportsPair",
+        "profile",
+        _profiles(0.9),
+    ),
+    "the sensitivity of a factor is a thousandth too small": (
+        "matrix",
+        "dpproof.mechanisms.correlated.matrix_mechanism",
+        "squared_sensitivity",
+        _shorter,
+    ),
+    "the largest column of a factor is a thousandth too short": (
+        "parts-in-turn",
+        "dpproof.mechanisms.combinators.allocated",
+        "squared_sensitivity",
+        _shorter,
     ),
     "every lower end is said to be attained": (
         "two-ways",

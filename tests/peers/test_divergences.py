@@ -11,16 +11,30 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
+from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.relation import ReplaceOne
+from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, L2Contribution
-from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
+from dpproof.interop import from_dp_event
+from dpproof.mechanisms import (
+    FixedEpochs,
+    Gaussian,
+    Laplace,
+    LowerTriangular,
+    MatrixMechanism,
+    MinSeparation,
+    RandomizedResponse,
+)
+from dpproof.mechanisms.correlated.participation import Participation
 from tests.peers.support import (
+    ADD_REMOVE,
     REPLACE_ONE,
     distributions,
     dp_accounting,
@@ -225,3 +239,74 @@ def test_poisson_sampling_under_replace_one_is_refused() -> None:
     assert theirs.get_epsilon(1e-5) == pytest.approx(ours.upper, rel=0.01)
     with pytest.raises(NotImplied, match="replace-one"):
         replaced_gaussian(1.0).subsample(scheme).guarantee()
+
+
+def _truncated(records: int) -> tuple[float, Bound]:
+    """Delta at epsilon 1 of a sample at rate 1/5 that is cut to 3, by both libraries."""
+    event = dp_accounting.TruncatedSubsampledGaussianDpEvent(records, 0.2, 3, 0.7)
+    theirs = pld.PLDAccountant(ADD_REMOVE, 1e-3).compose(event).get_delta(1.0)
+    return float(theirs), from_dp_event(event, relation=AddRemove()).delta(epsilon=1.0)
+
+
+@pytest.mark.slow
+def test_truncated_sample_of_a_record_more() -> None:
+    """The peer's number of 9 records does not cover the neighbour of 10, by its own number."""
+    nine, ours = _truncated(9)
+    ten, _ = _truncated(10)
+
+    assert nine == pytest.approx(0.03129, rel=1e-3)
+    assert nine < ours.lower <= ours.upper < ten
+    assert ours.upper == pytest.approx(0.03373, rel=1e-3)
+
+
+def test_truncated_sample_counted_as_replaced() -> None:
+    """Cut samples cost it what a replaced record would, also under add/remove."""
+    event = dp_accounting.TruncatedSubsampledGaussianDpEvent(1000, 0.01, 15, 1.0)
+    theirs = pld.PLDAccountant(ADD_REMOVE, 1e-3).compose(event)
+    ours = from_dp_event(event, relation=AddRemove())
+
+    for epsilon, more in ((0.1, 1.034), (1.0, 1.009)):
+        assert theirs.get_delta(epsilon) > more * ours.delta(epsilon=epsilon).upper
+
+
+def _gram(rows: list[list[float]]) -> Any:  # noqa: ANN401  # untyped library
+    """Products of columns in the peer's arrays, and the module of its sensitivities."""
+    sensitivity = pytest.importorskip("jax_privacy.matrix_factorization.sensitivity")
+    factor = np.array(rows, dtype=np.float32)
+    return sensitivity, sensitivity.jnp.asarray(factor.T @ factor)
+
+
+def _squared(rows: list[list[float]], participation: Participation) -> float:
+    """The square of the sensitivity that a matrix mechanism of ours states."""
+    noise = MatrixMechanism(
+        factor=LowerTriangular(rows), sigma=1, sensitivity=L2(1), participation=participation
+    )
+    return float(noise.guarantee().mu_squared)
+
+
+@pytest.mark.slow
+def test_jax_row_maxima_of_banded_factors() -> None:
+    """Its bound for any factor is not that for banded ones, which its docstring says it is."""
+    rows = [[0.4, 0, 0, 0, 0, 0], [1.4, 3, 0, 0, 0, 0], [0, 0.4, 1.3, 0, 0, 0],
+            [0, 0, 3, 0.2, 0, 0], [0, 0, 0, 2.7, 1.8, 0], [0, 0, 0, 0, 0.6, 0.6]]  # fmt: skip
+    sensitivity, gram = _gram(rows)
+    banded = sensitivity.get_sensitivity_banded_for_X(gram, 2)
+    bound = sensitivity.get_min_sep_sensitivity_upper_bound_for_X(gram, 2)
+    ours = math.sqrt(_squared(rows, MinSeparation(2)))
+
+    assert ours == pytest.approx(banded, rel=1e-6)
+    assert bound > 1.09 * banded
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Explicitly requested dtype")
+def test_jax_absolute_values_of_negative_products() -> None:
+    """Columns that point apart cost less than the sum of absolute values."""
+    half = 0.75**0.5
+    rows = [[0.05, 0, 0], [-half, half, 0], [-0.5, -0.5, 1]]
+    sensitivity, gram = _gram(rows)
+    theirs = sensitivity.fixed_epoch_sensitivity_for_X(gram, epochs=3)
+    ours = math.sqrt(_squared(rows, FixedEpochs(3)))
+
+    assert theirs == pytest.approx(6**0.5, rel=1e-3)
+    assert ours == pytest.approx(4.5**0.5, rel=1e-3)

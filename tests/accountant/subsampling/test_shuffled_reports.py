@@ -45,13 +45,14 @@ def divergence(p: Law, q: Law, epsilon: float) -> float:
     list(itertools.product(range(2, 6), range(2, 5), (0.5, 1.0, 2.0))),
 )
 def test_no_dataset_reveals_more(records: int, categories: int, epsilon: float) -> None:
-    """Of all data of the others none exceeds the upper end, and the worst meets the lower end."""
+    """Of all data of the others none exceeds the upper end, also below 0; the worst is met."""
     pair = reports_pair(records, categories, epsilon)
-    places = np.array(RATIOS)
+    asked = (*RATIOS, -0.25, -epsilon)
+    places = np.array(asked)
     worst = np.zeros(places.size)
     for others in itertools.combinations_with_replacement(range(categories), records - 1):
         p, q = (histogram((one, *others), categories, epsilon) for one in (0, 1))
-        worst = np.maximum(worst, [divergence(p, q, x) for x in RATIOS])
+        worst = np.maximum(worst, [divergence(p, q, x) for x in asked])
     lower, upper = pair.profile(places)
 
     assert (worst <= upper + 1e-15).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from dpproof.auditing import LoaderReport, SchemeVerdict, inspect_loader
 from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS, SHARES
 from dpproof.mechanisms import Gaussian, index_batches
 from tests.auditing.inspection import loaders
+from tests.auditing.inspection.record_loaders import FILE
 
 N, SIZE, EPOCHS = 400, 20, 6
 NEW, KEPT, ALLOCATION, BINS, SUBSET, REPLACEMENT, COINS = (one.name for one in CANDIDATES)
@@ -221,6 +223,42 @@ def test_loaders_that_cannot_be_inspected_are_refused() -> None:
         inspect_loader([[0]], epochs=2, significance=0)
 
 
+RECORDED: dict[str, str] = {  # what remains of real loaders, or a word of the reason
+    "DataLoader(shuffle=True)": NEW,
+    "DataLoader(shuffle=False)": "order of the file",
+    "BatchSampler(RandomSampler)": NEW,
+    "RandomSampler(replacement=True)": REPLACEMENT,
+    "WeightedRandomSampler": "more often than others",
+    "SubsetRandomSampler of all": NEW,
+    "SubsetRandomSampler of half": "a part of the records",
+    "DistributedSampler, one of 2 ranks": "a part of the records",
+    "DistributedSampler, both ranks, padded": "drop_last=True",
+    "DistributedSampler without set_epoch": KEPT,
+    "UniformWithReplacementSampler of Opacus": COINS,
+    "CyclicPoissonSampling, cycle 1 of jax-privacy": COINS,
+    "CyclicPoissonSampling, cycle 5 of jax-privacy": "no scheme of these",
+    "FixedBatchSampling of jax-privacy": SUBSET,
+    "FixedBatchSampling(replace=True) of jax-privacy": REPLACEMENT,
+    "BallsInBinsSampling of jax-privacy": BINS,
+}
+
+
+def test_recorded_batches_of_real_loaders() -> None:
+    """PyTorch 2.13, Opacus 1.6 and jax-privacy 2.0, as ``record_loaders`` kept them."""
+    logs: dict[str, list[list[list[int]]]] = json.loads(FILE.read_text(encoding="utf-8"))
+
+    assert set(logs) == set(RECORDED)
+    for name, epochs in logs.items():
+        records = 1 + max(record for epoch in epochs for batch in epoch for record in batch)
+        report = inspect_loader(partial(next, iter(epochs)), epochs=len(epochs), records=records)
+        if RECORDED[name] in {one.name for one in CANDIDATES}:
+            assert remaining(report) == [RECORDED[name]], name
+        else:
+            assert remaining(report) == [], name
+            assert RECORDED[name] in report.advice, name
+
+
+@pytest.mark.slow
 def test_real_loaders_of_torch() -> None:
     """Where PyTorch is installed: its loaders are what their imitations are."""
     data = pytest.importorskip("torch.utils.data")

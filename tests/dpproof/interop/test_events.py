@@ -59,6 +59,10 @@ REST = [
     (dp_event.SampledWithoutReplacementDpEvent(1000, 10, GAUSSIAN), REPLACE),
     (dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0], [0.75, 0.25]), ADD),
     (dp_event.MixtureOfGaussiansDpEvent(2.0, [1.0], [1.0]), ADD),
+    (dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 3.0, 6.0], [0.5625, 0.375, 0.0625]), ADD),
+    (dp_event.SampledWithReplacementDpEvent(1000, 10, GAUSSIAN), ADD),
+    (dp_event.SampledWithoutReplacementDpEvent(1000, 10, GAUSSIAN), ADD),
+    (dp_event.TruncatedSubsampledGaussianDpEvent(1000, 0.01, 15, 1.0), ADD),
 ]
 LATER = [  # classes of newer versions than the one that may be installed
     (Event("EpsilonDeltaDpEvent", {"epsilon": 1.0, "delta": 1e-7}), ADD, 1.0),
@@ -173,9 +177,20 @@ def test_named_tuples_and_json_are_read() -> None:
     [
         (GAUSSIAN, None, dp.ParameterError),
         (dp_event.UnsupportedDpEvent(), ADD, dp.NotImplied),
-        (dp_event.SampledWithReplacementDpEvent(10, 2, GAUSSIAN), ADD, dp.NotImplied),
+        (
+            dp_event.SampledWithReplacementDpEvent(10, 2, dp_event.LaplaceDpEvent(1.0)),
+            ADD,
+            dp.NotImplied,
+        ),
+        (dp_event.SampledWithoutReplacementDpEvent(10, 10, GAUSSIAN), ADD, dp.NotImplied),
         (dp_event.SingleEpochTreeAggregationDpEvent(4.0, 7), ADD, dp.NotImplied),
-        (dp_event.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADD, dp.NotImplied),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(100, 1.0, 20, 1.0), ADD, dp.ParameterError),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(0, 0.1, 20, 1.0), ADD, dp.ParameterError),
+        (
+            dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 1.5], [0.5, 0.25, 0.25]),
+            ADD,
+            dp.NotImplied,
+        ),
         (
             dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0, 2.0], [0.5, 0.25, 0.25]),
             ADD,

@@ -23,6 +23,9 @@ TABLES = {
     "neighbours": "[[0, 1]]",
     "covariance": "[[4, 3], [3, 4]]",
     "differences": "[[1, 1], [1, -1]]",
+    "coefficients": "[[1, 0.5]]",
+    "buffers": "[[0.35, 0.95], [0.15, 0.5]]",
+    "factor": "[[1, 0], [0.5, 1]]",
 }
 VALUES = {
     **TABLES,
@@ -88,7 +91,7 @@ def test_every_parameter_is_used() -> None:
     """No parameter is left of a word that is gone."""
     used = {name for kind in KINDS.values() for name in kind.parameters}
     sampling = {"rate", "sample_size", "population_size", "batches", "epochs", "count"}
-    sampling |= {"largest", "contributions"}
+    sampling |= {"largest", "contributions", "cycle"}
 
     assert {*PARAMETERS, *ROWS} == used | sampling
 
@@ -97,7 +100,7 @@ def test_every_mechanism_has_a_word_and_a_line() -> None:
     """Noise, choices, reports and statistics can be named in files, and MECHANISMS.md has them."""
     page = (DOCS / "MECHANISMS.md").read_text() + (DOCS / "LEARNERS.md").read_text()
     named = {type(built(word, next(forms(word)))).__name__ for word in KINDS} | {Clamped.__name__}
-    families = ("noise", "selection", "local", "statistics")
+    families = ("noise", "correlated", "selection", "local", "statistics")
     classes = {
         one.__name__
         for one in test_mechanism.final_mechanisms()

@@ -11,6 +11,7 @@ import pytest
 from dpproof.accountant import (
     L1,
     L2,
+    CyclicPoisson,
     L2Contribution,
     NotImplied,
     ParameterError,
@@ -19,7 +20,15 @@ from dpproof.accountant import (
     ShuffledBatches,
     ZeroOut,
 )
-from dpproof.mechanisms import Allocated, ClippedSum, Gaussian, Laplace
+from dpproof.mechanisms import (
+    Allocated,
+    ClippedSum,
+    Gaussian,
+    Laplace,
+    MatrixMechanism,
+    MinSeparation,
+    Toeplitz,
+)
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 SUM = ClippedSum(lower=-1, upper=1)
@@ -109,3 +118,23 @@ def test_refuses_values_and_too_few_records() -> None:
         value.allocate(TWO).release(3.0)
     with pytest.raises(ParameterError, match="at least batches"):
         noisy(1).allocate(TWO).release([0.5])
+
+
+def test_rounds_with_correlated_noise_see_their_samples() -> None:
+    """Nearly without noise the rounds' values are the sums over samples of their parts."""
+    training = MatrixMechanism(
+        factor=Toeplitz([1, 0.5], rounds=4),
+        sigma=1e-9,
+        sensitivity=L2Contribution(1),
+        participation=MinSeparation(2),
+        query=lambda batches: [[sum(batch)] for batch in batches],
+    )
+    data = [1.0, 0.5, 0.25, 0.125]
+    runs = training.allocate(CyclicPoisson(sampling_rate=0.75, cycle=2)).release_many(data, 200)
+    places = np.round(8 * runs[:, :, 0]).astype(int)  # a bit for each record
+
+    assert np.abs(runs[:, :, 0] - places / 8).max() < 1e-6
+    assert not (places[:, [0, 2]] & places[:, [1, 3]]).any()
+    assert set(np.unique(places)) == set(range(16))
+    with pytest.raises(NotImplied, match="MatrixMechanism"):
+        noisy(1).allocate(CyclicPoisson(sampling_rate=0.5, cycle=2)).release(data)

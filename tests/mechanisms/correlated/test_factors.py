@@ -47,6 +47,8 @@ def test_a_tree_has_every_complete_node_once(rounds: int) -> None:
 def test_bands_are_zero_beyond() -> None:
     """Zeros at the end of a list are no bands."""
     assert Toeplitz([1, 2, 0, 0], rounds=9) == Toeplitz([1, 2], rounds=9)
+    assert LowerTriangular([[1, 0, 0], [2, 1, 0], [0, 2, 1]]).bands == 2
+    assert LowerTriangular([[1, 0, 0], [2, 1, 0], [3, 2, 1]]).bands == 3
     assert [[*map(int, row)] for row in Toeplitz([1, 2], rounds=3).matrix()] == [
         [1, 0, 0],
         [2, 1, 0],

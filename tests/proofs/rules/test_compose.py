@@ -12,6 +12,7 @@ from dpproof.proofs.rules.compose import look_up
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 OTHER = "not the one that follows"
+AT_ONCE = "compose/concurrent"
 LAPLACE = factor("laplace", epsilon="1/2")
 
 
@@ -69,6 +70,22 @@ COMPOSE = [
         [rdp(("2", "1"), ("3", "2"))] * 1 + [rdp(("2", "2"), ("3", "3"))],
     ),
     Case("compose/rdp", rdp(("2", "3")), [rdp(("2", "1"), ("3", "2")), rdp(("2", "2"))]),
+    Case(AT_ONCE, gdp("3"), [gdp("1"), gdp("2")]),
+    Case(AT_ONCE, gdp("2"), [gdp("1"), gdp("2")], why=OTHER),
+    Case(AT_ONCE, gdp("6"), [gdp("2")], {"count": 3}),
+    Case(AT_ONCE, said("zcdp", rho="3"), [said("zcdp", rho="1"), said("zcdp", rho="2")]),
+    Case(AT_ONCE, rdp(("2", "3")), [rdp(("2", "1"), ("3", "2")), rdp(("2", "2"))]),
+    Case(AT_ONCE, rdp(("2", "2")), [rdp(("2", "1")), rdp(("2", "2"))], why="at most 3"),
+    Case(AT_ONCE, pairs([gaussian("1", 2)]), [pairs([gaussian("1")]), pairs([gaussian("1")])]),
+    Case(
+        AT_ONCE, pairs([gaussian("1")]), [pairs([gaussian("1")]), pairs([gaussian("1")])], why=OTHER
+    ),
+    Case(
+        AT_ONCE,
+        said("pure-dp", epsilon="3"),
+        [said("pure-dp", epsilon="1"), said("pure-dp", epsilon="2")],
+        why="the rule is about gdp",
+    ),
     # Convexity: (a - 1) R(a) at order 2 lies at most halfway to that at order 3.
     Case("compose/rdp", rdp(("2", "2")), [rdp(("3", "1")), rdp(("3", "1"))]),
     Case("compose/rdp", rdp(("2", "2")), [rdp(("2", "9"), ("3", "1")), rdp(("3", "1"))]),

@@ -1,0 +1,111 @@
+"""Words for sums of rounds whose noise is correlated by a factor of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.mechanisms import (
+    BufferedToeplitz,
+    FixedEpochs,
+    LowerTriangular,
+    MatrixMechanism,
+    MinSeparation,
+    SquareRoot,
+    Toeplitz,
+    Tree,
+)
+from dpproof.mechanisms.correlated.factors import Factor
+from dpproof.mechanisms.correlated.participation import Participation
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
+
+_NOISE = (("noise_multiplier",), ("sigma", "contribution"))
+_PARTICIPATIONS = (("separation",), ("batches",))
+
+
+def _matrix(
+    words: str,
+    factor: Callable[[ReleaseParameters], Factor],
+    needed: tuple[str, ...],
+    *,
+    bands: bool = False,
+) -> Kind:
+    """Return the kind of a factor: its parameters, the noise, and when a record takes part."""
+
+    def build(given: ReleaseParameters) -> Mechanism[Relation]:
+        made, values = factor(given), given.values
+        multiplier = values.get("noise_multiplier")
+        return MatrixMechanism(
+            factor=made,
+            sigma=values["sigma"] if multiplier is None else multiplier,
+            sensitivity=L2Contribution(values.get("contribution", 1), given.relation),
+            participation=_participation(given, made.rounds),
+        )
+
+    return Kind(
+        words=words,
+        forms=tuple((*noise, *needed, *often) for often in _PARTICIPATIONS for noise in _NOISE),
+        additions=((("participations",),), *([(("bands",),)] if bands else [])),
+        build=build,
+    )
+
+
+def _participation(given: ReleaseParameters, rounds: int) -> Participation:
+    """Return in which rounds a record takes part.
+
+    Raises:
+        ParameterError: batches that do not divide the rounds, or that participations are given for.
+    """
+    most, batches = given.values.get("participations"), given.values.get("batches")
+    if batches is None:
+        times = None if most is None else int(most)
+        return MinSeparation(int(given.values["separation"]), participations=times)
+    if most is not None:
+        allowed = "left out with batches: a record takes part once in every epoch"
+        raise ParameterError("participations", most, allowed)
+    if rounds % batches:
+        raise ParameterError("batches", batches, f"a divisor of rounds = {rounds}")
+    return FixedEpochs(rounds // int(batches))
+
+
+def _rounds(given: ReleaseParameters) -> int:
+    return int(given.values["rounds"])
+
+
+def _square_root(given: ReleaseParameters) -> Factor:
+    bands = given.values.get("bands")
+    return SquareRoot(rounds=_rounds(given), bands=None if bands is None else int(bands))
+
+
+def _toeplitz(given: ReleaseParameters) -> Factor:
+    first, *others = given.rows["coefficients"]
+    if others:
+        raise ParameterError("coefficients", len(others) + 1, "one array of numbers in an array")
+    return Toeplitz(first, rounds=_rounds(given))
+
+
+def _buffered(given: ReleaseParameters) -> Factor:
+    weights, decays = zip(*given.rows["buffers"], strict=True)
+    return BufferedToeplitz(weights=weights, decays=decays, rounds=_rounds(given))
+
+
+KINDS: Mapping[str, Kind] = {
+    "square-root-factor": _matrix(
+        "noise by the square root of prefix sums", _square_root, ("rounds",), bands=True
+    ),
+    "toeplitz-factor": _matrix("noise by a Toeplitz factor", _toeplitz, ("coefficients", "rounds")),
+    "buffered-factor": _matrix(
+        "noise by a buffered Toeplitz factor", _buffered, ("buffers", "rounds")
+    ),
+    "triangular-factor": _matrix(
+        "noise by a triangular factor",
+        lambda given: LowerTriangular(given.rows["factor"]),
+        ("factor",),
+    ),
+    "tree-aggregation": _matrix(
+        "tree aggregation", lambda given: Tree(rounds=_rounds(given)), ("rounds",)
+    ),
+}

@@ -132,7 +132,12 @@ def theorem(groups: Sequence[Group], delta: Fraction) -> tuple[str, Fraction]:
             grid = _composed(_told(odds, multiple, one.delta), grid)
     m = _smallest(odds, grid, delta)
     epsilon = Fraction(math.ceil(Fraction(m * math.log(odds)) * 10**6 + Fraction(1, 100)), 10**6)
-    return _text(groups, multiples, odds, m, epsilon, delta), epsilon
+    steps_of = ";\n  ".join(
+        f"Group {one.times} (Step {multiple} {one.delta.numerator} {one.delta.denominator}) "
+        f"({_real(one.epsilon)}) ({_real(one.delta)})"
+        for one, multiple in zip(groups, multiples, strict=True)
+    )
+    return _text(steps_of, odds, m, epsilon, delta), epsilon
 
 
 def _width(groups: Sequence[Group]) -> Fraction:
@@ -221,35 +226,25 @@ def _at_most(odds: Fraction, grid: Grid, m: int, delta: Fraction) -> bool:
     return left <= (delta.numerator << (2 * PLACES)) + discounted * delta.denominator
 
 
-def _text(
-    groups: Sequence[Group],
-    multiples: Sequence[int],
-    odds: Fraction,
-    m: int,
-    epsilon: Fraction,
-    delta: Fraction,
-) -> str:
-    rows = ";\n  ".join(
-        f"Group {one.times} (Step {multiple} {one.delta.numerator} {one.delta.denominator}) "
-        f"({_real(one.epsilon)}) ({_real(one.delta)})"
-        for one, multiple in zip(groups, multiples, strict=True)
-    )
+def _text(groups: str, odds: Fraction, m: int, epsilon: Fraction, delta: Fraction) -> str:
+    over = f"{odds.numerator} {odds.denominator} {PLACES}"
     return f"""(** A budget, for coqc -R proofs/formal DP of this file.
 
     Every run whose steps are private as listed, each step chosen by the outputs before it, is
-    ({epsilon}, {delta})-differentially private. A group: how many steps, and the epsilon and delta of each. *)
+    ({epsilon}, {delta})-differentially private.
+    A group: how many steps, and the epsilon and delta of each. *)
 From Coq Require Import NArith Reals Lra.
 From mathcomp Require Import all_ssreflect.
 From Interval Require Import Tactic.
 From DP Require Import Laws Rules Grid Numbers.
 
 Definition groups : seq group := [::
-  {rows}]%Re.
+  {groups}]%Re.
 
 Theorem budget (D : Type) (T : finType) (N : relation D) n (p : program real D T n) :
   obeys_groups N groups p -> private N (run p) ({_real(epsilon)})%Re ({_real(delta)})%Re.
 Proof.
-apply: (@certified {odds.numerator} {odds.denominator} {PLACES} groups {m} {delta.numerator} {delta.denominator}).
+apply: (@certified {over} groups {m} {delta.numerator} {delta.denominator}).
 - by vm_compute.
 - by rewrite /= /shown /as_real /=; repeat split; first [lra | interval with (i_prec 100)].
 - by rewrite /as_real /=; interval with (i_prec 100).

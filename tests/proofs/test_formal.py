@@ -114,7 +114,7 @@ def test_coq_accepts_every_theorem(library: Path) -> None:
 @needs_coq
 @pytest.mark.slow
 def test_coq_accepts_a_budget_and_refuses_a_smaller_one(library: Path) -> None:
-    """The theorem of a pipeline compiles; with the next smaller multiple of the grid it does not."""
+    """The theorem of a pipeline compiles; that of a smaller multiple of the grid does not."""
     epsilon = formal.write(steps(), str(library / "Budget.v"))
     assert 1 < epsilon < 2
     done = coqc(library, "Budget.v")

@@ -133,7 +133,10 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 
 @commands.command()
 @click.argument("file")
-@click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write it.")
+@click.option("-o", "--output", "out", type=OUT, help="Where to write it.")
+@click.option(
+    "--formal", type=OUT, help="Write a theorem for Coq here, about steps of finite privacy loss."
+)
 @click.option(
     "--lower", is_flag=True, help="Certify that no analysis of the dominating pair gives less."
 )
@@ -145,8 +148,8 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @click.option(
     "--advantage", is_flag=True, help="Certify the largest advantage of an attack over guessing."
 )
-def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Write a certificate of the total cost of the pipeline in FILE."""
+def certify(file: str, *, out: str | None, formal: str | None, **question: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Write a certificate of the total cost of the pipeline in FILE, or a theorem for Coq."""
     from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.proofs.__main__ import lines  # noqa: PLC0415  # as in budget
@@ -155,10 +158,22 @@ def certify(file: str, *, out: str, **question: Any) -> int:  # noqa: ANN401  # 
         raise click.UsageError(
             "--advantage or --false-positive-rate: a certificate answers one question; choose one"
         )
-    _require_other(out, file)
+    if out is None and formal is None:
+        raise click.UsageError(
+            "certify writes a file: --output for a certificate, --formal for Coq"
+        )
+    for each in (out, formal):
+        if each is not None:
+            _require_other(each, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
-    streams.say("\n".join(lines(write(pipeline, out, **question))))
+    if out is not None:
+        streams.say("\n".join(lines(write(pipeline, out, **question))))
+    if formal is not None:
+        from dpproof.commands import formal as theorem  # noqa: PLC0415  # as in budget
+
+        epsilon = theorem.write(pipeline, formal)
+        streams.say(f"wrote a theorem of epsilon {float(epsilon):.6g}; coqc has to accept it")
     return HOLDS
 
 

@@ -1,0 +1,259 @@
+"""A pipeline's budget as a theorem for Coq, over the library of proofs/formal.
+
+The theorem speaks of every run whose steps are private as the pipeline's are, each chosen by the
+outputs before it, on finite output spaces. Coq computes the composition again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Final, final
+
+from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.relation import Relation
+from dpproof.errors import InputError, placed
+from dpproof.pipeline.pipeline import Pipeline, Stage
+
+PLACES: Final = 70
+"""Binary digits of a rounded mass."""
+MOST_STEPS: Final = 1_000
+MOST_LOSSES: Final = 1_600
+_PARTS: Final = 10**9  # of an epsilon that is rounded up
+_ODDS: Final = 10**12  # the denominator of the odds of one step of the grid
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Equal steps in a row.
+
+    Attributes:
+        times: how many.
+        epsilon: of each, nats.
+        delta: of each.
+    """
+
+    times: int
+    epsilon: Fraction
+    delta: Fraction
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A pair of laws whose losses are multiples of one number, as ``Grid.v`` has it.
+
+    Attributes:
+        infinite: the mass of the infinite loss, in units of 2^-PLACES.
+        masses: those of the losses from ``-lowest`` on.
+        lowest: multiples of the step of the grid.
+    """
+
+    infinite: int
+    masses: list[int]
+    lowest: int
+
+
+def write(pipeline: Pipeline, out: str) -> Fraction:
+    """Write the theorem of a pipeline at its delta; return the epsilon that it states.
+
+    Args:
+        pipeline: what runs; every step of it is pure, or states epsilon and delta.
+        out: the file for ``coqc``.
+    Raises:
+        InputError: a step has no such statement, there are too many, or the file cannot be written.
+    """
+    with placed(pipeline.file):
+        groups = [one for stage in pipeline.stages for one in _groups(stage, pipeline.relation)]
+    text, epsilon = theorem(groups, Fraction(str(float(pipeline.delta))))
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror}") from error
+    return epsilon
+
+
+def _groups(stage: Stage, relation: Relation) -> Iterator[Group]:
+    """Yield the steps of a stage: its releases one by one, or all of it where they are tied."""
+    with placed(stage.place):
+        if stage.runs is not None or stage.protect > 1:
+            yield _group(stage.guarantee(relation), 1)
+        elif stage.sampling is not None:
+            yield _group(replace(stage, count=1).guarantee(relation), stage.count)
+        else:
+            for release in stage.releases:
+                yield _group(release.build(relation).guarantee(), stage.count)
+            for inner in stage.stages:
+                for one in _groups(inner, relation):
+                    yield replace(one, times=one.times * stage.count)
+
+
+def _group(guarantee: Guarantee[Relation], times: int) -> Group:
+    if isinstance(guarantee, PureDP):
+        return Group(times, guarantee.stated_epsilon, Fraction(0))
+    if isinstance(guarantee, ApproxDP):
+        return Group(times, guarantee.stated_epsilon, guarantee.stated_delta)
+    upper = guarantee.epsilon(delta=0).upper
+    if math.isinf(upper):
+        raise InputError(
+            "a theorem for Coq is about steps of finite privacy loss, and this one has no epsilon "
+            "at delta 0; noise of bounded loss (Laplace, geometric, randomised response) has one"
+        )
+    return Group(times, Fraction(math.ceil(Fraction(upper) * _PARTS), _PARTS), Fraction(0))
+
+
+def theorem(groups: Sequence[Group], delta: Fraction) -> tuple[str, Fraction]:
+    """Return the text of a theorem about all runs of these steps, and its epsilon.
+
+    Args:
+        groups: the steps.
+        delta: of the whole run.
+    Raises:
+        InputError: there are too many steps, or delta is smaller than those of the steps together.
+    """
+    groups = [one for one in groups if one.epsilon or one.delta]
+    steps = sum(one.times for one in groups)
+    if not 1 <= steps <= MOST_STEPS:
+        raise InputError(
+            f"a theorem for Coq is about 1 to {MOST_STEPS} steps, and these are {steps}"
+        )
+    width = _width(groups)
+    odds = Fraction(math.ceil(_exp_above(width) * _ODDS), _ODDS)
+    multiples = [max(1, math.ceil(one.epsilon / width)) for one in groups]
+    grid = Grid(0, [1 << PLACES], 0)
+    for one, multiple in zip(reversed(groups), reversed(multiples), strict=True):
+        for _ in range(one.times):
+            grid = _composed(_told(odds, multiple, one.delta), grid)
+    m = _smallest(odds, grid, delta)
+    epsilon = Fraction(math.ceil(Fraction(m * math.log(odds)) * 10**6 + Fraction(1, 100)), 10**6)
+    steps_of = ";\n  ".join(
+        f"Group {one.times} (Step {multiple} {one.delta.numerator} {one.delta.denominator}) "
+        f"({_real(one.epsilon)}) ({_real(one.delta)})"
+        for one, multiple in zip(groups, multiples, strict=True)
+    )
+    return _text(steps_of, odds, m, epsilon, delta), epsilon
+
+
+def _width(groups: Sequence[Group]) -> Fraction:
+    """Return the step of the grid: a part of all epsilons if so many losses fit, or the finest."""
+    largest = sum(one.times * one.epsilon for one in groups)
+    finest = 2 * largest / MOST_LOSSES or Fraction(1)
+    common = Fraction(
+        math.gcd(*(one.epsilon.numerator for one in groups)),
+        math.lcm(*(one.epsilon.denominator for one in groups)),
+    )
+    return common / (common // finest) if common >= finest else finest
+
+
+def _exp_above(x: Fraction) -> Fraction:
+    """Return an upper bound of e^x: the series, and a bound of its rest for x <= 1/2, squared."""
+    halvings = max(0, math.ceil(math.log2(2 * x + 1)))
+    small = x / 2**halvings
+    series = sum((small**k / math.factorial(k) for k in range(16)), Fraction(0))
+    return (series + 2 * small**16 / math.factorial(16)) ** (2**halvings)
+
+
+def _up(numerator: int, denominator: int) -> int:
+    return -(-numerator // denominator)
+
+
+def _told(odds: Fraction, multiple: int, delta: Fraction) -> Grid:
+    """Return the pair of randomised response beside an outcome that tells, rounded up."""
+    high, low = odds.numerator**multiple, odds.denominator**multiple
+    u, v = delta.numerator, delta.denominator
+    over = v * (high + low)
+    tells, lie, truth = (
+        _up(mass << PLACES, over) for mass in (u * (high + low), (v - u) * low, (v - u) * high)
+    )
+    return Grid(tells, [lie, *[0] * (2 * multiple - 1), truth], multiple)
+
+
+def _composed(one: Grid, other: Grid) -> Grid:
+    """Return the product, its masses shifted back and rounded up."""
+    products = [0] * (len(one.masses) + len(other.masses) - 1)
+    for i, mass in enumerate(one.masses):
+        if mass:
+            for j, factor in enumerate(other.masses):
+                products[i + j] += mass * factor
+    infinite = one.infinite * (other.infinite + sum(other.masses))
+    infinite += sum(one.masses) * other.infinite
+    unit = 1 << PLACES
+    return Grid(
+        _up(infinite, unit), [_up(mass, unit) for mass in products], one.lowest + other.lowest
+    )
+
+
+def _smallest(odds: Fraction, grid: Grid, delta: Fraction) -> int:
+    """Return the smallest m at which the divergence at odds^m is at most delta."""
+    near = next((m for m in _exponents(grid) if _near(odds, grid, m) <= float(delta)), None)
+    proved = (
+        m
+        for m in _exponents(grid)
+        if near is not None and m >= near - 1 and _at_most(odds, grid, m, delta)
+    )
+    if near is None or (m := next(proved, None)) is None:
+        raise InputError("delta is at most that of the steps together, so no epsilon is proved")
+    return m
+
+
+def _exponents(grid: Grid) -> range:
+    return range(len(grid.masses) - grid.lowest)
+
+
+def _near(odds: Fraction, grid: Grid, m: int) -> float:
+    """Return the divergence at odds^m, as floats give it."""
+    tail = enumerate(grid.masses[grid.lowest + m + 1 :], start=1)
+    losses = math.log(odds)
+    return math.ldexp(
+        grid.infinite - sum(mass * math.expm1(-j * losses) for j, mass in tail), -PLACES
+    )
+
+
+def _at_most(odds: Fraction, grid: Grid, m: int, delta: Fraction) -> bool:
+    """Return whether the divergence at odds^m is at most delta, as ``Grid.at_most`` decides it."""
+    tail = grid.masses[grid.lowest + m + 1 :]
+    discounted, weight = 0, 1 << PLACES
+    for mass in tail:
+        weight = weight * odds.denominator // odds.numerator
+        discounted += mass * weight
+    left = ((grid.infinite + sum(tail)) << PLACES) * delta.denominator
+    return left <= (delta.numerator << (2 * PLACES)) + discounted * delta.denominator
+
+
+def _text(groups: str, odds: Fraction, m: int, epsilon: Fraction, delta: Fraction) -> str:
+    over = f"{odds.numerator} {odds.denominator} {PLACES}"
+    return f"""(** A budget, for coqc -R proofs/formal DP of this file.
+
+    Every run whose steps are private as listed, each step chosen by the outputs before it, is
+    ({epsilon}, {delta})-differentially private.
+    A group: how many steps, and the epsilon and delta of each. *)
+From Coq Require Import NArith Reals Lra.
+From mathcomp Require Import all_ssreflect.
+From Interval Require Import Tactic.
+From DP Require Import Laws Rules Grid Numbers.
+
+Definition groups : seq group := [::
+  {groups}]%Re.
+
+Theorem budget (D : Type) (T : finType) (N : relation D) n (p : program real D T n) :
+  obeys_groups N groups p -> private N (run p) ({_real(epsilon)})%Re ({_real(delta)})%Re.
+Proof.
+apply: (@certified {over} groups {m} {delta.numerator} {delta.denominator}).
+- by vm_compute.
+- by rewrite /= /shown /as_real /=; repeat split; first [lra | interval with (i_prec 100)].
+- by rewrite /as_real /=; interval with (i_prec 100).
+- by rewrite /as_real /=; lra.
+Qed.
+
+Print Assumptions budget.
+"""
+
+
+def _real(value: Fraction) -> str:
+    return f"{value.numerator} / {value.denominator}"

@@ -39,10 +39,12 @@ TOPICS: Final = {
     "Neighbours and sensitivities": ("accountant.relation", "accountant.sensitivity"),
     "Composition and conversion": ("accountant.theorems",),
     "Samples": ("accountant.sampling", "mechanisms.batches"),
-    "Tuning and calibration": ("accountant.run_counts", "accountant.calibration"),
+    "Tuning and calibration": ("accountant.run_counts", "accountant.calibration", "search"),
     "Filters and odometers": ("accountant.adaptive",),
     "Certificates": ("accountant.certificates", "proofs"),
-    "Mechanisms of your own": ("mechanisms.mechanism", "mechanisms.queries", "mechanisms.samplers"),
+    "Mechanisms of your own": (
+        *("mechanisms.mechanism", "mechanisms.queries", "mechanisms.samplers", "pipeline.stated"),
+    ),
     "Noise": ("mechanisms.noise",),
     "Correlated noise": ("mechanisms.correlated",),
     "Sums, means and answers": ("mechanisms.statistics",),
@@ -53,6 +55,7 @@ TOPICS: Final = {
     "Learners": ("mechanisms.learning",),
     "Audits": ("auditing",),
     "Ledger": ("ledger",),
+    "Plots": ("plot",),
     "Other tools": ("interop",),
     "Errors": ("accountant.errors", "accountant.form"),
 }
@@ -79,6 +82,10 @@ def public_names() -> dict[str, tuple[str, str]]:
         for name in getattr(module, "__all__", homes_of(package)):
             home = homes.get(name) or getattr(module, name).__module__
             found.setdefault(name, (package, home))
+    drawn = vars(importlib.import_module("dpproof.plot"))
+    for name, value in drawn.items():
+        if not name.startswith("_") and getattr(value, "__module__", "") == "dpproof.plot":
+            found[f"plot.{name}"] = ("dpproof", "dpproof.plot")
     return found
 
 
@@ -116,7 +123,7 @@ def api_page(title: str) -> str:
     lines = [f"# {title}", ""]
     for name, package, home in names:
         short = "dp" if package == "dpproof" else package
-        value = getattr(importlib.import_module(home), name)
+        value = getattr(importlib.import_module(home), name.rpartition(".")[2])
         lines += [f"## {name} {{ #{name} }}", "", *definition(f"{short}.{name}", value)]
     return "\n".join(lines)
 

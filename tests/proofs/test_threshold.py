@@ -68,9 +68,9 @@ def test_no_set_beats_the_bounds(part: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_no_set_beats_the_bounds_a_thousand_times() -> None:
+def test_no_set_beats_the_bounds_hundreds_of_times() -> None:
     """The same, a thousand times."""
-    for seed in range(200, 1200):
+    for seed in range(80, 600):
         check(seed)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
-from dpproof.accountant import ReplaceOne
+from dpproof.accountant import ReplaceOne, SelectionPlan
 from dpproof.learn import (
     PCA,
     CoverClassifier,
@@ -14,6 +15,7 @@ from dpproof.learn import (
     LogisticRegression,
     MarginClassifier,
     PerceptronClassifier,
+    TunedClassifier,
     tune,
 )
 from dpproof.mechanisms import Polygon
@@ -39,3 +41,19 @@ MODELS: dict[str, Callable[[], Any]] = {
         epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16), relation=ReplaceOne()
     ),
 }
+PLAN = TunedClassifier.plan
+
+
+@functools.cache
+def plan(candidates: int, epsilon: float) -> SelectionPlan:
+    """The plan of a search whose candidates all take all rows: it depends on nothing else."""
+    grid = {"margin": [(1 + candidate) / 100 for candidate in range(candidates)]}
+    model = MarginClassifier(**{**CLASSES, "epsilon": epsilon}, relation=ReplaceOne())
+    return PLAN(tune(model, grid, probability=0.5))
+
+
+def shared_plan(tuned: Any) -> SelectionPlan:  # noqa: ANN401  # its estimator has any budget
+    """The plan of a search, made once for all without samples; it costs more than their fits."""
+    if "rate" in tuned.grid:
+        return PLAN(tuned)
+    return plan(len(tuned.candidates()), tuned.estimator.epsilon)

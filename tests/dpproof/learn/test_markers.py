@@ -10,17 +10,15 @@ import pytest
 
 import dpproof
 import dpproof.learn
-from dpproof.learn import PerceptronClassifier
+from dpproof.learn import PerceptronClassifier, TunedClassifier
 from tests.contracts.markers import TEXT, bad_data, data_methods, kept, leaks, marked, rows
-from tests.dpproof.learn.every_estimator import MODELS
+from tests.dpproof.learn.every_estimator import MODELS, shared_plan
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "TunedClassifier")) for name in MODELS],
-)
-def test_no_estimator_shows_or_keeps_data(name: str) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_no_estimator_shows_or_keeps_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits and predictions on data of many kinds; the fitted model, its pickle and its ledger."""
+    monkeypatch.setattr(TunedClassifier, "plan", shared_plan)
     features = 2
     table, labels = rows(features)
     model = MODELS[name]()

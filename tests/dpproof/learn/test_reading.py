@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpproof.learn
-from dpproof.accountant import ReplaceOne, SelectionPlan
+from dpproof.accountant import ReplaceOne
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.relation import AddRemove
@@ -23,30 +23,15 @@ from dpproof.learn import (
     tune,
 )
 from dpproof.learn.reading import matrix
-from tests.dpproof.learn.every_estimator import CLASSES, MODELS
+from tests.dpproof.learn.every_estimator import CLASSES, MODELS, shared_plan
 
 datasets = pytest.importorskip("sklearn.datasets")
-PLAN = TunedClassifier.plan
-
-
-@functools.cache
-def plan(candidates: int, epsilon: float) -> SelectionPlan:
-    """The plan of a search whose candidates all take all rows: it depends on nothing else."""
-    grid = {"margin": [(1 + candidate) / 100 for candidate in range(candidates)]}
-    model = MarginClassifier(**{**CLASSES, "epsilon": epsilon}, relation=ReplaceOne())
-    return PLAN(tune(model, grid, probability=0.5))
 
 
 @pytest.fixture(autouse=True)
 def one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches without samples share their plans, which cost more than their fits."""
-
-    def shared(tuned: Any) -> SelectionPlan:  # noqa: ANN401  # its estimator has any budget
-        if "rate" in tuned.grid:
-            return PLAN(tuned)
-        return plan(len(tuned.candidates()), tuned.estimator.epsilon)
-
-    monkeypatch.setattr(TunedClassifier, "plan", shared)
+    monkeypatch.setattr(TunedClassifier, "plan", shared_plan)
 
 
 def digits(model: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # noqa: ANN401

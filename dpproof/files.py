@@ -40,21 +40,21 @@ def content(path: str, expected: str) -> str:
         raise InputError(f"{file}: expected {expected}, but it is closed; give the path of a file")
     try:
         if path == STANDARD_INPUT:
-            found = sys.stdin.buffer.read(LARGEST + 1)
+            data = sys.stdin.buffer.read(LARGEST + 1)
         else:
             with Path(path).open("rb") as stream:
-                found = stream.read(LARGEST + 1)
+                data = stream.read(LARGEST + 1)
     except IsADirectoryError:
         raise InputError(f"{file}: expected {expected}, found a directory") from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InputError(f"{file}: cannot read the file: {reason}") from None
-    if len(found) > LARGEST:
+    if len(data) > LARGEST:
         raise InputError(f"{file}: expected {expected} of at most {LARGEST} bytes")
     try:
-        return found.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{file}: expected UTF-8 text, found byte {found[error.start]:#04x}"
+        message = f"{file}: expected UTF-8 text, found byte {data[error.start]:#04x}"
         raise InputError(f"{message} at position {error.start}") from None
 
 

@@ -40,8 +40,8 @@ def covers(records: int = 10_000) -> report.Table:
     """Return the number of candidates in the cover of the paper's Algorithm 1."""
     rows: list[list[object]] = []
     for ratio in RATIOS:
-        found = published_cover(ratio=ratio, records=records)
-        rows.append([ratio, found.dimension, f"10^{found.log10_size:.0f}"])
+        cover = published_cover(ratio=ratio, records=records)
+        rows.append([ratio, cover.dimension, f"10^{cover.log10_size:.0f}"])
     columns = ("Lambda r / margin", "dimension", "candidates")
     return report.Table(f"Cover of Algorithm 1, {records:,} records", columns, rows)
 
@@ -70,8 +70,8 @@ def extended(rows: Matrix) -> Matrix:
 def accuracy(learner: Mechanism[Any], split: Split, fits: int) -> float:
     """Return the mean accuracy of some fits on the test rows; each is a separate release."""
     train = Records(extended(split.train_x), 2 * split.train_y - 1)
-    found = learner.release_many(train, fits)["weights"]
-    said = extended(split.test_x) @ found.T >= 0
+    weights = learner.release_many(train, fits)["weights"]
+    said = extended(split.test_x) @ weights.T >= 0
     return float(np.mean(said == split.test_y[:, np.newaxis]))
 
 

@@ -47,17 +47,17 @@ def removal(rows: Matrix, signs: Matrix, *, share: float, rounds: int) -> list[t
     from sklearn.svm import LinearSVC  # noqa: PLC0415  # an optional library
 
     kept, size = np.arange(len(rows)), len(rows)
-    found: list[tuple[float, float]] = []
+    curve: list[tuple[float, float]] = []
     for step in range(rounds + 1):
         machine = LinearSVC(loss="hinge", C=1e4, fit_intercept=False, max_iter=20_000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             weights = machine.fit(rows[kept], signs[kept]).coef_[0]
         margins = signs[kept] * (rows[kept] @ weights) / np.linalg.norm(weights)
-        found.append((1 - len(kept) / size, max(float(margins.min()), 0.0)))
+        curve.append((1 - len(kept) / size, max(float(margins.min()), 0.0)))
         target = size - round(share * size * (step + 1) / rounds)
         kept = kept[np.argsort(margins)[max(len(kept) - target, 0) :]]
-    return found
+    return curve
 
 
 def curves(split: Split, pairs: list[tuple[int, int]], *, rounds: int = 20) -> report.Figure:

@@ -43,7 +43,7 @@ def solved(lower: Matrix, vector: Vector) -> list[Fraction]:
         >>> solved([[Fraction(1), Fraction(0)], [Fraction(3), Fraction(1)]], [Fraction(2)] * 2)
         [Fraction(2, 1), Fraction(-4, 1)]
     """
-    found: list[Fraction] = []
+    solution: list[Fraction] = []
     for i, value in enumerate(vector):
-        found.append(value - sum((lower[i][k] * found[k] for k in range(i)), Fraction(0)))
-    return found
+        solution.append(value - sum((lower[i][k] * solution[k] for k in range(i)), Fraction(0)))
+    return solution

@@ -49,8 +49,8 @@ def erfcx(x: Reals) -> Reals:
     total = np.einsum("k,k...->...", _WEIGHTS, 1.0 / np.add.outer(_SQUARES, inner * inner))
     near = np.minimum(x, _POLE)
     pole = 2.0 * np.exp(near * near) / (1.0 + np.exp(2 * math.pi / _STEP * near))
-    found = inner * total + np.where(x < _POLE, pole, 0.0)
-    return np.asarray(np.where(x < _FAR, found, found * (inner / np.maximum(x, _FAR))))
+    values = inner * total + np.where(x < _POLE, pole, 0.0)
+    return np.asarray(np.where(x < _FAR, values, values * (inner / np.maximum(x, _FAR))))
 
 
 def ndtr(x: Reals) -> Reals:

@@ -158,17 +158,17 @@ def product_profile(first: Outcomes, second: PiecewiseLinear, epsilon: Reals, si
     Rounds: profiles fall, so the second one is evaluated a little to one side of eps - l_i. What
         underflow takes of Q's masses is multiplied by e^loss.
     """
-    found = np.empty(epsilon.shape)
+    profile = np.empty(epsilon.shape)
     endless = first.rest > 0.0 or second.rest > 0.0
     relative = sign * _relative(first, second)
     lost = sign * _lost(first, second)
     for index, one in enumerate(epsilon.tolist()):
         place = _places(first, one, sign)
         total = float((first.mass * (second.profile(place) + second.rest)).sum()) + first.rest
-        found[index] = total * (1.0 + relative)
+        profile[index] = total * (1.0 + relative)
         if endless or (place < second.loss[-1]).any():
-            found[index] += lost
-    return found
+            profile[index] += lost
+    return profile
 
 
 def product_tangents(

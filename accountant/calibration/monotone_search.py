@@ -176,8 +176,8 @@ class Search:
             place = self._next_outwards(here, step, upwards=upwards)
             if place == here.place:
                 break
-            found = self._try(place)
-            if found is None:
+            sample = self._try(place)
+            if sample is None:
                 place = self._last_accepted(here.place, place)
                 self._set_end(place, upwards=upwards)
                 if place == here.place or self._try(place) is None:
@@ -255,8 +255,8 @@ class Search:
             place = self._halfway(safe, unsafe) if halve else self._interpolated(safe, unsafe)
             if place in (safe.place, unsafe.place):
                 break
-            found = self.sample(place)
-            safe, unsafe = (found, unsafe) if self.is_safe(found) else (safe, found)
+            sample = self.sample(place)
+            safe, unsafe = (sample, unsafe) if self.is_safe(sample) else (safe, sample)
             after = abs(math.log(unsafe.place / safe.place))
             slow = 0 if after <= 0.5 * before else slow + 1
         return safe

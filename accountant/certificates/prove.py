@@ -240,12 +240,12 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     used = with_logistic(base.conclusion)
     for product in distinct(used):
         factors(product)  # what no rule covers is refused before its profile is bounded
-    found = prove_by_shifted_mixture(used, law_of(dict(pair.derivation.parameters)), point)
+    proof = prove_by_shifted_mixture(used, law_of(dict(pair.derivation.parameters)), point)
     place, apart = steps.derive(base)
-    profile = PrivacyProfile(points=((found.epsilon, found.delta),), relation=pair.relation)
-    places = steps.facts(found.facts)
-    place = steps.add(found.rule, conclusion(profile, apart), [place, *places], found.witness)
-    claim = ApproxDP(epsilon=found.epsilon, delta=found.delta, relation=pair.relation)
+    profile = PrivacyProfile(points=((proof.epsilon, proof.delta),), relation=pair.relation)
+    places = steps.facts(proof.facts)
+    place = steps.add(proof.rule, conclusion(profile, apart), [place, *places], proof.witness)
+    claim = ApproxDP(epsilon=proof.epsilon, delta=proof.delta, relation=pair.relation)
     steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 

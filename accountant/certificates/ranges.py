@@ -76,11 +76,11 @@ class RangeParts:
                 used = with_logistic(substitutes.of(known))
                 ahead += used.forward.times(count).factors
                 behind += used.backward.times(count).factors
-        found = [self.above(length, count) for length, count in lengths.items()]
-        heads = [head for head, _ in found]
+        parts = [self.above(length, count) for length, count in lengths.items()]
+        heads = [head for head, _ in parts]
         witness: Object = {
             "counts": [count for _, count in ordered],
-            "grids": [grid for _, grid in found],
+            "grids": [grid for _, grid in parts],
         }
         return Product.merge([*heads, *ahead]), Product.merge([*heads, *behind]), witness
 

@@ -20,20 +20,20 @@ def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, 
     Raises:
         NotCertified: no proof comes near a number, or what was made of it cannot be made again.
     """
-    found: dict[int, Guarantee[Any]] = {}
+    raised: dict[int, Guarantee[Any]] = {}
     shown: dict[int, ProvedGuarantee] = {}
     stack = [guarantee.derivation]
     while stack:
         node = stack[-1]
-        missing = [one for one in node.premises if id(one) not in found]
-        if missing and id(node) not in found:
+        missing = [one for one in node.premises if id(one) not in raised]
+        if missing and id(node) not in raised:
             stack.extend(reversed(missing))
             continue
         stack.pop()
-        if id(node) not in found:
-            one = _raise_node(node, [found[id(one)] for one in node.premises], shown)
-            found[id(node)] = _with_label(one, node, shown)
-    return found[id(guarantee.derivation)], shown
+        if id(node) not in raised:
+            one = _raise_node(node, [raised[id(one)] for one in node.premises], shown)
+            raised[id(node)] = _with_label(one, node, shown)
+    return raised[id(guarantee.derivation)], shown
 
 
 def _with_label(

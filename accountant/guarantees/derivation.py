@@ -57,8 +57,8 @@ class Theorem:
 
 def _declared_in(module: str, rule: str) -> Theorem:
     """Return the theorem of this rule that a module declares."""
-    found = vars(importlib.import_module(module)).values()
-    return next(one for one in found if isinstance(one, Theorem) and one.rule == rule)
+    values = vars(importlib.import_module(module)).values()
+    return next(one for one in values if isinstance(one, Theorem) and one.rule == rule)
 
 
 def dominate_again(premises: Premises, _: Parameters) -> Any:  # noqa: ANN401  # a DominatingPair
@@ -151,10 +151,10 @@ class Derivation:
 
     def all_assumptions(self) -> tuple[str, ...]:
         """Return every assumption in the tree, each once, in order of appearance."""
-        found: dict[str, None] = {}
+        assumptions: dict[str, None] = {}
         for node in self.everything():
-            found.update(dict.fromkeys(node.assumptions))
-        return tuple(found)
+            assumptions.update(dict.fromkeys(node.assumptions))
+        return tuple(assumptions)
 
     def everything(self) -> Iterator[Derivation]:
         """Yield this application and all that it rests on, each once, in order of appearance."""

@@ -170,8 +170,8 @@ def listed_curve(guarantee: RenyiGuarantee[R]) -> dict[Fraction, Fraction]:
     """Return the divergence at every order that the guarantee lists, else at a fixed list."""
     if isinstance(guarantee, RDP):
         return dict(guarantee.points)
-    found = ((order, guarantee.divergence_up(order)) for order in DEFAULT_ORDERS)
-    return {order: value for order, value in found if value is not None}
+    points = ((order, guarantee.divergence_up(order)) for order in DEFAULT_ORDERS)
+    return {order: value for order, value in points if value is not None}
 
 
 def shared_orders(parts: Sequence[Guarantee[R]]) -> Sequence[Fraction]:

@@ -51,10 +51,10 @@ def ask_power(question: Callable[[float], Bound], at: Fraction) -> Bound:
     least that share of the power, which stays true of the largest power of several pairs.
     """
     below, above = floats_around(at)
-    found = question(above)
+    power = question(above)
     if below == above:
-        return found
-    return Bound(max(found.lower * (below / above) * (1 - 1e-15), 0.0), found.upper)
+        return power
+    return Bound(max(power.lower * (below / above) * (1 - 1e-15), 0.0), power.upper)
 
 
 def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:

@@ -69,8 +69,8 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
             places = [i for i, one in enumerate(pairs) if (one.sigma_squared >= 1) == wide]
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
-                found = _enclosed([pairs[place] for place in some], s, wide=wide)
-                known.update(zip(some, found, strict=True))
+                enclosures = _enclosed([pairs[place] for place in some], s, wide=wide)
+                known.update(zip(some, enclosures, strict=True))
         return [known[place] for place in range(len(pairs))]
 
     @property

@@ -207,15 +207,15 @@ def _normal(x: Decimal, digits: int) -> Decimal:
 
 def _pi(digits: int) -> Decimal:
     """Return pi by Machin's formula, 16 arctan(1/5) - 4 arctan(1/239)."""
-    found = Decimal(0)
+    total = Decimal(0)
     for factor, base in ((16, 5), (-4, 239)):
         power = Decimal(factor) / base
         k = 0
         while abs(power) > Decimal(10) ** (-digits - 5):
-            found += power / (2 * k + 1) * (-1) ** k
+            total += power / (2 * k + 1) * (-1) ** k
             power /= base * base
             k += 1
-    return found
+    return total
 
 
 _HIGHEST = 600  # Largest floor, nats: e to it is a float. Error bounds depend on it.

@@ -103,7 +103,7 @@ def gaussian_threshold_pairs(
 
 def _lines(a: Fraction, b: Fraction, n: int, c: int, at: Tangents, *, monotone: bool) -> list[Line]:
     """Return tangents above the bounds, half of them if no two queries move in opposite ways."""
-    found: list[Line] = []
+    lines: list[Line] = []
     root = Fraction(math.isqrt(n << 128) + 1, 1 << 64)
     for z, deep in zip(at.near, at.deep, strict=True):
         # I(p) is at most tail(z) + z p, and J(cp) at most n tail(deep) + c deep p.
@@ -112,15 +112,15 @@ def _lines(a: Fraction, b: Fraction, n: int, c: int, at: Tangents, *, monotone: 
         if monotone:
             alone = _climbing(b * many[0], b * many[1])
             line = _climbing(b * many[0] + a * plain[0], b * many[1] + a * z)
-            found += [alone, line[::-1], flat, flat[::-1]]
+            lines += [alone, line[::-1], flat, flat[::-1]]
         else:
             line = _climbing(2 * b * many[0] + a * plain[0], 2 * b * many[1] + a * z)
-            found += [line, flat]
+            lines += [line, flat]
     for k, z in enumerate(at.levels):
         start, end = _level(k // 3, monotone=monotone)
         low = b * n * _tail(z)
-        found.append((low + b * c * z * start, low + b * c * z * end))
-    return found
+        lines.append((low + b * c * z * start, low + b * c * z * end))
+    return lines
 
 
 def _climbing(height: Fraction, slope: Fraction) -> Line:

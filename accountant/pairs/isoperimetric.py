@@ -90,10 +90,10 @@ class Isoperimetric:
 
         Between two breaks x is linear in the loss, and F(x) and F(x + 1) are exponentials.
         """
-        found, last = [], -1
+        profiles, last = [], -1
         for t, level in ratios:
             if level >= self.loss[0] or level <= self.loss[-1]:
-                found.append(1 - t if level <= self.loss[-1] else Decimal(0))
+                profiles.append(1 - t if level <= self.loss[-1] else Decimal(0))
                 continue
             after = bisect_right(self.loss, -level, key=lambda loss: -loss)
             if after != last:
@@ -105,8 +105,8 @@ class Isoperimetric:
                 middle = (left + right) / 2
                 later, now = self._growth(middle + 1, x + 1), self._growth(middle, x)
             away = speed * (start - level)
-            found.append(later(away) - t * now(away))
-        return found
+            profiles.append(later(away) - t * now(away))
+        return profiles
 
     def widths(self, count: int) -> list[tuple[float, float, float]]:
         """Return the largest and smallest loss of each cell, and how far tangents are apart there.
@@ -241,14 +241,14 @@ def _ratios(
     powers = [span.exp()]
     while len(powers) < places.bit_length():
         powers.append(powers[-1] * powers[-1])
-    found, at, t = [], 0, base
+    ratios, at, t = [], 0, base
     for place in sorted(one for one in listed if 0 <= one <= places):
         for bit in range((place - at).bit_length()):
             if (place - at) >> bit & 1:
                 t *= powers[bit]
         at = place
-        found.append((t, low + span * place))
-    return found[::-1]
+        ratios.append((t, low + span * place))
+    return ratios[::-1]
 
 
 def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
@@ -273,10 +273,10 @@ def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
 
 def _falling(losses: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
     """Return the losses without the rises that rounding makes of equal ones."""
-    found = [losses[0]]
+    kept_losses = [losses[0]]
     for loss in losses[1:]:
-        found.append(min(found[-1], loss))
-    return tuple(found)
+        kept_losses.append(min(kept_losses[-1], loss))
+    return tuple(kept_losses)
 
 
 def _polygon(lines: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -296,16 +296,16 @@ def _polygon(lines: list[tuple[int, int]]) -> list[tuple[int, int]]:
         del kept[1]
     while len(kept) > 2 and _height(kept[-1], _meet(kept[-2], kept[-1])) <= _SMALL:
         del kept[-2]
-    found = [(0, _GRID)]
+    corners = [(0, _GRID)]
     if kept[0][0] < _GRID:
-        found.append((0, kept[0][0] - _LOWERED))
+        corners.append((0, kept[0][0] - _LOWERED))
     for one, other in pairwise(kept):
         meeting = _meet(one, other)
         corner = _mass(meeting), _height(one, meeting) - _LOWERED
-        if corner[0] > found[-1][0]:
-            found.append(corner)
+        if corner[0] > corners[-1][0]:
+            corners.append(corner)
     end = kept[-1][0] * _GRID // kept[-1][1]
-    return [*found, *([(end, 0)] if found[-1][0] < end < _GRID else []), (_GRID, 0)]
+    return [*corners, *([(end, 0)] if corners[-1][0] < end < _GRID else []), (_GRID, 0)]
 
 
 def _meet(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

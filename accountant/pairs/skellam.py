@@ -55,13 +55,13 @@ def skellam_pair(*, variance: Fraction, shift: int) -> FinitePair:
             break
     if len(points) > _OUTCOMES:
         points = _split(points, _losses(variance, shift))
-    found = _pair(points)
-    if found.infinite_mass > _TOO_MUCH:
+    pair = _pair(points)
+    if pair.infinite_mass > _TOO_MUCH:
         raise NotCertified(
             f"a Skellam law of variance {float(variance):.6g} moved by {shift} has losses beyond "
             "those that are tabulated, up to about 60; use more noise"
         )
-    return found
+    return pair
 
 
 def _pair(points: set[tuple[int, int]]) -> FinitePair:

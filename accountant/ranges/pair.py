@@ -109,10 +109,10 @@ class ComposedRangePair(Reflected, TabulatedPair):
         ends = max(level.lower, _LEAST), max(level.upper, _LEAST)
         target = log_down(np.array(ends[0])).item(), log_up(np.array(ends[1])).item()
         size = min(self.top, 8.0 * float(self.length) * math.sqrt(self.count))
-        found = invert(
+        bracket = invert(
             partial(log_ends, self, Bound.exactly(0.0)), target, 0.5 * size, 0.2 * size, self.top
         )
-        return found if level.lower >= _LEAST else Bound(found.lower, self.top)
+        return bracket if level.lower >= _LEAST else Bound(bracket.lower, self.top)
 
 
 def short_floats(epsilon: Fraction) -> tuple[float, float]:
@@ -154,10 +154,10 @@ class BoundedRangePair(LogisticShift):
         size = count if count <= MOST else _GROUP
         whole, rest = divmod(count, size)
         with contextlib.suppress(NotCertified):  # the logistic pairs are above as well
-            found: list[Power] = [(self._composed(size).above(whole), whole)]
+            powers: list[Power] = [(self._composed(size).above(whole), whole)]
             if rest > 1:
-                found.append((self._composed(rest).above(1), 1))
-            return found + [(self, 1)] * (rest == 1)
+                powers.append((self._composed(rest).above(1), 1))
+            return powers + [(self, 1)] * (rest == 1)
         return [(self, count)]
 
     def powers_below(self, count: int, *, adapts: bool) -> list[Power]:

@@ -54,13 +54,13 @@ def smallest_rho(epsilon: Fraction) -> Bound:
         is rho above epsilon^2 / 8 or epsilon.
     """
     proved = float_up(min(epsilon * epsilon / 8, epsilon))
-    found = [(order, divergence(epsilon, order)) for order in _ORDERS]
-    least = max(one.lower / order for order, one in found) * (1 - 1e-15)
+    divergences = [(order, divergence(epsilon, order)) for order in _ORDERS]
+    least = max(one.lower / order for order, one in divergences) * (1 - 1e-15)
     upper = proved
     if _PLAIN[0] <= epsilon <= _PLAIN[1]:
         known = [
             (0.0, 0.0),
-            *((order - 1.0, (order - 1.0) * one.upper) for order, one in found),
+            *((order - 1.0, (order - 1.0) * one.upper) for order, one in divergences),
         ]
         most = max(_steepest(left, right) for left, right in pairwise(known))
         beyond = float_up(epsilon) / _ORDERS[-1]

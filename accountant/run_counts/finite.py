@@ -156,8 +156,8 @@ class FiniteRuns(RunLaw):
         with np.errstate(divide="ignore"):
             log_z = np.maximum(np.log(z), -_HUGE)
         terms = np.log(k * masses[k]) + np.multiply.outer(log_z, k - 1.0)
-        found = np.logaddexp.reduce(terms, axis=-1)
-        return np.where(found < -0.5 * _HUGE, -math.inf, found)
+        log_sum = np.logaddexp.reduce(terms, axis=-1)
+        return np.where(log_sum < -0.5 * _HUGE, -math.inf, log_sum)
 
     def masses(self, largest: int) -> Reals:
         """Return the probabilities as floats."""

@@ -102,11 +102,11 @@ class Selection:
         The f-divergence bound is the smaller one where delta is next to rounding, and of many runs
         where it is next to what the last cell of the worst order adds.
         """
-        found = self.terms.upper(epsilon)
-        small = found < _CERTAIN
+        bound = self.terms.upper(epsilon)
+        small = bound < _CERTAIN
         if small.any():
-            found[small] = np.minimum(found[small], self.few_shifts.upper(epsilon[small]))
-        return found
+            bound[small] = np.minimum(bound[small], self.few_shifts.upper(epsilon[small]))
+        return bound
 
     def reach(self, delta: float) -> float:
         """Return an epsilon near the least at which the upper end is at most delta, or +inf.
@@ -253,8 +253,8 @@ def _upper(one: Selection, epsilon: float) -> float:
     rough = one.rough(epsilon)
     least, ignored = one.ignored(epsilon, rough)
     above = one.curve.above(*one.part(rough), every=MERGED)
-    found = worst_case(above, one.runs, epsilon, least, one.change) + ignored
-    return min(rough, up(found))
+    bound = worst_case(above, one.runs, epsilon, least, one.change) + ignored
+    return min(rough, up(bound))
 
 
 @lru_cache(maxsize=512)

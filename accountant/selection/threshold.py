@@ -87,11 +87,11 @@ class Ceiling:
 
         By cells, too, where lines are next to rounding.
         """
-        found = self.lines.upper(epsilon)
-        small = np.flatnonzero(found < _RESOLVED * np.exp(epsilon))
+        bound = self.lines.upper(epsilon)
+        small = np.flatnonzero(bound < _RESOLVED * np.exp(epsilon))
         for part in np.array_split(small, 1 + small.size * self.gain.size // _BLOCK):
-            found[part] = np.minimum(found[part], self._block(epsilon[part]))
-        return found
+            bound[part] = np.minimum(bound[part], self._block(epsilon[part]))
+        return bound
 
     def _block(self, epsilon: Reals) -> Reals:
         """Return the bound by cells at a few epsilons."""
@@ -105,8 +105,8 @@ class Ceiling:
 @lru_cache(maxsize=32)
 def ceiling(base: Product, runs: RunLaw) -> Ceiling:
     """Return upper ends for a base and a law, cached."""
-    found = curve(base)
-    return ceiling_of(found.above(*found.size, every=MERGED), runs)
+    base_curve = curve(base)
+    return ceiling_of(base_curve.above(*base_curve.size, every=MERGED), runs)
 
 
 @lru_cache(maxsize=32)
@@ -120,8 +120,8 @@ def split_below(base: Product) -> Outcomes:
 
     A part of an outcome may be accepted: a score may look at a coin that comes with the output.
     """
-    found = curve(base)
-    below = found.below(*found.size)
+    base_curve = curve(base)
+    below = base_curve.below(*base_curve.size)
     heavy = np.maximum(below.p, below.q)
     return below.pieces(np.maximum(np.ceil(heavy / _HEAVY), 1).astype(np.intp))
 

@@ -215,8 +215,8 @@ class Terms:
         """Return upper ends at epsilons at or above 0; large ones are cut, as delta falls."""
         t = np.exp(np.minimum(epsilon, FARTHEST))
         at = np.searchsorted(-self.turn, -t, side="left")
-        found = self.gain[at] - t * self.cost[at]
-        return np.asarray(np.minimum(found + _SUM_ERROR * found + 1e-13 * self.gain[at], 1.0))
+        bound = self.gain[at] - t * self.cost[at]
+        return np.asarray(np.minimum(bound + _SUM_ERROR * bound + 1e-13 * self.gain[at], 1.0))
 
 
 def worst_order_terms(
@@ -456,7 +456,7 @@ def _sorted(
     """
     middle, width, block, share = base.parts(cuts)
     ratio, starts = base.ratio[base.place(middle)], np.cumsum(counts) - counts
-    found = []
+    terms = []
     for end, part in enumerate((1.0 - share, share)):
         row = block + end * (cuts.size - 1)
         many = counts[row]
@@ -466,8 +466,8 @@ def _sorted(
         weight = (width * part)[piece]
         both = weight * gain[step], weight * ratio[piece] * cost[step]
         used = both[0] > both[1]
-        found.append(np.stack([one[used] for one in both]))
-    gain, cost = np.concatenate(found, axis=1)
+        terms.append(np.stack([one[used] for one in both]))
+    gain, cost = np.concatenate(terms, axis=1)
     with np.errstate(divide="ignore"):
         turn = gain / cost
     order = np.argsort(-turn)

@@ -616,8 +616,8 @@ def reachable(guarantee: Guarantee[Any]) -> tuple[Notion, ...]:
     Rounds: nothing.
     Laws: depends on the notion alone, so a theorem may still refuse (an infinite epsilon).
     """
-    found = [edge.target for edge in EDGES if isinstance(guarantee, edge.source)]
-    return tuple(dict.fromkeys(target for target in found if target is not type(guarantee)))
+    targets = [edge.target for edge in EDGES if isinstance(guarantee, edge.source)]
+    return tuple(dict.fromkeys(target for target in targets if target is not type(guarantee)))
 
 
 def _no_theorem(guarantee: Guarantee[Any], to: object) -> str:

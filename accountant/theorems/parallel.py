@@ -127,8 +127,8 @@ N = TypeVar("N", bound=Guarantee[Any])
 
 def _all(parts: Sequence[Guarantee[Any]], notion: type[N]) -> list[N]:
     """Return the parts if they are all of one notion, else an empty list."""
-    found = [part for part in parts if isinstance(part, notion)]
-    return found if len(found) == len(parts) else []
+    instances = [part for part in parts if isinstance(part, notion)]
+    return instances if len(instances) == len(parts) else []
 
 
 def _worst(parts: Sequence[Guarantee[R]]) -> Guarantee[R] | None:

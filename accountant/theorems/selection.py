@@ -145,8 +145,8 @@ def _excess_up(runs: RunLaw, epsilon: Fraction) -> Fraction:
 
     It is (n - 1) epsilon, exactly, if that is less or the other bound is no float.
     """
-    found = runs.log_ratio_up(floats_around(epsilon)[1])
-    bounds = [Fraction(found)] if math.isfinite(found) else []
+    log_ratio = runs.log_ratio_up(floats_around(epsilon)[1])
+    bounds = [Fraction(log_ratio)] if math.isfinite(log_ratio) else []
     if runs.largest is not None:
         bounds.append((runs.largest - 1) * epsilon)
     return min(bounds)

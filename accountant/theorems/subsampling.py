@@ -393,7 +393,7 @@ def repeated_positions(
         (Fraction(float(e)), Fraction(min(float(d), 1.0)))
         for e, d in zip(epsilons, deltas, strict=True)
     )
-    found = PrivacyProfile(points=points, relation=guarantee.relation)
+    profile = PrivacyProfile(points=points, relation=guarantee.relation)
     derivation = applied(
         REPEATED,
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
@@ -402,7 +402,7 @@ def repeated_positions(
         draws=tuple(counts),
         assumptions=(REPEATED_POSITIONS(records=size), OWN_RANDOMNESS(), FIXED()),
     )
-    return rederived(found, derivation)
+    return rederived(profile, derivation)
 
 
 def _profile(

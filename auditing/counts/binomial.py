@@ -41,10 +41,10 @@ def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
     """
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     inside = k > 0
-    found = special().betaincinv(
+    limit = special().betaincinv(
         np.where(inside, k, 1.0), np.where(inside, n - k + 1.0, 1.0), significance
     )
-    return np.asarray(np.where(inside, found * (1 - MARGIN), 0.0))
+    return np.asarray(np.where(inside, limit * (1 - MARGIN), 0.0))
 
 
 def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:

@@ -116,17 +116,17 @@ def _tangents(guarantee: Guarantee[Any]) -> tuple[Tangent, ...]:
     An epsilon that cannot be certified is left out: a test less.
     """
     highest = guarantee.delta(epsilon=0).upper
-    found = [Tangent(0.0, highest, _GROWTH * highest)]
+    tangents = [Tangent(0.0, highest, _GROWTH * highest)]
     for height in _HEIGHTS:
         try:
             epsilon = guarantee.epsilon(delta=height * highest).lower
-            if math.isfinite(epsilon) and epsilon > found[-1].epsilon:
+            if math.isfinite(epsilon) and epsilon > tangents[-1].epsilon:
                 here = guarantee.delta(epsilon=epsilon).upper
                 grown = (1 + _GROWTH) * guarantee.delta(epsilon=epsilon / (1 + _GROWTH)).upper
-                found.append(Tangent(epsilon, here, max(grown - here, 0.0)))
+                tangents.append(Tangent(epsilon, here, max(grown - here, 0.0)))
         except (NotCertified, NotImplied):
             continue
-    return tuple(found)
+    return tuple(tangents)
 
 
 _LINES = 128

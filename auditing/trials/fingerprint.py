@@ -34,7 +34,7 @@ def digest_of_sources(modules: frozenset[str]) -> bytes:
         Unidentified: one of the modules has no file.
     """
     parts = {f"python {sys.version}"}
-    found: dict[str, Path | None] = {}
+    sources: dict[str, Path | None] = {}
     pending = [name for name in modules if not _is_standard(name)]
     for name in pending:
         if _origin(name) is None:
@@ -42,9 +42,9 @@ def digest_of_sources(modules: frozenset[str]) -> bytes:
     while pending:
         name = pending.pop()
         top = name.partition(".")[0]
-        if name in found or _is_standard(name):
+        if name in sources or _is_standard(name):
             continue
-        found[name] = origin = _origin(name)
+        sources[name] = origin = _origin(name)
         if origin is not None and _is_installed(origin):
             parts.add(f"{top}: {_distribution(top) or _content(origin)}")
         elif origin is not None:
@@ -179,9 +179,9 @@ def identity(value: object, *, code: bool = True) -> str:
         False
     """
     state = _State()
-    found = state.digest(value)
+    digest = state.digest(value)
     sources = digest_of_sources(frozenset(state.modules)) if code else b""
-    return hashlib.sha256(found + sources).hexdigest()
+    return hashlib.sha256(digest + sources).hexdigest()
 
 
 @final
@@ -200,13 +200,13 @@ class _State:
         if id(value) in self._inside:
             return b"cycle%d" % (len(self._inside) - self._inside.index(id(value)))
         self._inside.append(id(value))
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         for part in self._parts(value):
-            found.update(len(part).to_bytes(8, "big"))
-            found.update(part)
+            hashed.update(len(part).to_bytes(8, "big"))
+            hashed.update(part)
         self._inside.pop()
-        self._known[id(value)] = value, found.digest()
-        return found.digest()
+        self._known[id(value)] = value, hashed.digest()
+        return hashed.digest()
 
     def _parts(self, value: Any) -> Iterator[bytes]:  # noqa: ANN401  # anything
         kind = type(value)

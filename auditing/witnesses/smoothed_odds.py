@@ -98,11 +98,11 @@ def _lines(scores: Floats) -> list[tuple[float, float, float]]:
     pairs = [(i, j) for i, j in product(places, repeat=2) if low[i] < high[j]]
     even = sum(0 < i == j for i, j in pairs)
     uneven = sum(i != j for i, j in pairs)
-    found = []
+    lines = []
     for i, j in pairs:
         rest = (1 - _STRAIGHT - _EVEN) / uneven if i != j else _EVEN / max(even, 1)
-        found.append((low[i], high[j], _STRAIGHT if i == j == 0 else rest))
-    return found
+        lines.append((low[i], high[j], _STRAIGHT if i == j == 0 else rest))
+    return lines
 
 
 def _fitted(

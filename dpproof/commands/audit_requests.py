@@ -137,9 +137,9 @@ def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor |
     if "executor" in section.values:
         if "workers" in section.values:
             raise section.refuse("workers", "expected either workers or an executor, not both")
-        found = imported(section, "executor")
-        ready = isinstance(found, Executor) or not callable(found)
-        made = found if ready else called(section, "executor", found)
+        executor = imported(section, "executor")
+        ready = isinstance(executor, Executor) or not callable(executor)
+        made = executor if ready else called(section, "executor", executor)
         if not isinstance(made, Executor):
             raise section.refuse("executor", f"expected {AN_EXECUTOR}, got {quoted(repr(made))}")
         return lambda: made
@@ -157,8 +157,8 @@ def _pair(section: Section) -> object:
         if len(value) != 2:
             raise section.refuse("pair", f"expected two datasets, got {len(value)}")
         return value[0], value[1]
-    found = imported(section, "pair")
-    return called(section, "pair", found) if callable(found) else found
+    pair = imported(section, "pair")
+    return called(section, "pair", pair) if callable(pair) else pair
 
 
 def called(section: Section, key: str, function: Callable[[], Any]) -> Any:  # noqa: ANN401  # its
@@ -202,11 +202,11 @@ def imported(section: Section, key: str) -> Any:  # noqa: ANN401  # whatever the
     if os.getcwd() not in sys.path:  # noqa: PTH109  # sys.path holds text
         sys.path.insert(0, os.getcwd())  # noqa: PTH109  # as above
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except SystemExit as error:
         raise section.refuse(key, f"importing {quoted(path)} called sys.exit") from error
     except (ImportError, AttributeError) as error:
         raise section.refuse(key, f"cannot import {quoted(path)}: {error}") from error
-    return found
+    return value

@@ -63,7 +63,7 @@ def solve(free: Free, step: Step = lambda _: None) -> Solved:
     place = f"{free.stage.place}: {free.address}"
     try:
         with placed(place):
-            found = calibrate(
+            calibrated = calibrate(
                 _builder(free, others, step),
                 epsilon=pipeline.epsilon,
                 delta=pipeline.delta,
@@ -75,7 +75,9 @@ def solve(free: Free, step: Step = lambda _: None) -> Solved:
         if isinstance(refusal.__cause__, CalibrationError):
             raise Unreachable(str(refusal)) from refusal
         raise
-    return Solved(free=free, value=found.value, epsilon=found.epsilon, at_limit=found.at_limit)
+    return Solved(
+        free=free, value=calibrated.value, epsilon=calibrated.epsilon, at_limit=calibrated.at_limit
+    )
 
 
 def _builder(

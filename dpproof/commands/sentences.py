@@ -80,16 +80,16 @@ def _alone(given: VerifiedUnder, other: VerifiedUnder) -> list[_Sentence]:
 def _sentences(verdict: VerifiedUnder) -> list[_Sentence]:
     """Return the assumptions of a verdict; parts have smaller numbers than their whole."""
     known: dict[str, list[str]] = defaultdict(list)
-    found: dict[str, _Sentence] = {}
+    sentences: dict[str, _Sentence] = {}
     about = defaultdict(list)
     for text in verdict.assumptions:
         if not text.startswith("for "):  # shared conditions follow from what each mechanism does
             about[text.split(" ", 1)[0]].append(text)
     for subject in sorted(about, key=lambda name: int(name[1:])):
         for text in about[subject]:
-            found[text] = _sentence(text, subject, verdict.details, known)
-        known[subject] = sorted(found[text].meaning for text in about[subject])
-    return [found[text] for text in verdict.assumptions if text in found]
+            sentences[text] = _sentence(text, subject, verdict.details, known)
+        known[subject] = sorted(sentences[text].meaning for text in about[subject])
+    return [sentences[text] for text in verdict.assumptions if text in sentences]
 
 
 def _sentence(

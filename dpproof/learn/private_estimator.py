@@ -179,8 +179,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         if self.sigma is not None:
             return self._at(self.sigma)
         self._at(1)  # refuses every other bad argument by its name
-        found = calibrate(self._at, epsilon=self.epsilon, delta=self.delta, increasing=False)
-        return self._at(found.value)
+        calibrated = calibrate(self._at, epsilon=self.epsilon, delta=self.delta, increasing=False)
+        return self._at(calibrated.value)
 
     def guarantee(self) -> Guarantee[Relation]:
         """Return the guarantee of one fit; it is known before there is any data.

@@ -195,8 +195,10 @@ def _proved(
         return Charge(costs, certificate.to_json())
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
-    found = computed()
-    return None if found is None else Charge(tuple(map(short, found)), "", reason)
+    computed_charge = computed()
+    return (
+        None if computed_charge is None else Charge(tuple(map(short, computed_charge)), "", reason)
+    )
 
 
 def proved_costs(claim: Mapping[str, Any], order: Fraction | None = None) -> Costs:

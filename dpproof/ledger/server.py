@@ -174,9 +174,9 @@ class _Pipeline(Execute):
 
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
         """Run them, after those that wait."""
-        found = self._sent(statements, self._sync)[len(self._waiting) :]
+        replies = self._sent(statements, self._sync)[len(self._waiting) :]
         self._waiting = []
-        return [one.fetchall() if one.description else [] for one in found]
+        return [one.fetchall() if one.description else [] for one in replies]
 
     def later(self, statements: Sequence[Statement]) -> None:
         """Let them wait for the next that are run."""
@@ -184,8 +184,8 @@ class _Pipeline(Execute):
 
     def ended(self, ending: Sequence[Statement], end: Callable[[], None]) -> str:
         """Run all that wait and what ends them, and return the server's word for the first end."""
-        found = self._sent(ending, end)
-        return str(found[len(self._waiting)].statusmessage)
+        replies = self._sent(ending, end)
+        return str(replies[len(self._waiting)].statusmessage)
 
     def _sent(self, statements: Sequence[Statement], wait: Callable[[], None]) -> list[Any]:
         """Send them, and wait for their results.

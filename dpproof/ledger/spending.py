@@ -331,10 +331,10 @@ SPENT: Final = (
 def _texts(plans: Mapping[str, Plan]) -> dict[str, str]:
     """Return the certificates of plans by their digests."""
     texts = (
-        found.proof
+        charge.proof
         for plan in plans.values()
-        for found in plan.charges.values()
-        if found is not None and found.proof
+        for charge in plan.charges.values()
+        if charge is not None and charge.proof
     )
     return {digest(text): text for text in texts}
 
@@ -346,10 +346,12 @@ def _certificates(
     names: dict[str, dict[str, str]] = {}
     for label, plan in plans.items():
         names[label] = {}
-        for way, found in plan.charges.items():
-            if found is None or taken[label].get(way) is None:
+        for way, charge in plan.charges.items():
+            if charge is None or taken[label].get(way) is None:
                 continue
-            names[label][way] = digest(found.proof) if found.proof else f"{WITHOUT}{found.reason}"
+            names[label][way] = (
+                digest(charge.proof) if charge.proof else f"{WITHOUT}{charge.reason}"
+            )
     return names
 
 

@@ -165,13 +165,13 @@ class _Replay:
             raise ValueError("a ledger is made once, by its first entry")
         if place == 1 and "open_names" in entry:
             self.more = {"open_names": entry["open_names"]}
-        for name, found in entry["opened"].items():
+        for name, opened in entry["opened"].items():
             where = names.where(name)
             if name in self.budgets or any(names.covers(where, (a, b)) for a, b in self.seen):
                 raise ValueError("a budget is added that was there, or after it was spent from")
-            if found["spent"] or found["refused"]:
+            if opened["spent"] or opened["refused"]:
                 raise ValueError("a budget is added with something spent or refused")
-            self.budgets[name] = found
+            self.budgets[name] = opened
 
     def _pending(self, key: str) -> int:
         """Return the entry that reserved a key that is pending."""

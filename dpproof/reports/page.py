@@ -100,21 +100,21 @@ def _verdict(facts: Facts) -> tuple[str, str]:
 
 def _figures(facts: Facts) -> list[dict[str, str]]:
     finite = [(delta, epsilon) for delta, epsilon in facts.curve if math.isfinite(epsilon)]
-    found = []
+    figures = []
     if finite:
         x = Axis(title="δ", low=min(facts.curve)[0], high=max(facts.curve)[0], log=True)
         y = Axis(title="ε", low=0.0, high=1.1 * max(epsilon for _, epsilon in finite) or 1.0)
         told = f"ε falls from {above(finite[-1][1], 3)} at δ = {finite[-1][0]:.1g} to "
         told += f"{above(finite[0][1], 3)} at δ = {finite[0][0]:.1g}."
         svg = curve("ε against δ", told, x, y, [("ours", sorted(finite))])
-        found.append({"svg": svg, "words": f"ε against δ, upper ends. {told}"})
+        figures.append({"svg": svg, "words": f"ε against δ, upper ends. {told}"})
     x = Axis(title="false alarms", low=0.0, high=1.0)
     y = Axis(title="misses, at least", low=0.0, high=1.0)
     told = "Every attack lies on or above the solid line; dashed is guessing, which learns nothing."
     lines = [("none", [(0.0, 1.0), (1.0, 0.0)]), ("ours", facts.trade_off)]
     svg = curve("Trade-off of attacks", told, x, y, lines)
-    found.append({"svg": svg, "words": f"Misses against false alarms. {told}"})
-    return found
+    figures.append({"svg": svg, "words": f"Misses against false alarms. {told}"})
+    return figures
 
 
 def _unchanged(facts: Facts) -> list[str]:

@@ -71,9 +71,9 @@ class Shuffled(Mechanism[R]):
                 f"shuffled reports have a guarantee for local mechanisms, got "
                 f"{type(base).__name__}; shuffle RandomizedResponse, UnaryEncoding or another one"
             )
-        found: Guarantee[ReplaceOne]
+        guarantee: Guarantee[ReplaceOne]
         if isinstance(base, RandomizedResponse):
-            found = shuffle_randomized_response(
+            guarantee = shuffle_randomized_response(
                 epsilon=base.epsilon,
                 categories=base.categories,
                 scheme=self.scheme,
@@ -81,8 +81,8 @@ class Shuffled(Mechanism[R]):
             )
         else:
             report = cast("DominatingPair[ReplaceOne]", base.guarantee())
-            found = shuffle_pure(pair_to_pure(report), scheme=self.scheme)
-        return cast("Guarantee[R]", found)
+            guarantee = shuffle_pure(pair_to_pure(report), scheme=self.scheme)
+        return cast("Guarantee[R]", guarantee)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw a report of every record and a random order for every output.

@@ -89,13 +89,13 @@ class Aggregated(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw numbers of candidates: int64 of shape (datasets, count)."""
-        found = np.empty((len(datasets), count), dtype=np.int64)
+        votes = np.empty((len(datasets), count), dtype=np.int64)
         for row, data in enumerate(datasets):
             records = records_of(data)
             for run in range(count):
                 counts = self._counts(records, uniform_below(self.blocks, len(records), rng))
-                found[row, run] = self._mechanism().draw([counts], 1, rng)[0, 0]
-        return found
+                votes[row, run] = self._mechanism().draw([counts], 1, rng)[0, 0]
+        return votes
 
     def _counts(self, records: Any, place: NDArray[Any]) -> NDArray[np.int64]:  # noqa: ANN401
         """Count the blocks that vote for each candidate."""

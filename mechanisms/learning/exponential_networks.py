@@ -143,13 +143,13 @@ class ExponentialNetworks(MistakeExponential[R]):
         vectors = signed(records)
         signs = 2.0 * records.classes - 1.0
         rows = vectors * signs[:, np.newaxis]
-        networks, found = self._directions(), np.empty(self.candidates, dtype=np.int64)
+        networks, mistakes = self._directions(), np.empty(self.candidates, dtype=np.int64)
         size = max(1, 2**20 // max(1, len(rows) * max(self.architecture)))
         for start in range(0, self.candidates, size):
             layers, last = self._layers(networks[start : start + size])
             said = self._forward(rows[np.newaxis], layers, last)
-            found[start : start + size] = (said * signs <= limit).sum(axis=1)
-        return found
+            mistakes[start : start + size] = (said * signs <= limit).sum(axis=1)
+        return mistakes
 
     def _layers(self, weights: NDArray[np.float64]) -> tuple[list[Vectors], Vectors]:
         """Split rows of parameters into matrices on the grid, and the last vectors."""

@@ -92,8 +92,8 @@ class LeastHinges:
         least = [float("inf")] * len(units)
         size = max(1, _ENTRIES // max(1, len(rows)))
         for start in range(0, self.cover.size, size):
-            found = self.cover.directions(start, min(start + size, self.cover.size)) * 2.0**28
-            products = np.floor(found @ rows.T * 2.0 ** (_BITS - PRODUCT_BITS))
+            directions = self.cover.directions(start, min(start + size, self.cover.size)) * 2.0**28
+            products = np.floor(directions @ rows.T * 2.0 ** (_BITS - PRODUCT_BITS))
             for place, unit in enumerate(units):
                 sums = np.maximum(unit - products, 0.0).sum(axis=1)
                 least[place] = min(least[place], float(sums.min()))

@@ -56,10 +56,10 @@ class Objective:
         Returns:
             Shape (runs, features); a row that could not be certified in binary64 is nan.
         """
-        found = self._newton(tilts)
+        minima = self._newton(tilts)
         for run, tilt in enumerate(tilts):
-            found[run] = self._certified(found[run], tilt)
-        return found
+            minima[run] = self._certified(minima[run], tilt)
+        return minima
 
     def _certified(
         self, point: NDArray[np.float64], tilt: NDArray[np.float64]

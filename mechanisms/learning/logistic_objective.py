@@ -197,12 +197,12 @@ class LogisticObjective(Mechanism[R]):
             blur=gaussian_rounded,
             by_coordinates=False,
         )
-        found = []
+        released = []
         for records in read:
             batch = max(1, _ENTRIES // max(1, len(records)))
             sizes = [min(batch, count - start) for start in range(0, count, batch)]
             rows = signed(records)
             weights = np.concatenate([release.draw(rows, size, rng) for size in sizes])
             flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
-            found.append(learned(flags, steps, weights / unit))
-        return np.stack(found)
+            released.append(learned(flags, steps, weights / unit))
+        return np.stack(released)

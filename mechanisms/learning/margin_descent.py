@@ -150,8 +150,8 @@ class MarginDescent(SumLearner[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP of the noisy sums, with the map in the derivation."""
-        found = SumLearner.guarantee(self)
-        return found if self.map is None else self.map.applied(found)
+        guarantee = SumLearner.guarantee(self)
+        return guarantee if self.map is None else self.map.applied(guarantee)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""

@@ -69,7 +69,7 @@ def test_no_set_beats_the_bounds(part: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_no_set_beats_the_bounds_hundreds_of_times() -> None:
-    """The same, a thousand times."""
+    """The same, hundreds of times."""
     for seed in range(80, 600):
         check(seed)
 

@@ -251,11 +251,11 @@ class Tail:
 
     def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
         """Return the sum of the logs of all decays at y, with their hints."""
-        found: list[tuple[float, Hint]] = [
+        sums: list[tuple[float, Hint]] = [
             (0.0, 0.0) if flat and table else decay(y)
             for decay, table in zip(self.decays, self.tables, strict=True)
         ]
-        return sum(one for one, _ in found), tuple(hint for _, hint in found)
+        return sum(one for one, _ in sums), tuple(hint for _, hint in sums)
 
 
 def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> ContourProof:
@@ -320,10 +320,10 @@ def _best(
     sampled: MixtureAtTilt, y: float, count: int, longest: int
 ) -> tuple[float, ShiftedRule | None]:
     """Return the least bound of a mixture's tail with its rule, or 0 without one."""
-    found = sampled.tails(y, longest)
-    if not found:
+    tails = sampled.tails(y, longest)
+    if not tails:
         return 0.0, None
-    log_ratio, rule = min(found, key=lambda one: one[0])
+    log_ratio, rule = min(tails, key=lambda one: one[0])
     return count * log_ratio, rule
 
 

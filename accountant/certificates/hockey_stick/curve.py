@@ -62,20 +62,20 @@ def facts(
     """
     end = largest_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))
-    found: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
+    proofs: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
     if has_closed_profile(product):
-        found.append((ClosedForm(product), near))
+        proofs.append((ClosedForm(product), near))
     else:
-        found.extend(_along(product, near, fine, slack))
+        proofs.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []
     steps: list[Step] = []
-    work = sum(proof.work(len(served)) for proof, served in found)
+    work = sum(proof.work(len(served)) for proof, served in proofs)
     if work > (_SHARE if most is None else most):
         raise NotCertified(
             "bounding the profile of what is selected from takes more work than the checker does; "
             "certify the runs without the selection"
         )
-    for proof, served in found:
+    for proof, served in proofs:
         least = -math.inf if isinstance(proof, LargestLoss) else _LEAST
         heights = np.exp(np.maximum(proof.log_upper(np.array([float(x) for x in served])), least))
         raised = [short_up(min(float(one) * (1 + _ROOM), 1.0), _BITS) for one in heights]
@@ -93,7 +93,7 @@ def _along(
     epsilon = np.array([float(x) for x in places])
     with np.errstate(divide="ignore"):
         best = np.log(deltas(product, epsilon)[1])
-    found: list[tuple[Proof, list[Fraction]]] = []
+    proofs: list[tuple[Proof, list[Fraction]]] = []
     first, ahead = 0, 4
     while first < epsilon.size:
         middle = min(first + ahead, epsilon.size - 1)
@@ -104,13 +104,13 @@ def _along(
             good = over <= (slack if ahead else max(slack, _WIDEST))
             count = int(np.argmin(np.append(good, False)))
         if proof is not None and count:
-            found.append((proof, places[first : first + count]))
+            proofs.append((proof, places[first : first + count]))
             first, ahead = first + count, max(count // 2, 1)
         elif ahead:
             ahead //= 2
         else:
             first += 1
-    return found
+    return proofs
 
 
 def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:

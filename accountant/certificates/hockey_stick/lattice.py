@@ -95,10 +95,10 @@ def folded_sum(subject: Subject, saddle: Saddle, among: int = 1) -> FoldedSum | 
     It may take 1/among of the work that it may take alone.
     """
     product = subject.used
-    found = _common(product)
-    if found is None:
+    common = _common(product)
+    if common is None:
         return None
-    offset, span = found
+    offset, span = common
     c = rounded_short(saddle.c)
     known = real_bounds(product, saddle)
     period = 2 * math.pi / alias_step(saddle, known)
@@ -114,13 +114,15 @@ def _common(product: Product) -> tuple[Fraction, Fraction] | None:
     """Return offset and span of the product, or None."""
     offset, span = Fraction(0), Fraction(0)
     for factor in product.factors:
-        found = _lattice(factor.pair)
-        if found is None:
+        lattice = _lattice(factor.pair)
+        if lattice is None:
             return None
-        offset += factor.count * found[0]
+        offset += factor.count * lattice[0]
         span = Fraction(
-            math.gcd(span.numerator * found[1].denominator, found[1].numerator * span.denominator),
-            span.denominator * found[1].denominator,
+            math.gcd(
+                span.numerator * lattice[1].denominator, lattice[1].numerator * span.denominator
+            ),
+            span.denominator * lattice[1].denominator,
         )
     return offset, span
 

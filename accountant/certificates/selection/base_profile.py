@@ -163,10 +163,10 @@ def proved_point(
         NotCertified: the bound says nothing there.
     """
     if not point.moves:
-        found = delta(point.epsilon)
-        if not found < 1.0:
+        bracket = delta(point.epsilon)
+        if not bracket < 1.0:
             raise _useless(point)
-        return Fraction(point.epsilon), short_up(found, LOG_BITS)
+        return Fraction(point.epsilon), short_up(bracket, LOG_BITS)
     if delta(near + 1.0) > point.delta:
         raise _useless(point)
     _, high = bisect(
@@ -185,13 +185,13 @@ def _useless(point: Point) -> NotCertified:
 
 def _bends(base: Product, runs: RunLaw) -> Reals:
     """Return losses of the base, spread evenly over masses of outcomes, and its ends."""
-    found = curve(base)
-    outcomes = found.above(*found.size)
+    base_curve = curve(base)
+    outcomes = base_curve.above(*base_curve.size)
     c, tau = np.cumsum(outcomes.p), np.cumsum(outcomes.q)
     along = evenly(runs, np.minimum(c, 1.0), np.minimum(tau, 1.0), _FAINT)
     at = np.searchsorted(along, np.linspace(along[0], along[-1], _BENDS))
     bends = outcomes.loss[np.unique(np.minimum(at, along.size - 1))]
-    ends = np.array([0.0, found.forward.loss[-1], -found.backward.loss[-1]])
+    ends = np.array([0.0, base_curve.forward.loss[-1], -base_curve.backward.loss[-1]])
     return np.concatenate([bends[np.isfinite(bends)], ends])
 
 
@@ -243,12 +243,12 @@ def moved_to(pair: DominatingPair[Any], point: Point) -> Point:
     """Return the point of a substitute at the same epsilon or delta."""
     if not point.moves:
         return replace(point, delta=pair.delta(epsilon=point.epsilon).upper)
-    found = pair.epsilon(delta=point.delta).upper
-    if math.isinf(found):
+    epsilon = pair.epsilon(delta=point.delta).upper
+    if math.isinf(epsilon):
         raise NotCertified(
             f"no finite pair that the checker knows proves delta = {point.delta:.6g}; {UNCERTIFIED}"
         )
-    return replace(point, epsilon=found)
+    return replace(point, epsilon=epsilon)
 
 
 @final

@@ -72,12 +72,12 @@ class Grid:
         start = np.where(near, math.inf, self.plane[:, 0])
         end = np.where(near, self.chord, self.plane[:, 1])
         none = np.full((2, self.first.size, 1), math.inf)
-        found = np.minimum(
+        costs = np.minimum(
             np.concatenate([start, none], axis=2), np.concatenate([none, end], axis=2)
         )
         row = np.arange(self.first.size)
-        found[:, row, self.first] = np.minimum(found[:, row, self.first], self.beside)
-        return np.asarray(found)
+        costs[:, row, self.first] = np.minimum(costs[:, row, self.first], self.beside)
+        return np.asarray(costs)
 
     def largest(self, scale: Reals) -> Reals:
         """Return the largest gain less cost at either end, by the number of cells with chords.

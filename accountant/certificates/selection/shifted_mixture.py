@@ -109,12 +109,12 @@ def _start(base: Product, runs: RunLaw, point: Point) -> float:
 
 def _shifted(base: Product, runs: RunLaw, epsilon: float) -> Reals:
     """Return the logs of ratios at which the mixture uses the base's profile."""
-    found = selection(base, runs)
-    mixture = found.shifts
+    chosen = selection(base, runs)
+    mixture = chosen.shifts
     parts = np.cumsum(mixture.weights * mixture.base.at(epsilon + mixture.shifts))
     ends = np.searchsorted(parts, parts[-1] * np.array([_TAIL, 1.0 - _TAIL]))
     first, last = mixture.shifts[np.minimum(ends, parts.size - 1)]
-    return epsilon + np.linspace(max(first, -found.curve.end - epsilon), last, _SHIFTED)
+    return epsilon + np.linspace(max(first, -chosen.curve.end - epsilon), last, _SHIFTED)
 
 
 def _polygon(base: BaseProfile, runs: RunLaw) -> Polygon:

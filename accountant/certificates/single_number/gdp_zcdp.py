@@ -85,13 +85,13 @@ def unsampled(pair: DominatingPair[Any], squared: Fraction) -> DominatingPair[An
 
 def _bases(product: Product) -> Product:
     """Return the product with every sampled pair replaced by its base."""
-    found: list[Factor] = []
+    factors: list[Factor] = []
     for factor in product.factors:
         base = Product.of(factor.pair)
         if isinstance(factor.pair, SubsampledPair):
             base = factor.pair.base
-        found.extend(base.times(factor.count).factors)
-    return Product.merge(found)
+        factors.extend(base.times(factor.count).factors)
+    return Product.merge(factors)
 
 
 def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
@@ -188,8 +188,8 @@ def _cgf(product: Product, s: float) -> float:
     """Return an upper bound of K, at one s alone, as a small s loses digits beside large ones."""
     if has_tables(product):
         return tabulated(product, s)[1]
-    found = total_cgf(product, np.array([s + 0j]))
-    return float(found.value.real[0] + found.radius[0])
+    enclosure = total_cgf(product, np.array([s + 0j]))
+    return float(enclosure.value.real[0] + enclosure.radius[0])
 
 
 def _above_line(product: Product, grid: Reals, rho: float) -> Any:  # noqa: ANN401  # numpy's

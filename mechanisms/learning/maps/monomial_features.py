@@ -85,7 +85,7 @@ class MonomialFeatures(FeatureMap):
             constant = np.full((len(rows), 1), math.sqrt(self.offset))
             letters = np.concatenate([letters, constant], axis=1)
         places = range(letters.shape[1])
-        found = np.empty((len(rows), self.output_features))
+        mapped = np.empty((len(rows), self.output_features))
         words = itertools.combinations_with_replacement(places, self.degree)
         for column, word in enumerate(words):
             ways = math.factorial(self.degree)
@@ -94,5 +94,5 @@ class MonomialFeatures(FeatureMap):
             value = np.full(len(rows), math.sqrt(ways))
             for place in word:
                 value = value * letters[:, place]
-            found[:, column] = value
-        return found
+            mapped[:, column] = value
+        return mapped

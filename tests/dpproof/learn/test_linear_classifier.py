@@ -99,7 +99,7 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
         return fit(model, X, y)
 
     monkeypatch.setattr(CoverClassifier, "fit", fitted)
-    noiseless = {"epsilon": 10**4, "delta": 1e-5, "random_state": 1}
+    noiseless: dict[str, Any] = {"epsilon": 10**4, "delta": 1e-5, "random_state": 1}
     model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], cover=AsWide())
     excused = EXCUSED | ASKING
     if name == "tuned":

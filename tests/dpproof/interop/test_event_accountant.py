@@ -55,10 +55,10 @@ def test_pld_of_dp_accounting_agrees() -> None:
         (accounting.UnsupportedDpEvent(), "without a description"),
         (
             accounting.SelfComposedDpEvent(
-                accounting.SampledWithReplacementDpEvent(100, 10, accounting.GaussianDpEvent(1.0)),
+                accounting.SampledWithReplacementDpEvent(100, 10, accounting.LaplaceDpEvent(1.0)),
                 3,
             ),
-            "sampling with replacement",
+            "bounded for Gaussian sums alone",
         ),
         (accounting.GaussianDpEvent(-1.0), "sigma"),
         (accounting.RandomizedResponseDpEvent(0.5, 4), "without a record there is no answer"),

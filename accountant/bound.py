@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Final, NoReturn, final
+from typing import Any, Final, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,8 +187,8 @@ class Bounds:
         (Bound(lower=1.0, upper=1.5), 2.0)
     """
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: NDArray[np.floating[Any]]
+    upper: NDArray[np.floating[Any]]
     attained: NDArray[np.bool_] = field(default_factory=lambda: np.array(True))
     one_by_one: NDArray[np.bool_] = field(default_factory=lambda: np.array(False))
 

@@ -17,7 +17,17 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from benchmarks import ablation, accountants, ledger, measure, mechanisms, named, natural, report
+from benchmarks import (
+    ablation,
+    accountants,
+    ledger,
+    measure,
+    mechanisms,
+    named,
+    natural,
+    report,
+    sweeps,
+)
 from benchmarks.report import Progress, Section
 from benchmarks.worker import Workers
 
@@ -34,6 +44,7 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "ablation": ablation.ablation,
     "mechanisms": mechanisms.mechanisms,
     "ledger": ledger.spends,
+    "sweeps": sweeps.sweeps,
 }
 
 

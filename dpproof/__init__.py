@@ -24,7 +24,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
                     RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
-    numbers         Bound, Bounds, calibrate, sweep, plan_selection, certify, check, check_text,
+    numbers         Bound, calibrate, sweep, plan_selection, certify, check, check_text,
                     Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         ZCDPFilter as ZCDPFilter,
     )
     from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer as PrivacyOdometer
-    from dpproof.accountant.bound import Bound as Bound, Bounds as Bounds
+    from dpproof.accountant.bound import Bound as Bound
     from dpproof.accountant.calibration.calibrate import calibrate as calibrate
     from dpproof.accountant.calibration.gaussian_sweep import sweep as sweep
     from dpproof.accountant.calibration.plan_selection import plan_selection as plan_selection

@@ -181,7 +181,8 @@ def crossings(
     for _ in range(_STEPS):
         here = x[active]
         low, high = (one[:, 0] for one in (rough or brackets)(here[:, None], active))
-        gap, blur = high - target[0][active], np.where(np.isfinite(low), high - low, 0.0)
+        gap = high - target[0][active]
+        blur = np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0)
         left[active] = np.where(gap > 0.0, here, left[active])
         right[active] = np.where(gap > 0.0, right[active], here)
         found = (above[active] - gap) / (here - last[active])
@@ -197,7 +198,7 @@ def crossings(
             break
     every = np.arange(x.size)
     low, high = (one[:, 0] for one in brackets(x[:, None], every))
-    width = np.where(np.isfinite(low), high - low, np.inf)
+    width = np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0)
     tried = x[:, None] + (_BLURRED * width / slope + 2.0**-50 * x)[:, None] * _NEAR
     low, high = brackets(np.maximum(tried, 0.0), every)
     lower = np.where((low >= target[1][:, None]) & (tried > 0.0), tried, -np.inf).max(axis=1)

@@ -328,8 +328,7 @@ def log1p_minus_linear(z: Numbers) -> Numbers:
     square = v * v
     total = np.full(w.shape, 1 / w.real.dtype.type(2 * _LOG_TERMS + 1), dtype=w.dtype)
     for order in range(2 * _LOG_TERMS - 1, 1, -2):
-        total *= square
-        total += 1 / w.real.dtype.type(order)
+        total = total * square + 1 / w.real.dtype.type(order)
     out[small] = v * (2.0 * square * total - w)
     return out
 

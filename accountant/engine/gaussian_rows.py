@@ -150,7 +150,7 @@ def _gaussian_tilts(
     value = mixtures.steer(np.array([at]))[0][:, 0]
     variance = (count * np.maximum(2.0 * value / (at * (1.0 + at)), 1e-300))[:, None]
     guess = _ridge(_ALL, 0.5 * variance * _ALL * (_ALL + 1), variance * (_ALL + 0.5), variance)
-    return _ALL[np.argmax(_excess(guess, known, is_delta=is_delta) >= 0.0, axis=1)]
+    return np.asarray(_ALL[np.argmax(_excess(guess, known, is_delta=is_delta) >= 0.0, axis=1)])
 
 
 def _ridge(c: Reals, value: Reals, slope: Reals, bend: Reals) -> Reals:
@@ -163,7 +163,7 @@ def _ridge(c: Reals, value: Reals, slope: Reals, bend: Reals) -> Reals:
 
 def _excess(ridge: Reals, known: Reals, *, is_delta: bool) -> Reals:
     """Return a function of c that crosses 0 at the saddle, from below."""
-    return known[:, None] - ridge[-1] if is_delta else ridge[-2] - known[:, None]
+    return np.asarray(known[:, None] - ridge[-1] if is_delta else ridge[-2] - known[:, None])
 
 
 def _survey(mixtures: GaussianMixtures, count: Reals, c: Reals) -> Reals:
@@ -436,7 +436,7 @@ def _line(
     heights = upper[:, :2] + 1e-12 * np.abs(upper[:, :2]) - gap - np.log(-np.expm1(-gap))
     apart = (points[:, :1] < c) & (c < points[:, 1:2])
     return Lines(
-        terms.reshape(-1, *shape),
+        np.asarray(terms.reshape(-1, *shape), dtype=complex),
         floor[:, 0],
         saddle.c,
         saddle.step,

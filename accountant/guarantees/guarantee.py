@@ -215,7 +215,9 @@ class Guarantee(Readable, ABC, Generic[R]):
         for place in np.flatnonzero(single).tolist():
             found = alone(float(points[place]))
             lower[place], upper[place], attained[place] = found.lower, found.upper, found.attained
-        return Bounds(*(one.reshape(known.shape) for one in (lower, upper, attained, single)))
+        shape = known.shape
+        ends = lower.reshape(shape), upper.reshape(shape)
+        return Bounds(*ends, attained.reshape(shape), single.reshape(shape))
 
     @final
     @within_floats

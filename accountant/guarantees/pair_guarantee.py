@@ -76,7 +76,8 @@ class PairGuarantee(Guarantee[R], ABC):
         """Return the engine's answers at many points, nan where a statement names points."""
         if known.size > 1 and not self.stated_points():
             pair = self.to_pair()
-            with contextlib.suppress(NotCertified, FloatingPointError, OverflowError):
+            failures = contextlib.suppress(NotCertified, FloatingPointError, OverflowError)
+            with failures, np.errstate(over="raise", divide="raise", invalid="raise"):
                 return question((pair.forward, pair.backward))
         return np.full(known.shape, np.nan), np.full(known.shape, np.nan)
 

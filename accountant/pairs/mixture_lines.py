@@ -204,7 +204,6 @@ def _weighted_second(x: Numbers, log_weights: Numbers) -> Numbers:
     small = np.where(near, x, 0.0)
     total = np.full(x.shape, 1.0 / math.factorial(_TERMS + 1), dtype=x.dtype)
     for order in range(_TERMS, 1, -1):
-        total *= small
-        total += 1.0 / math.factorial(order)
+        total = total * small + 1.0 / math.factorial(order)
     far = np.exp(np.where(near, 0.0, x) + log_weights) - weights * (1.0 + x)
     return np.where(near, weights * total * small * small, far)

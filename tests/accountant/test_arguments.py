@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -80,3 +81,28 @@ def test_whole(bad: Any) -> None:  # noqa: ANN401
     assert arguments.whole(shift=0) == 0
     with pytest.raises(ParameterError, match="shift must be a whole number >= 0"):
         arguments.whole(shift=bad)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([1.0, -1.0], r"sigma at \(1,\) must be above 0, got -1"),
+        ([[1.0], [math.inf]], r"sigma at \(1, 0\)"),
+        (math.nan, "sigma must be above 0"),
+        ([True], "an array of bool"),
+        ([Fraction(1, 3)], "give ints or floats"),
+        (np.array([0.1], dtype=np.longdouble), "give ints or floats"),
+        ([2**53 + 1], r"sigma at \(0,\)"),
+    ],
+)
+def test_arrays_are_refused_by_place(given: Any, said: str) -> None:  # noqa: ANN401  # any
+    """What is no float, or outside the domain, is named with its place."""
+    with pytest.raises(ParameterError, match=said):
+        arguments.array("above 0", lambda x: x > 0.0, sigma=given)
+
+
+def test_arrays_keep_exact_values() -> None:
+    """Ints and short floats are the same numbers afterwards."""
+    found = arguments.array("above 0", lambda x: x > 0.0, sigma=np.array([[3, 2**53]]))
+    assert found.tolist() == [[3.0, 2.0**53]]
+    assert arguments.array("above 0", lambda x: x > 0.0, sigma=np.float32(0.1)) == np.float32(0.1)

@@ -6,10 +6,11 @@ import math
 import operator
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpproof.accountant.bound import Bound
+from dpproof.accountant.bound import Bound, Bounds
 from dpproof.accountant.errors import NotCertified
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -134,3 +135,19 @@ def test_notebooks_show_the_guarantee_first() -> None:
     assert (
         Bound(1.0, 1.2345678)._repr_html_() == "<b>1.23457</b> <small>(in [1.0, 1.2345678])</small>"
     )
+
+
+def test_many_brackets_are_frozen_and_checked() -> None:
+    """Arrays of ends share a shape and are frozen; a crossed or undefined one is refused."""
+    lower = np.array([[0.0, 1.0]])
+    found = Bounds(lower, np.array([[0.5, math.inf]]), np.array([True, False]))
+    lower[0, 0] = 9.0
+    assert found[0, 0] == Bound(0.0, 0.5)
+    assert not found[0, 1].attained
+    assert found.one_by_one.shape == (1, 2)
+    assert repr(found) == "<Bounds of shape (1, 2), 0 one by one>"
+    with pytest.raises(ValueError, match="read-only"):
+        found.upper[0, 0] = 0.1
+    for crossed in (np.array([2.0]), np.array([math.nan])):
+        with pytest.raises(NotCertified, match="lower <= upper everywhere"):
+            Bounds(crossed, np.array([1.0]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.crossing import crossings, invert
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.gdp import GDP
@@ -96,3 +96,23 @@ def test_noise_next_to_the_root() -> None:
     """
     for mu in np.linspace(0.00326, 0.00327, 100):
         assert GDP(mu=float(mu)).epsilon(delta=1e-6).relative_width < 1e-10
+
+
+def test_many_crossings() -> None:
+    """Both ends of each are proved by values there; a function that proves nothing has no ends."""
+    levels = np.array([0.5, 2.0, 30.0, 1e-9, 1.0])
+
+    def brackets(x: Reals, rows: np.ndarray) -> tuple[Reals, Reals]:
+        value = -((x / levels[rows, None]) ** 2) + 0.01 * np.sin(50.0 * x / levels[rows, None])
+        blur = np.where(rows[:, None] == 4, np.nan, 1e-9)
+        return value - blur, value + blur
+
+    every = np.arange(levels.size)
+    target = np.full(levels.shape, -9.0)
+    lower, upper = crossings(brackets, (target, target), np.ones(5), 1.0 / levels)
+    assert np.isnan(lower[4])
+    assert np.isnan(upper[4])
+    known = every[:4]
+    assert (brackets(lower[known, None], known)[0] >= -9.0).all()
+    assert (brackets(upper[known, None], known)[1] <= -9.0).all()
+    assert (upper[known] - lower[known] < 1e-6 * upper[known]).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ GUARANTEES: list[Guarantee[Any]] = [
 ]
 
 
-def check(found: Any, at: int, alone: Any) -> None:  # noqa: ANN401  # brackets of either kind
+def check(found: Any, at: Any, alone: Any) -> None:  # noqa: ANN401  # brackets of either kind
     """One bracket meets the answer alone, and is hardly wider."""
     one = found[at]
     assert one.lower <= alone.upper
@@ -57,12 +58,12 @@ def test_every_point_has_its_own_answer(guarantee: Guarantee[Any]) -> None:
     found = guarantee.epsilons(deltas=given.reshape(2, 5))
     assert found.lower.shape == (2, 5)
     for place, delta in np.ndenumerate(given.reshape(2, 5)):
-        check(found, place, guarantee.epsilon(delta=float(delta)))  # type: ignore[arg-type]
+        check(found, place, guarantee.epsilon(delta=float(delta)))
     reached = found.upper[np.isfinite(found.upper)]
     points = np.append(reached * rng.uniform(0.9, 1.0, reached.size), [0.0, -0.2])
     again = guarantee.deltas(epsilons=points)
-    for place, epsilon in enumerate(points.tolist()):
-        check(again, place, guarantee.delta(epsilon=epsilon))
+    for at, epsilon in enumerate(points.tolist()):
+        check(again, at, guarantee.delta(epsilon=epsilon))
 
 
 def test_hundreds_share_their_sums() -> None:
@@ -84,11 +85,15 @@ def test_the_larger_direction_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"),
-    [("deltas", [0.1, 1.5]), ("deltas", ["0.1"]), ("epsilons", [np.nan]), ("epsilons", [np.inf])],
+    ("name", "ask"),
+    [
+        ("deltas", lambda: GDP(mu=1).epsilons(deltas=[0.1, 1.5])),
+        ("deltas", lambda: GDP(mu=1).epsilons(deltas=["0.1"])),
+        ("epsilons", lambda: GDP(mu=1).deltas(epsilons=[np.nan])),
+        ("epsilons", lambda: GDP(mu=1).deltas(epsilons=np.inf)),
+    ],
 )
-def test_refusals(name: str, wrong: list[Any]) -> None:
+def test_refusals(name: str, ask: Callable[[], object]) -> None:
     """A number outside its domain is named."""
-    ask = {"deltas": GDP(mu=1).epsilons, "epsilons": GDP(mu=1).deltas}[name]
     with pytest.raises(ParameterError, match=name):
-        ask(**{name: wrong})
+        ask()

@@ -9,7 +9,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Parameter, Theorem
+from dpproof.accountant.guarantees.derivation import Rows, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
@@ -43,7 +43,8 @@ def allocate_cyclic(
     rounds: int,
     bands: int,
     column: Fraction,
-    **factor: Parameter,
+    factor: str,
+    listed: Rows,
 ) -> DominatingPair[R]:
     """Release sums of rounds that a banded factor weights, over Poisson samples of parts in turn.
 
@@ -69,7 +70,8 @@ def allocate_cyclic(
         rounds: how many.
         bands: entries of C so far below the diagonal are 0; at most as many as parts.
         column: the square of c.
-        factor: C, as a certificate names it.
+        factor: the kind of C, as a certificate names it.
+        listed: its numbers there.
     Returns:
         One pair per direction.
     Raises:
@@ -84,6 +86,8 @@ def allocate_cyclic(
         ...     rounds=400,
         ...     bands=2,
         ...     column=Fraction(5, 4),
+        ...     factor="toeplitz",
+        ...     listed=((Fraction(1), Fraction(1, 2)),),
         ... )
         >>> round(step.epsilon(delta=1e-6).upper, 4)
         1.3891
@@ -132,7 +136,8 @@ def allocate_cyclic(
             cycle=parts,
             rounds=rounds,
             bands=bands,
-            **factor,
+            factor=factor,
+            listed=listed,
         ),
     )
 

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant import (
     L2,
@@ -128,7 +129,7 @@ def first_pattern() -> str:
     )
 
 
-def _patterns(dense: np.ndarray) -> tuple[list[int], list[int]]:  # type: ignore[type-arg]
+def _patterns(dense: NDArray[np.float64]) -> tuple[list[int], list[int]]:
     """Return rounds 0, 2, 4, 6, and the rounds at least two apart of the largest column sum."""
     some = (
         [place for place in range(8) if code >> place & 1]

@@ -126,7 +126,8 @@ class Allocated(Mechanism[R]):
             base = _matrix(self.base, self.scheme)
             rounds, size = base.factor.rounds, len(listed)
             samples = index_samples(self.scheme, records=size, steps=rounds, rng=rng)
-            return base.draw([[cut(listed, sample) for sample in samples]], 1, rng)[0, 0]
+            drawn: Outputs = base.draw([[cut(listed, sample) for sample in samples]], 1, rng)[0, 0]
+            return drawn
         places = index_batches(self.scheme, records=len(listed), rng=rng)
         return self.base.draw([cut(listed, batch) for batch in places], 1, rng)[:, 0]
 

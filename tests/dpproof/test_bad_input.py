@@ -13,7 +13,7 @@ from tests.dpproof.files import GAUSSIAN, GROUP, LAPLACE, PIPELINE
 
 SCHEMES = (
     '"poisson", "without-replacement", "shuffled", "with-replacement", "truncated-poisson", '
-    '"user-poisson", "allocation", "balls-in-bins" or "shuffled-reports"'
+    '"user-poisson", "allocation", "balls-in-bins", "cyclic-poisson" or "shuffled-reports"'
 )
 TRAINING = 'stage "training"'
 POISSON = 'sampling = { scheme = "poisson", rate = 0.01 }\n'

@@ -10,6 +10,7 @@ from math import comb
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from tests.hunt.truth import MP, Real, real
@@ -136,8 +137,9 @@ class Largest(DeltaAlone):
         )
         return max(found, MP.mpf(0), 1 - exact)
 
-    def _below(self, c: np.ndarray, shift: float) -> np.ndarray:  # type: ignore[type-arg]
-        return (self.rounds - 1) * log_ndtr(c) + log_ndtr(c - shift)
+    def _below(self, c: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = (self.rounds - 1) * log_ndtr(c) + log_ndtr(c - shift)
+        return found
 
     def _exact(self, c: Real) -> tuple[Real, Real]:
         """Logs of P and Q of values up to c, without cancellation."""

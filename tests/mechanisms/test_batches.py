@@ -191,14 +191,15 @@ def test_parts_are_asked_in_turn() -> None:
     for seed in range(runs):
         steps = index_samples(scheme, records=2, steps=3, rng=ReplayRng(seed))
         law[tuple(tuple(one.tolist()) for one in steps)] += 1
-    chances: Counter[tuple[tuple[int, ...], ...]] = Counter()
+    chances: dict[tuple[tuple[int, ...], ...], float] = {}
     for parts in product((0, 1), repeat=2):
         for coins in product((0, 1), repeat=6):
             rounds = [
                 tuple(r for r in (0, 1) if coins[2 * i + r] and parts[r] == i % 2) for i in range(3)
             ]
             heads = sum(coins)
-            chances[tuple(rounds)] += 0.25 * 0.25**heads * 0.75 ** (6 - heads)
+            chance = 0.25 * 0.25**heads * 0.75 ** (6 - heads)
+            chances[tuple(rounds)] = chances.get(tuple(rounds), 0.0) + chance
 
     assert set(law) <= set(chances)
     for one, chance in chances.items():

@@ -42,7 +42,7 @@ def mechanism(rng: np.random.Generator) -> Mechanism:
         for before in itertools.product((0, 1), repeat=2 * turn)
         for question in (0, 1)
     ]
-    return {one: tuple(rng.uniform(0.25, 0.75, size=2)) for one in asked}  # type: ignore[misc]
+    return {one: tuple(rng.uniform(0.25, 0.75, size=2)) for one in asked}
 
 
 def worst(
@@ -127,5 +127,5 @@ def test_bounded_ranges_and_single_parts_are_refused() -> None:
     with pytest.raises(ParameterError, match="two guarantees"):
         compose_concurrent(GDP(mu=1))
     with pytest.raises(RelationMismatch):
-        compose_concurrent(GDP(mu=1), GDP(mu=1, relation=ReplaceOne()))  # type: ignore[arg-type]
+        compose_concurrent(GDP(mu=1), GDP(mu=1, relation=ReplaceOne()))
     assert isinstance(ranges, DominatingPair)

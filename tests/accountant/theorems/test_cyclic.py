@@ -49,7 +49,9 @@ def training(
     """Four rounds, two bands of (1, -1/2), two parts."""
     usual = {"sigma": 1, "contribution": L2Contribution(1, relation), "rounds": 4}
     scheme = CyclicPoisson(sampling_rate=Fraction(1, 4), cycle=cycle)
-    given = {**usual, "scheme": scheme, "bands": bands, "column": Fraction(5, 4), **changes}
+    factor = {"factor": "toeplitz", "listed": ((Fraction(1), Fraction(-1, 2)),)}
+    given = {**usual, **factor, "scheme": scheme, "bands": bands, "column": Fraction(5, 4)}
+    given.update(changes)
     return allocate_cyclic(**given)
 
 
@@ -72,7 +74,7 @@ def test_one_band_in_a_cycle_of_one_is_a_poisson_sample_in_every_round(relation:
 _FACTOR = np.array([[1, 0, 0, 0], [-0.5, 1, 0, 0], [0, -0.5, 1, 0], [0, 0, -0.5, 1.0]])
 
 
-def _means(rows: Any, coins: tuple[int, int], sign: float, seed: int) -> Any:  # noqa: ANN401
+def _means(rows: Any, coins: tuple[int, ...], sign: float, seed: int) -> Any:  # noqa: ANN401
     """Means of the rows, of contributions and other sums that depend on earlier rows."""
     weights = np.random.default_rng(seed).normal(size=(4, 4))
     sums = np.zeros((len(rows), 4))

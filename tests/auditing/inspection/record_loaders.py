@@ -79,8 +79,11 @@ def _jax() -> Iterator[tuple[str, Callable[[int], Any]]]:
         "BallsInBinsSampling": made.BallsInBinsSampling(iterations=steps, cycle_length=STEPS),
     }
     for number, (name, strategy) in enumerate(strategies.items()):
-        drawn = strategy.batch_iterator(RECORDS, rng=number)
-        yield f"{name} of jax-privacy", lambda _, drawn=drawn: itertools.islice(drawn, STEPS)
+        yield f"{name} of jax-privacy", _cut(strategy.batch_iterator(RECORDS, rng=number))
+
+
+def _cut(drawn: Any) -> Callable[[int], Any]:  # noqa: ANN401  # an iterator of arrays
+    return lambda _: itertools.islice(drawn, STEPS)
 
 
 def _plain(batch: Any) -> list[int]:  # noqa: ANN401  # a tensor, an array or a list

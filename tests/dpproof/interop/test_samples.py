@@ -37,9 +37,10 @@ SCHEMES = (
 @pytest.mark.parametrize(("scheme", "event"), SCHEMES, ids=str)
 def test_schemes_and_events_are_each_other(scheme: Any, event: Any) -> None:  # noqa: ANN401  # untyped library
     """A scheme's guarantee is the event's, and comes back; noise is relative to a record's."""
-    guarantee = SUM.subsample(scheme).guarantee()
+    guarantee: Any = SUM.subsample(scheme).guarantee()
+    found: Any = from_dp_event(event, relation=ADD)
 
-    assert from_dp_event(event, relation=ADD).forward == guarantee.forward
+    assert found.forward == guarantee.forward
     assert to_dp_event(guarantee) == event
 
 

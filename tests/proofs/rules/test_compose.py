@@ -73,6 +73,8 @@ COMPOSE = [
     Case(AT_ONCE, gdp("3"), [gdp("1"), gdp("2")]),
     Case(AT_ONCE, gdp("2"), [gdp("1"), gdp("2")], why=OTHER),
     Case(AT_ONCE, gdp("6"), [gdp("2")], {"count": 3}),
+    Case(AT_ONCE, gdp("1"), [gdp("1")], why="takes 2 to"),
+    Case(AT_ONCE, said("zcdp", rho="2"), [said("zcdp", rho="1")], {"count": 3}, OTHER),
     Case(AT_ONCE, said("zcdp", rho="3"), [said("zcdp", rho="1"), said("zcdp", rho="2")]),
     Case(AT_ONCE, rdp(("2", "3")), [rdp(("2", "1"), ("3", "2")), rdp(("2", "2"))]),
     Case(AT_ONCE, rdp(("2", "2")), [rdp(("2", "1")), rdp(("2", "2"))], why="at most 3"),

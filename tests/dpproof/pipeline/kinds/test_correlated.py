@@ -130,7 +130,9 @@ def test_samples_of_parts_in_turn() -> None:
     stage = f"{ROUNDS}{IN_TURN}rate = 0.25, cycle = 4 }}\n"
     found = guarantee("square-root-factor", stage, "replace-one")
 
-    assert found.forward == mine.guarantee().forward
+    expected: Any = mine.guarantee()
+
+    assert found.forward == expected.forward
     text = f'[pipeline]\nrelation = "zero-out"\ndelta = 1e-6\n[[stage]]\nname = "one"\n{stage}'
     parsed = parse(tomllib.loads(f'{text}mechanism = "square-root-factor"'), "file").stages[0]
     assert parsed.numbers()["rate"] == Fraction(1, 4)

@@ -496,7 +496,10 @@ def _facts() -> Iterator[Case]:
     for rule, kinds in (("bounded", _BOUNDED), ("closed", _CLOSED)):
         for product, *points in kinds:
             made = step(f"hockey-stick/{rule}", fact(product, *points))
-            yield f"{rule} {_named(product)} {points[:3]}", text([made])
+            yield (
+                f"{rule} {_named(product)} {points if len(points) < 9 else len(points)}",
+                text([made]),
+            )
     g = [gauss()]
     shown = step("hockey-stick/closed", fact(g, ("0", "1")))
     yield "a premise", text([shown, {**shown, "premises": [0]}])

@@ -16,6 +16,7 @@ from tests.proofs.second.cases import Case, cases
 from tests.proofs.second.chains import chain
 from tests.proofs.second.checker import check
 from tests.proofs.second.mutate import mutant
+from tests.proofs.second.outside import tries
 
 FOLDER: Final = Path(__file__).parents[3] / "proofs" / "conformance" / "v1"
 CHAINS: Final = range(100)
@@ -29,8 +30,9 @@ SEEDS: Final = (
 
 
 def made_here() -> Iterator[Case]:
-    """Return the cases that need nothing but this folder: the edges, and random chains."""
+    """Return the cases that need nothing but this folder: edges, other rules, random chains."""
     yield from cases()
+    yield from ((name, text) for name, text, _ in tries())
     for seed in CHAINS:
         yield f"chain {seed}", chain(random.Random(seed))  # noqa: S311  # no secret
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import needs_cells
+from dpproof.accountant.certificates.hockey_stick.cells import (
+    lower_fact_by_cells,
+    needs_cells,
+)
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -92,9 +96,8 @@ def certify(
                 _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
             )
         )
-    asked = any(question is not None for question in questions)
-    if asked and isinstance(guarantee, PairGuarantee):
-        _refuse_allocated(distinct(guarantee.to_pair()))
+    if isinstance(guarantee, PairGuarantee):
+        _refuse_allocated(distinct(guarantee.to_pair()), order)
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
     if order is not None:
@@ -157,12 +160,12 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     return products
 
 
-def _refuse_allocated(products: list[Product]) -> None:
-    """Refuse upper ends of allocated rounds, whose profile no rule of the checker bounds."""
-    if any(map(is_allocated, products)):
+def _refuse_allocated(products: list[Product], order: Number | None) -> None:
+    """Refuse Renyi divergences of allocated rounds, of which the checker has no moments."""
+    if order is not None and any(map(is_allocated, products)):
         raise NotCertified(
-            "the checker has no rule for upper ends of random allocation yet: certify the pair "
-            f"itself by asking no question, or a lower end by lower=True, or {UNCERTIFIED}"
+            "the checker has no moments of allocated rounds beyond the end of a table, so that no "
+            f"Renyi divergence is certified; ask for epsilon at a delta, or {UNCERTIFIED}"
         )
 
 
@@ -189,20 +192,42 @@ def _lower(
 
 def _lower_point(products: list[Product], delta: Number | None, epsilon: Number | None) -> Step:
     """Return the fact about the lower end of the direction with the larger number."""
+    if any(map(is_allocated, products)) and not any(map(needs_cells, products)):
+        with contextlib.suppress(NotCertified):  # cells of the largest coordinate may do
+            found = _larger(products, delta, epsilon, by_largest=False)
+            return checked(Certificate((found,))).steps[0]
+    by_largest = any(map(needs_cells, products)) or any(map(is_allocated, products))
+    return _larger(products, delta, epsilon, by_largest=by_largest)
+
+
+def _larger(
+    products: list[Product], delta: Number | None, epsilon: Number | None, *, by_largest: bool
+) -> Step:
+    """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
+    known = [as_largest(product) if by_largest else product for product in products]
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
-        found = [answers.epsilon(as_largest(product), wanted).lower for product in products]
+        found = [answers.epsilon(product, wanted).lower for product in known]
         place = max(range(len(found)), key=found.__getitem__)
         if not (wanted and 0 < found[place] < math.inf):
             raise NotCertified(
                 f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
                 "to certify; try another delta"
             )
-        return lower_fact(products[place], found[place], wanted, moves=True)
+        return _fact(products[place], found[place], wanted, moves=True, by_largest=by_largest)
     at = float_up(arguments.non_negative(epsilon=epsilon))
-    found = [answers.delta(as_largest(product), at).lower for product in products]
+    found = [answers.delta(product, at).lower for product in known]
     place = max(range(len(found)), key=found.__getitem__)
-    return lower_fact(products[place], at, found[place], moves=False)
+    return _fact(products[place], at, found[place], moves=False, by_largest=by_largest)
+
+
+def _fact(
+    product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool
+) -> Step:
+    """Return the fact by cells of the largest coordinate, or by sums and tables."""
+    if by_largest:
+        return lower_fact_by_cells(product, epsilon, delta, moves=moves)
+    return lower_fact(product, epsilon, delta, moves=moves)
 
 
 def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
-from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair

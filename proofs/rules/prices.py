@@ -29,6 +29,7 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import Hint, read_beyond, read_table
@@ -124,6 +125,9 @@ def common_bits(masses: Iterable[Fraction]) -> int:
 
 def _table_making(pair: TabledPair, table: Hint) -> int:
     """Return the work of making a table, from both directions of the base's profile, or its own."""
+    if isinstance(pair, AllocatedGaussianPair):
+        lines = sum(allocated_line(pair, nodes) for nodes in table.lines)
+        return lines + limits.table_work(table.size, 0, table.lines)
     if not isinstance(pair, SampledPair):
         own = ((pair, 1),)
         return 2 * profile_making(own) + limits.table_work(table.size, profile_work(own), ())
@@ -132,6 +136,13 @@ def _table_making(pair: TabledPair, table: Hint) -> int:
         return base + limits.table_work(table.size, 0, table.lines)
     once = profile_making(pair.base) + profile_making(pair.swapped().base)
     return once + limits.table_work(table.size, profile_work(pair.base), ())
+
+
+def allocated_line(pair: AllocatedGaussianPair, nodes: int) -> int:
+    """Return the work of a line of an allocated pair."""
+    terms = limits.transform_terms(pair.mu_squared)
+    _fits(terms, nodes + 1)
+    return limits.sum_work(terms, nodes + 1) + limits.power_work(pair.rounds, nodes + 1)
 
 
 def _line(base: Product, nodes: int) -> int:

@@ -16,6 +16,10 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import (
+    SingleAllocation,
+    shortfall_line,
+)
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     ClosedForm,
     LargestLoss,
@@ -39,6 +43,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step, show_rational
@@ -143,6 +148,9 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
         return _smallest_slack(single_sample(single, point.epsilon), point)
+    if isinstance(single, AllocatedGaussianPair):
+        line = shortfall_line(single, point.epsilon)
+        return _smallest_slack(SingleAllocation(single, line), point)
     found: list[tuple[Maker, int]] = []
     for fine in _FINENESS:
         if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:

@@ -109,7 +109,7 @@ def quadrature_work(rule: int, tail: int, nodes: int) -> int:
 
 def transform_terms(mu_squared: Fraction) -> int:
     """Count the terms of the transform of a log-normal variable, with this variance of its log."""
-    return 560 * (1 + isqrt(int(mu_squared)))
+    return 60 * max(4, 1 + isqrt(int(100 * mu_squared)))
 
 
 def line_work(nodes: int, points: int) -> int:

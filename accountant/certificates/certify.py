@@ -28,6 +28,7 @@ from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
 from dpproof.accountant.subsampling.allocated import as_largest, is_allocated
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
 
 
@@ -89,6 +90,8 @@ def certify(
         raise ParameterError("delta", delta, "given, or else another question", "choose one")
     if lower and not any(given is not None for given in questions):
         raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
+    if isinstance(guarantee, PairGuarantee):
+        _refuse_allocated(distinct(guarantee.to_pair()), None if lower else order)
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
         return checked(
@@ -96,8 +99,6 @@ def certify(
                 _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
             )
         )
-    if isinstance(guarantee, PairGuarantee):
-        _refuse_allocated(distinct(guarantee.to_pair()), order)
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
     if order is not None:
@@ -161,11 +162,17 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
 
 
 def _refuse_allocated(products: list[Product], order: Number | None) -> None:
-    """Refuse Renyi divergences of allocated rounds, of which the checker has no moments."""
-    if order is not None and any(map(is_allocated, products)):
+    """Refuse Renyi divergences of allocated rounds, and samples of what is allocated."""
+    sampled = (
+        isinstance(factor.pair, SubsampledPair) and is_allocated(factor.pair.base)
+        for product in products
+        for factor in product.factors
+    )
+    if any(sampled) or (order is not None and any(map(is_allocated, products))):
         raise NotCertified(
-            "the checker has no moments of allocated rounds beyond the end of a table, so that no "
-            f"Renyi divergence is certified; ask for epsilon at a delta, or {UNCERTIFIED}"
+            "the checker knows no moments of allocated rounds: neither their Renyi divergences "
+            "are certified, nor samples of which rounds are drawn; ask for epsilon at a delta, "
+            f"without a sample, or {UNCERTIFIED}"
         )
 
 
@@ -221,9 +228,7 @@ def _larger(
     return _fact(products[place], at, found[place], moves=False, by_largest=by_largest)
 
 
-def _fact(
-    product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool
-) -> Step:
+def _fact(product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool) -> Step:
     """Return the fact by cells of the largest coordinate, or by sums and tables."""
     if by_largest:
         return lower_fact_by_cells(product, epsilon, delta, moves=moves)

@@ -19,6 +19,7 @@ from dpproof.accountant.subsampling.allocated import (
     is_allocated,
 )
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from tests.accountant.subsampling.builders import shortfall_of_two
 
 DELTA = 1e-6
 # Epsilon at 1e-6 by another reader's code: rounds, noise, both orders; the last digit is uncertain.
@@ -73,21 +74,6 @@ def test_fresh_epochs_of_the_table(noise: str, rounds: int, times: int, value: f
 
     assert found.lower - 1e-5 <= value <= found.upper + 1e-5
     assert found.relative_width < 1e-4
-
-
-def shortfall_of_two(c: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
-    """E(c - M)_+ of two variables: a quadrature of the closed form of one."""
-
-    def given(g: mpmath.mpf) -> mpmath.mpf:
-        left = 2 * c - mpmath.exp(a * g - a * a / 2)
-        if left <= 0:
-            return mpmath.mpf(0)
-        d = (mpmath.log(left) + a * a / 2) / a
-        return mpmath.npdf(g) * (left * mpmath.ncdf(d) - mpmath.ncdf(d - a)) / 2
-
-    top = (mpmath.log(2 * c) + a * a / 2) / a
-    cuts = [cut for cut in (-14, -8, -4, -2, 0, 2) if cut < top]
-    return mpmath.quad(given, [*cuts, top])
 
 
 @pytest.mark.parametrize("noise", ["2", "0.5"])

@@ -92,7 +92,7 @@ def test_random(case: Case) -> None:
     case.holds()
 
 
-# The profile of one of 50 rounds at .3 is .0057338044 for a removal and .0034122818 for an addition.
+# One of 50 rounds has .0057338044 at .3 for a removal, and .0034122818 for an addition.
 LINE = {"c": "21", "step": "2", "nodes": 90, "tau": "0"}
 ABOVE, BELOW = "hockey-stick/sampled", "at-least/allocated"
 REMOVED, ADDED = (allocated("1", 50, removal=removal) for removal in (True, False))

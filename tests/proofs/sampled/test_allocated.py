@@ -15,7 +15,7 @@ from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sums.contour import Line
-from tests.accountant.subsampling.test_allocated import shortfall_of_two
+from tests.accountant.subsampling.builders import shortfall_of_two
 
 F = Fraction
 SIDE = {"runs": [{"stride": 1, "count": 20}], "lines": []}
@@ -35,7 +35,9 @@ def test_two_rounds_are_a_double_integral(noise: str) -> None:
         for epsilon in (0.0, 0.25):
             with mpmath.workdps(25):
                 t, a = mpmath.exp(epsilon), 1 / mpmath.mpf(noise)
-                value = 1 - t + shortfall_of_two(t, a) if removal else t * shortfall_of_two(1 / t, a)
+                value = (
+                    1 - t + shortfall_of_two(t, a) if removal else t * shortfall_of_two(1 / t, a)
+                )
             with ctx.workprec(128):
                 found = bound(arb(epsilon), 0)
                 exact = arb(mpmath.nstr(value, 18)) + arb(0, 1e-15)
@@ -46,8 +48,8 @@ def test_two_rounds_are_a_double_integral(noise: str) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_line_bounds_from_above(seed: int) -> None:
-    """Tilts, steps, lengths and Gaussians at random never give less than the library's lower end."""
-    rng = random.Random(seed)
+    """Random lines, with and without a Gaussian, never say less than the library's lower end."""
+    rng = random.Random(seed)  # noqa: S311  # not for secrets
     for _ in range(6):
         rounds, mu2 = rng.choice([2, 7, 100, 10**6]), F(rng.randint(1, 40), 10)
         removal, epsilon = rng.random() < 0.5, F(rng.randint(0, 30), 10)

@@ -27,7 +27,12 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
-from dpproof.accountant.subsampling.allocated import as_largest, is_allocated
+from dpproof.accountant.subsampling.allocated import (
+    AllocatedGaussianPair,
+    as_largest,
+    is_allocated,
+)
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
 
@@ -91,7 +96,7 @@ def certify(
     if lower and not any(given is not None for given in questions):
         raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
     if isinstance(guarantee, PairGuarantee):
-        _refuse_allocated(distinct(guarantee.to_pair()), None if lower else order)
+        _refuse_without_moments(distinct(guarantee.to_pair()), None if lower else order)
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
         return checked(
@@ -161,18 +166,23 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     return products
 
 
-def _refuse_allocated(products: list[Product], order: Number | None) -> None:
-    """Refuse Renyi divergences of allocated rounds, and samples of what is allocated."""
-    sampled = (
-        isinstance(factor.pair, SubsampledPair) and is_allocated(factor.pair.base)
-        for product in products
-        for factor in product.factors
-    )
-    if any(sampled) or (order is not None and any(map(is_allocated, products))):
+def _refuse_without_moments(products: list[Product], order: Number | None) -> None:
+    """Refuse samples of allocated rounds, and Renyi divergences of what tables alone know.
+
+    Their tables end where delta is negligible, and what lies beyond rules a Renyi divergence.
+    """
+    pairs = [factor.pair for product in products for factor in product.factors]
+    if any(isinstance(pair, SubsampledPair) and is_allocated(pair.base) for pair in pairs):
         raise NotCertified(
-            "the checker knows no moments of allocated rounds: neither their Renyi divergences "
-            "are certified, nor samples of which rounds are drawn; ask for epsilon at a delta, "
-            f"without a sample, or {UNCERTIFIED}"
+            "the checker knows no moments of allocated rounds, and no samples of them; certify "
+            f"them without a sample, or {UNCERTIFIED}"
+        )
+    tabled = AllocatedGaussianPair | CountedGaussiansPair
+    if order is not None and any(isinstance(pair, tabled) for pair in pairs):
+        raise NotCertified(
+            "Renyi divergences of allocated rounds, and of samples in which a record counts "
+            "several times or pushes another one out, are not certified: the checker's tables of "
+            f"them end, and what lies beyond matters; ask for epsilon at a delta, or {UNCERTIFIED}"
         )
 
 

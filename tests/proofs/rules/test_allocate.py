@@ -98,7 +98,16 @@ ABOVE, BELOW = "hockey-stick/sampled", "at-least/allocated"
 REMOVED, ADDED = (allocated("1", 50, removal=removal) for removal in (True, False))
 TWICE = {**REMOVED, "count": 2}
 ONCE = "allocated pair, once"
+SERVES = [{**LINE, "points": 4}, {**LINE, "c": "14", "points": 1, "nodes": 110}]
+SIDE = {"runs": [{"stride": 1, "count": 12}], "lines": SERVES}
+GRID = {"span": "1/16", "level": "0", "forward": SIDE, "backward": SIDE}
+AFTER, RENYI = "hockey-stick/chernoff", "at-least/renyi"
+DOUBTFUL = {"notion": "renyi-at-least", "product": [TWICE], "order": "2"}
 LINE_CASES = [
+    Case(AFTER, facts([TWICE], ("4", "1/5000")), [], {"c": "2", "factors": [GRID]}),
+    Case(AFTER, facts([TWICE], ("4", "1/999999")), [], {"c": "2", "factors": [GRID]}, "at least"),
+    Case(RENYI, {**DOUBTFUL, "value": "1/100"}, [], {"factors": [GRID]}),
+    Case(RENYI, {**DOUBTFUL, "value": "1/10"}, [], {"factors": [GRID]}, "at least"),
     Case(ABOVE, facts([REMOVED], ("3/10", "573380441/100000000000")), [], LINE),
     Case(ABOVE, facts([ADDED], ("3/10", "341228183/100000000000")), [], LINE),
     Case(ABOVE, facts([REMOVED], ("3/10", "573380439/100000000000")), [], LINE, "hockey-stick"),

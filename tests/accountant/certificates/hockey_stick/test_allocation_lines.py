@@ -11,12 +11,15 @@ import pytest
 from dpproof.accountant import (
     GDP,
     BallsInBins,
+    L2Contribution,
     NotCertified,
     Poisson,
     RandomAllocation,
+    UserPoisson,
     self_compose,
 )
 from dpproof.accountant.theorems.allocation import allocate_random
+from dpproof.accountant.theorems.one_step import subsample_counted_sum
 from dpproof.accountant.theorems.subsampling import subsample_poisson
 from dpproof.proofs import Rejected, check
 
@@ -103,10 +106,16 @@ def test_a_smaller_number_is_rejected() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Renyi divergences, and samples of allocated rounds, with the reason."""
-    with pytest.raises(NotCertified, match="no moments of allocated rounds"):
-        once(1.0, 50).certify(order=4)
+    """Renyi divergences of what tables alone know, and samples of allocated rounds."""
+    users = subsample_counted_sum(
+        sigma=2,
+        contribution=L2Contribution(1),
+        scheme=UserPoisson(sampling_rate=0.01, contributions=3),
+    )
+    for guarantee in (once(1.0, 50), self_compose(users, 9)):
+        with pytest.raises(NotCertified, match="Renyi divergences of allocated rounds"):
+            guarantee.certify(order=4)
     sample = subsample_poisson(once(1.0, 50), Poisson(sampling_rate=0.5))
-    with pytest.raises(NotCertified, match="nor samples"):
+    with pytest.raises(NotCertified, match="no samples of them"):
         sample.certify(delta=DELTA)
     assert math.isfinite(sample.epsilon(delta=DELTA).upper)

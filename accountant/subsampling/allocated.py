@@ -42,6 +42,7 @@ _SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
 _WIDER: Final = 16.0  # Times as far. Heuristic.
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
+_WIDE: Final = 1e-6  # Relative width from which the largest coordinate is looked at. Heuristic.
 _ROUNDING: Final = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF  # Of what is done with ends of a shortfall.
 
 
@@ -113,7 +114,7 @@ class AllocatedGaussianPair(BelowGaussian):
 
         REMOVE is 1 - c + E(c - M)_+ at c = e^epsilon, ADD is E(c - M)_+ / c at c = e^-epsilon.
         """
-        variance, least = float(self.mu_squared), self.largest.profile(epsilon)[0]
+        variance = float(self.mu_squared)
         most = gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
         reached = np.minimum(epsilon, _LARGEST)
         lower, upper = mean_shortfall(
@@ -127,8 +128,11 @@ class AllocatedGaussianPair(BelowGaussian):
             lower, upper = (
                 end * np.exp(reached) for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
             )
-        lower = np.where(epsilon <= _LARGEST, lower, 0.0)
-        return np.maximum(np.maximum(lower, least), 0.0), np.minimum(np.minimum(upper, most), 1.0)
+        lower = np.where(epsilon <= _LARGEST, np.maximum(lower, 0.0), 0.0)
+        upper = np.minimum(np.minimum(upper, most), 1.0)
+        wide = lower < upper * (1 - _WIDE)
+        lower[wide] = np.maximum(lower[wide], self.largest.profile(epsilon[wide])[0])
+        return lower, upper
 
 
 def as_largest(product: Product) -> Product:

@@ -94,6 +94,28 @@ def test_two_rounds_are_a_double_integral(noise: str) -> None:
                 assert upper[0] - lower[0] < 1e-10
 
 
+@pytest.mark.parametrize("epsilon", [3.0, 8.0, 16.0])
+def test_little_noise_in_two_rounds_is_a_double_integral(epsilon: float) -> None:
+    """Where one round alone is large, the ends enclose the direct integral, within one per cent."""
+    a, c = 1 / mpmath.mpf("0.3"), mpmath.exp(epsilon)
+
+    def given(g: mpmath.mpf) -> mpmath.mpf:
+        left = 2 * c - mpmath.exp(a * g - a * a / 2)
+        if left <= 0:
+            return mpmath.npdf(g) * (1 - left) / 2
+        d = mpmath.log(left) / a
+        return mpmath.npdf(g) * (mpmath.ncdf(a / 2 - d) - left * mpmath.ncdf(-a / 2 - d)) / 2
+
+    top = (mpmath.log(2 * c) + a * a / 2) / a
+    with mpmath.workdps(30):
+        cuts = [mpmath.mpf(-12), mpmath.mpf(-3), mpmath.mpf(0), top - 1, top, top + 2, top + 9]
+        exact = mpmath.quad(given, cuts)
+    lower, upper = allocated(2, "0.3").profile(np.array([epsilon]))
+
+    assert lower[0] <= exact <= upper[0]
+    assert upper[0] <= exact * 1.01
+
+
 def on_lattice(variance: float, rounds: int, epsilon: float, cells: int, mesh: float) -> float:
     """REMOVE's delta by Y moved to a lattice without a change of mean, which only raises it.
 
@@ -168,6 +190,14 @@ def test_a_million_rounds_cost_no_more_terms_of_time() -> None:
 
         assert found.relative_width < 1e-6
         assert 0.00366 < found.lower < 0.00368
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_little_noise_has_narrow_brackets(times: int) -> None:
+    """A noise multiplier of .3 in a hundred rounds, once and ten times."""
+    product = Product.of(allocated(100, "0.3")).times(times)
+
+    assert answers.epsilon(product, DELTA).relative_width < 1e-4
 
 
 def test_kept_epochs_cost_more_than_fresh_ones() -> None:

@@ -173,10 +173,11 @@ def renyi(step: Application) -> tuple[str, ...]:
 def allocated(step: Application) -> tuple[str, ...]:
     """Check one allocated pair, once, by a line without a Gaussian."""
     claim, line = step.concludes(AtLeast), read_line(step.witness)
-    _without_premises(step, claim.product, lambda pair: isinstance(pair, AllocatedGaussianPair))
-    if [count for _, count in claim.product] != [1]:
+    _without_premises(step, claim.product, _has_moments)
+    pairs = [one for one, n in claim.product if isinstance(one, AllocatedGaussianPair) and n == 1]
+    if len(pairs) != len(claim.product) or len(pairs) != 1:
         raise RefusedError("the rule takes one allocated pair, once")
-    ((pair, _),) = claim.product
+    (pair,) = pairs
     step.budget.spend(allocated_line(pair, line.nodes) + limits.line_work(line.nodes, 2))
 
     def bound() -> arb:

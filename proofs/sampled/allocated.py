@@ -111,7 +111,7 @@ class _Transform:
         shift = (arb(3) / (4 * a)).min(arb(2)).mid()
         least = ctx.prec * arb(2).log()
         step = (2 * arb.pi() * shift / (least + 2 * shift * shift)).mid()
-        reach = isqrt(int((2 * least / (step * step)).upper().floor().unique_fmpz())) + 1
+        reach = int(float(((2 * least).sqrt() / step).upper())) + 2
         scale = step / (2 * arb.pi()).sqrt()
         nodes = [acb(step * j, -shift) for j in range(-reach, reach + 1)]
         between = (1 + (2 * shift * shift).exp()) / (2 * arb.pi() * shift / step).expm1()

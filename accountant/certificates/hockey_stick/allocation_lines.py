@@ -116,7 +116,8 @@ class SingleAllocation:
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by what the line may err by."""
         with np.errstate(divide="ignore"):
-            return np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
+            found = np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
+        return np.asarray(found)
 
     def work(self, points: int) -> int:
         """Return the checker's work for the sum over the line's nodes."""
@@ -157,8 +158,9 @@ class _Wanted:
 
     def at(self, some: Any) -> _Wanted:  # noqa: ANN401  # an index of numpy's
         """Return some of the points."""
-        parts = (one[some] for one in (self.c, self.scale, self.delta, self.slope))
-        return _Wanted(*parts, self.room)
+        return _Wanted(
+            self.c[some], self.scale[some], self.delta[some], self.slope[some], self.room
+        )
 
     def allowed(self, share: float) -> Reals:
         """Return what a shortfall may err by."""

@@ -295,10 +295,10 @@ def _table_sides(
     found = []
     for one, grid in zip(both, grids, strict=True):
         if isinstance(one, AllocatedGaussianPair):
-            lines = shortfall_lines(one, grid * span, negligible, below=below)
+            lines, excess = shortfall_lines(one, grid * span, negligible, below=below)
+            found.append(TableSide(grid, lines, excess))
         else:
-            lines = _lines(one, grid * span, negligible, below=below), 0.0
-        found.append(TableSide(grid, *lines))
+            found.append(TableSide(grid, _lines(one, grid * span, negligible, below=below)))
     return found
 
 

@@ -100,7 +100,7 @@ def test_a_smaller_number_is_rejected() -> None:
         {"witness": {**step.witness, "nodes": 3}},
     ):
         steps = [*made.steps]
-        steps[place] = replace(step, **change)  # type: ignore[arg-type]
+        steps[place] = replace(step, **change)
 
         assert isinstance(check(replace(made, steps=tuple(steps))), Rejected)
 

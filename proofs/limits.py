@@ -9,6 +9,7 @@ are here under the same names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import comb, isqrt, prod
 from typing import Final
 
@@ -104,6 +105,11 @@ def power_work(count: int, nodes: int) -> int:
 def quadrature_work(rule: int, tail: int, nodes: int) -> int:
     """Price M of a subsampled Gaussian at so many nodes, by trapezoid rules of these lengths."""
     return sum_work(rule, nodes) + 64 * tail
+
+
+def transform_terms(mu_squared: Fraction) -> int:
+    """Count the terms of the transform of a log-normal variable, with this variance of its log."""
+    return 60 * max(4, 1 + isqrt(int(100 * mu_squared)))
 
 
 def line_work(nodes: int, points: int) -> int:

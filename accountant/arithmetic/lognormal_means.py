@@ -44,8 +44,7 @@ _RESOLVED: Final = -23.0  # Least log phi that has digits. Heuristic.
 _MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
-_MOMENTS: Final = 32  # Highest moment. Heuristic.
-_LARGEST_LOG: Final = 600.0  # Twice the log of the largest moment of Y. Heuristic.
+_MOMENTS: Final = 256  # Highest moment. Heuristic.
 _CELLS: Final = 48  # Of the outer hyperbola, to bound the integrand there. Heuristic.
 _TURNS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-13.0, 1.0)])  # Tried. Heuristic.
 # Roundings of a term of phi's sum, relative to its size, beside those that grow with g. Soundness
@@ -74,12 +73,16 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
         found, error = nodes.integral(c[some])
         lower[some] = np.maximum(lower[some], found - error)
         upper[some] = np.minimum(upper[some], found + error)
-    least = tilts.ends[-1]
-    deep = c < least
-    if deep.any():  # convex in c and 0 at 0: at most its chord
-        above = mean_shortfall(variance, count, np.array([least]))[1][0]
-        upper[deep] = np.minimum(upper[deep], c[deep] / least * above * (1 + 1e-12))
+    deep = c < 1.0
+    upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
     return lower, upper
+
+
+def _chernoff(variance: float, count: int, c: Reals) -> Reals:
+    """Bound E(c - M)_+ from above by e^{uc - 1} phi(u/t)^t / u, as (x)_+ <= e^{ux - 1} / u."""
+    u, log_power = (one[::_EVERY] for one in log_transform(variance, count))
+    bound = np.multiply.outer(c, u) + log_power - np.log(u) - 1.0 + 16 * UNIT_ROUNDOFF * u
+    return np.asarray(np.exp(np.minimum(bound.min(axis=1), 0.0) + _SLACK))
 
 
 def resolved(variance: float, count: int) -> Reals:
@@ -93,21 +96,35 @@ def mean_excess_above(variance: float, count: int, log_c: Reals) -> Reals:
     (y - c)_+ <= y^m c^{1-m} (m - 1)^{m-1} / m^m for y > 0 and m >= 2, and E M^m / m! is the
     coefficient of h^m in the t-th power of the sum of E Y^j (h/t)^j / j!.
     """
-    most = 2
-    while most < _MOMENTS and variance * (most + 1) * most < _LARGEST_LOG:
-        most += 1
-    j = np.arange(most + 1.0)
+    m, log_least = _log_moments(variance, count)
+    least = (log_least - np.multiply.outer(log_c, m - 1)).min(axis=1)
+    return np.asarray(np.exp(np.minimum(least * (1 - 1e-12 * np.sign(least)), 0.0) + _SLACK))
+
+
+@lru_cache(maxsize=64)
+def _log_moments(variance: float, count: int) -> tuple[Reals, Reals]:
+    """Return m and logs of E M^m (m - 1)^{m-1} / m^m, by sums of positive terms."""
+    j = np.arange(_MOMENTS + 1.0)
     factorials = np.concatenate([[0.0], np.cumsum(np.log(j[1:]))])
-    series = np.exp(0.5 * variance * j * (j - 1) - factorials - j * math.log(count))
-    power = np.concatenate([[1.0], np.zeros(most)])
+    series = 0.5 * variance * j * (j - 1) - factorials - j * math.log(count)
+    power = np.where(j > 0, -math.inf, 0.0)
     for digit in f"{count:b}":
-        power = np.convolve(power, power)[: most + 1]
-        power = np.convolve(power, series)[: most + 1] if digit == "1" else power
+        power = _log_convolved(power, power)
+        power = _log_convolved(power, series) if digit == "1" else power
     m = j[2:]
-    with np.errstate(divide="ignore"):
-        log_moment = np.log(power[2:]) + factorials[2:] + (m - 1) * np.log(m - 1) - m * np.log(m)
-    least = (log_moment - np.multiply.outer(log_c, m - 1)).min(axis=1)
-    return np.asarray(np.exp(np.minimum(least * (1 - 1e-12 * np.sign(least)), 0.0) + 1e-9))
+    return m, power[2:] + factorials[2:] + (m - 1) * np.log(m - 1) - m * np.log(m)
+
+
+def _log_convolved(first: Reals, second: Reals) -> Reals:
+    """Return logs of the first coefficients of a product of series, from theirs."""
+    found = [np.logaddexp.reduce(first[: k + 1] + second[k::-1]) for k in range(first.size)]
+    return np.array(found)
+
+
+def log_transform(variance: float, count: int) -> tuple[Reals, Reals]:
+    """Return u above 0, increasing, and upper bounds of t log phi(u/t), where phi has digits."""
+    places, heights = _excess(variance, count)
+    return places[1:], heights[1:] - places[1:]
 
 
 @lru_cache(maxsize=64)

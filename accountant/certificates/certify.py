@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import needs_cells
+from dpproof.accountant.certificates.hockey_stick.cells import (
+    lower_fact_by_cells,
+    needs_cells,
+)
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -23,7 +27,13 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
-from dpproof.accountant.subsampling.allocated import as_largest, is_allocated
+from dpproof.accountant.subsampling.allocated import (
+    AllocatedGaussianPair,
+    as_largest,
+    is_allocated,
+)
+from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
 
 
@@ -85,6 +95,8 @@ def certify(
         raise ParameterError("delta", delta, "given, or else another question", "choose one")
     if lower and not any(given is not None for given in questions):
         raise ParameterError("lower", lower, "with a question", "give delta, epsilon or another")
+    if isinstance(guarantee, PairGuarantee):
+        _refuse_without_moments(distinct(guarantee.to_pair()), None if lower else order)
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
         return checked(
@@ -92,9 +104,6 @@ def certify(
                 _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
             )
         )
-    asked = any(question is not None for question in questions)
-    if asked and isinstance(guarantee, PairGuarantee):
-        _refuse_allocated(distinct(guarantee.to_pair()))
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
     if order is not None:
@@ -157,12 +166,23 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
     return products
 
 
-def _refuse_allocated(products: list[Product]) -> None:
-    """Refuse upper ends of allocated rounds, whose profile no rule of the checker bounds."""
-    if any(map(is_allocated, products)):
+def _refuse_without_moments(products: list[Product], order: Number | None) -> None:
+    """Refuse samples of allocated rounds, and Renyi divergences of what tables alone know.
+
+    Their tables end where delta is negligible, and what lies beyond rules a Renyi divergence.
+    """
+    pairs = [factor.pair for product in products for factor in product.factors]
+    if any(isinstance(pair, SubsampledPair) and is_allocated(pair.base) for pair in pairs):
         raise NotCertified(
-            "the checker has no rule for upper ends of random allocation yet: certify the pair "
-            f"itself by asking no question, or a lower end by lower=True, or {UNCERTIFIED}"
+            "the checker knows no moments of allocated rounds, and no samples of them; certify "
+            f"them without a sample, or {UNCERTIFIED}"
+        )
+    tabled = AllocatedGaussianPair | CountedGaussiansPair
+    if order is not None and any(isinstance(pair, tabled) for pair in pairs):
+        raise NotCertified(
+            "Renyi divergences of allocated rounds, and of samples in which a record counts "
+            "several times or pushes another one out, are not certified: the checker's tables of "
+            f"them end, and what lies beyond matters; ask for epsilon at a delta, or {UNCERTIFIED}"
         )
 
 
@@ -189,20 +209,40 @@ def _lower(
 
 def _lower_point(products: list[Product], delta: Number | None, epsilon: Number | None) -> Step:
     """Return the fact about the lower end of the direction with the larger number."""
+    if any(map(is_allocated, products)) and not any(map(needs_cells, products)):
+        with contextlib.suppress(NotCertified):  # cells of the largest coordinate may do
+            found = _larger(products, delta, epsilon, by_largest=False)
+            return checked(Certificate((found,))).steps[0]
+    by_largest = any(map(needs_cells, products)) or any(map(is_allocated, products))
+    return _larger(products, delta, epsilon, by_largest=by_largest)
+
+
+def _larger(
+    products: list[Product], delta: Number | None, epsilon: Number | None, *, by_largest: bool
+) -> Step:
+    """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
+    known = [as_largest(product) if by_largest else product for product in products]
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
-        found = [answers.epsilon(as_largest(product), wanted).lower for product in products]
+        found = [answers.epsilon(product, wanted).lower for product in known]
         place = max(range(len(found)), key=found.__getitem__)
         if not (wanted and 0 < found[place] < math.inf):
             raise NotCertified(
                 f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
                 "to certify; try another delta"
             )
-        return lower_fact(products[place], found[place], wanted, moves=True)
+        return _fact(products[place], found[place], wanted, moves=True, by_largest=by_largest)
     at = float_up(arguments.non_negative(epsilon=epsilon))
-    found = [answers.delta(as_largest(product), at).lower for product in products]
+    found = [answers.delta(product, at).lower for product in known]
     place = max(range(len(found)), key=found.__getitem__)
-    return lower_fact(products[place], at, found[place], moves=False)
+    return _fact(products[place], at, found[place], moves=False, by_largest=by_largest)
+
+
+def _fact(product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool) -> Step:
+    """Return the fact by cells of the largest coordinate, or by sums and tables."""
+    if by_largest:
+        return lower_fact_by_cells(product, epsilon, delta, moves=moves)
+    return lower_fact(product, epsilon, delta, moves=moves)
 
 
 def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:

@@ -28,6 +28,7 @@ from dpproof.accountant.arithmetic.lognormal_means import (
     mean_shortfall,
     resolved,
 )
+from dpproof.accountant.arithmetic.normal_distribution import ndtr
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
@@ -42,6 +43,10 @@ _SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
 _WIDER: Final = 16.0  # Times as far. Heuristic.
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
+_WIDE: Final = 1e-6  # Relative width from which the largest coordinate is looked at. Heuristic.
+_SHARES: Final = 2.0 ** -np.arange(1.0, 40.0)  # Of c that the others may add up to. Heuristic.
+# Above the relative rounding of tails, up to 40 deviations. Soundness depends on it.
+_ROOM: Final = 1e-9
 _ROUNDING: Final = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF  # Of what is done with ends of a shortfall.
 
 
@@ -113,7 +118,7 @@ class AllocatedGaussianPair(BelowGaussian):
 
         REMOVE is 1 - c + E(c - M)_+ at c = e^epsilon, ADD is E(c - M)_+ / c at c = e^-epsilon.
         """
-        variance, least = float(self.mu_squared), self.largest.profile(epsilon)[0]
+        variance = float(self.mu_squared)
         most = gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
         reached = np.minimum(epsilon, _LARGEST)
         lower, upper = mean_shortfall(
@@ -123,12 +128,42 @@ class AllocatedGaussianPair(BelowGaussian):
             slack = _ROUNDING * np.exp(reached)
             lower, upper = (end - np.expm1(reached) for end in (lower - slack, upper + slack))
             most = np.minimum(most, mean_excess_above(variance, self.rounds, reached))
+            most = np.minimum(most, _by_one_large(variance, self.rounds, reached))
         else:
             lower, upper = (
                 end * np.exp(reached) for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
             )
-        lower = np.where(epsilon <= _LARGEST, lower, 0.0)
-        return np.maximum(np.maximum(lower, least), 0.0), np.minimum(np.minimum(upper, most), 1.0)
+        lower = np.where(epsilon <= _LARGEST, np.maximum(lower, 0.0), 0.0)
+        upper = np.minimum(np.minimum(upper, most), 1.0)
+        wide = lower < upper * (1 - _WIDE)
+        lower[wide] = np.maximum(lower[wide], self.largest.profile(epsilon[wide])[0])
+        return lower, upper
+
+
+def _by_one_large(variance: float, rounds: int, log_c: Reals) -> Reals:
+    """Bound E(M - c)_+ for c >= 1 by one round's profile, if the others add little.
+
+    Proof: proofs/theory/allocation.md, section 4.
+    """
+    a, log_rounds = math.sqrt(variance), math.log(rounds)
+    one, half = log_c[:, None] + log_rounds, log_c + log_rounds - math.log(2.0)
+    alone = gaussian_profile(a, (one + np.log1p(-_SHARES)).ravel())[1].reshape(one.size, -1)
+    more = _sum_tail(variance, rounds - 1, one + np.log(_SHARES))
+    large = ndtr(0.5 * a - half / a)[:, None]
+    found = (alone + more * large).min(axis=1) + _sum_tail(variance, rounds - 1, half)
+    return np.asarray(found * (1.0 + _ROOM) + 1e-300)  # what underflows
+
+
+def _sum_tail(variance: float, count: int, log_x: Reals) -> Reals:
+    """Bound the probability that so many Y add up to more than x: one is large, or by Bennett."""
+    a, level = math.sqrt(variance), log_x - math.log(3.0)
+    z = level / a + 0.5 * a
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        size = count * np.exp(variance - 2.0 * level) * ndtr(z - 2.0 * a)
+        u = (3.0 - count * np.exp(-level)) / size
+        rate = np.where(u > 1.0, (1.0 + u) * np.log1p(u) - u, u * u / (2.0 + u))  # or less
+        bound = count * ndtr(-z) + np.exp(-size * rate)
+    return np.where(np.isfinite(bound) & (u > 0.0), np.minimum(bound, 1.0), 1.0)
 
 
 def as_largest(product: Product) -> Product:

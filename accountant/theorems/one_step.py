@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sampling import (
     OneStepScheme,
     TruncatedPoisson,
@@ -25,6 +25,7 @@ from dpproof.accountant.sampling import (
 )
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.side_conditions import (
+    BLANK_IGNORED,
     COUNTED_SAMPLE,
     OUTPUT_ALONE,
     RANDOM_BITS,
@@ -46,7 +47,7 @@ SUBSAMPLE_COUNTED_SUM: Final = Theorem(
 def subsample_counted_sum(
     *, sigma: Number, contribution: L2Contribution[R], scheme: OneStepScheme
 ) -> DominatingPair[R]:
-    """Release a sum over a sample with Gaussian noise, under add-remove.
+    """Release a sum over a sample with Gaussian noise, under add-remove or zero-out.
 
     Statement: let the sum of the sampled records' contributions, vectors of Euclidean norm at most
         C that each depend on their record alone, be released with independent N(0, sigma^2) noise
@@ -61,25 +62,29 @@ def subsample_counted_sum(
         (1-p) N(0) + p N(2), with tau = P[Bin(n-1, q) >= B], p = B P[Bin(n, q) > B] / (n tau).
         The number n is that of the larger dataset. Where the profile grows with n or falls, the
         larger of both numbers that the owner of N records has to reckon with, N and N + 1, counts.
+        Under zero-out, where a blank record contributes nothing, the same holds for samples that a
+        record enters by coins of its own: k times independently at rate q.
     Source: proofs/theory/one_step.md. The mixtures of users are those of Ganesh, arXiv:2401.10294;
         truncated samples are those of arXiv:2508.15089, whose shifts are twice as large.
     Rounds: not at all; the pair carries exact parameters.
     Assumes: sum of contributions; counted sample (of UserPoisson); draws with replacement (of
         WithReplacement); truncated sample (of TruncatedPoisson); subset of one size (of
-        WithoutReplacement); hidden sample; random bits; output alone.
+        WithoutReplacement); hidden sample; random bits; output alone; blank ignored (under
+        ZeroOut).
     Laws: one contribution, and samples that are never cut, are Poisson samples; one draw with
         replacement is a subset of one record; increases in mu and the rate.
 
     Args:
         sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units, under add-remove.
+        contribution: a bound on what one record adds to the sum, in data units.
             A sensitivity is not enough: how far the value moves when one record takes the place of
             another matters, too.
         scheme: which sample.
     Returns:
         One pair per direction.
     Raises:
-        NotImplied: under another relation, or a subset of all records.
+        NotImplied: under replace-one and replace-label, of other samples than a user's under
+            zero-out, or a subset of all records.
         ParameterError: not an L2Contribution.
     Example:
         >>> from dpproof.accountant import L2Contribution, WithReplacement
@@ -100,9 +105,11 @@ def subsample_counted_sum(
             "several times, or takes another's place, every record's contribution matters",
         )
     relation = contribution.relation
-    if not isinstance(relation, AddRemove):
+    blank = isinstance(relation, ZeroOut) and isinstance(scheme, UserPoisson)
+    if not (blank or isinstance(relation, AddRemove)):
+        known = "AddRemove()" + " and ZeroOut()" * isinstance(scheme, UserPoisson)
         raise NotImplied(
-            f"Gaussian sums over {_words(scheme)[0]} have a guarantee under AddRemove(), got "
+            f"Gaussian sums over {_words(scheme)[0]} have a guarantee under {known}, got "
             f"{type(relation).__name__}; state the contribution under AddRemove()"
         )
     if isinstance(scheme, WithoutReplacement) and scheme.sampling_rate == 1:
@@ -127,6 +134,7 @@ def subsample_counted_sum(
                 SAMPLE_HIDDEN(),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
+                *[BLANK_IGNORED()] * blank,
             ),
             attained=_attained(product),
             sigma=noise,

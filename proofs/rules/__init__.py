@@ -182,6 +182,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "at-least/smoothed": lower_bound.smoothed,
             "at-least/lattice": lower_bound.lattice,
             "at-least/cells": cells.cells,
+            "at-least/allocated": lower_bound.allocated,
             "at-least/renyi": lower_bound.renyi,
             "at-least/true-positive-rate": lower_power.true_positive_rate,
         },

@@ -10,7 +10,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import GaussianPair, Pair, Product
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import Pairs
-from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 
 _MOVES: Final = {"zero-out": 1, "replace-one": 2}  # in contributions
 

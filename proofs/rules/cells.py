@@ -24,8 +24,8 @@ from dpproof.proofs.core.pairs import GaussianPair, Pair
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.logic.statement import AtLeast
-from dpproof.proofs.pairs.allocated_gaussian import AllocatedGaussianPair
 from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 
 _BITS: Final = 256  # A unit of mass is 2^-256.
 

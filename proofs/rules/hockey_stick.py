@@ -25,7 +25,8 @@ from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import at_ball, at_most, fact
 from dpproof.proofs.pairs.core_pairs import lattice_of, moments as pair_moments
 from dpproof.proofs.pairs.pair import Moments
-from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import read_table
 from dpproof.proofs.sampled.tabled import TabledPair
@@ -109,17 +110,21 @@ def closed(step: Application) -> tuple[str, ...]:
 
 
 def sampled(step: Application) -> tuple[str, ...]:
-    """Check one sampled pair, once: its formula, from a line's bound of the base's profile."""
+    """Check one sampled or allocated pair, once: its formula, from a bound by a line."""
     claim, line = fact(step), read_line(step.witness)
-    pairs = [pair for pair, count in claim.product if isinstance(pair, SampledPair) and count == 1]
+    kinds = SampledPair | AllocatedGaussianPair
+    pairs = [pair for pair, count in claim.product if isinstance(pair, kinds) and count == 1]
     if len(pairs) != len(claim.product) or len(pairs) != 1:
-        raise RefusedError("the rule takes one sampled pair, once")
+        raise RefusedError("the rule takes one sampled or allocated pair, once")
     (pair,) = pairs
-    spend(step, line.nodes, pair.base, [None] * len(pair.base))
+    if isinstance(pair, SampledPair):
+        spend(step, line.nodes, pair.base, [None] * len(pair.base))
+    else:
+        step.budget.spend(allocated_line(pair, line.nodes))
     step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
 
     def bounds() -> Bound:
-        profile = pair.sampled(pair.bases([line]))
+        profile = pair.bounds([line])
         return lambda epsilon: profile(ball(epsilon), 0)
 
     return at_most(bounds, claim)

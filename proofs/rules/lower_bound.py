@@ -42,11 +42,12 @@ from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.hockey_stick import folded, read_period
-from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sampled.tabled import TabledPair
-from dpproof.proofs.sums.contour import Line, closed_profile, total
+from dpproof.proofs.sums.contour import Line, closed_profile, read_line, total
 
 EXACT: Final = (
     GaussianPair,
@@ -61,6 +62,7 @@ EXACT: Final = (
     FlooredGaussianPair,
     FoldedGaussianPair,
     CountedGaussiansPair,
+    AllocatedGaussianPair,
 )
 """Pairs whose M, infinite mass and profile are enclosed, not bounded from above."""
 
@@ -166,6 +168,22 @@ def renyi(step: Application) -> tuple[str, ...]:
         lambda: ball(order * claim.value), bound, "(a - 1) times the claimed divergence"
     )
     return ()
+
+
+def allocated(step: Application) -> tuple[str, ...]:
+    """Check one allocated pair, once, by a line without a Gaussian."""
+    claim, line = step.concludes(AtLeast), read_line(step.witness)
+    _without_premises(step, claim.product, _has_moments)
+    pairs = [one for one, n in claim.product if isinstance(one, AllocatedGaussianPair) and n == 1]
+    if len(pairs) != len(claim.product) or len(pairs) != 1:
+        raise RefusedError("the rule takes one allocated pair, once")
+    (pair,) = pairs
+    step.budget.spend(allocated_line(pair, line.nodes) + limits.line_work(line.nodes, 2))
+
+    def bound() -> arb:
+        return pair.enclosed_profile([line]).bound(ball(claim.epsilon), 0).lower()
+
+    return _at_least(bound, claim)
 
 
 def _fact(step: Application, takes: Callable[[Pair], bool]) -> AtLeast:

@@ -29,9 +29,10 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
 from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
-from dpproof.proofs.sampled.table import Hint, read_beyond, read_table
+from dpproof.proofs.sampled.table import Hint, Side, read_beyond, read_table
 from dpproof.proofs.sampled.tabled import TABLES, TabledPair
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
 from dpproof.proofs.sums.residues import making_work, value_work
@@ -124,6 +125,8 @@ def common_bits(masses: Iterable[Fraction]) -> int:
 
 def _table_making(pair: TabledPair, table: Hint) -> int:
     """Return the work of making a table, from both directions of the base's profile, or its own."""
+    if isinstance(pair, AllocatedGaussianPair):
+        return sum(_allocated_side(pair, side) for side in (table.forward, table.backward))
     if not isinstance(pair, SampledPair):
         own = ((pair, 1),)
         return 2 * profile_making(own) + limits.table_work(table.size, profile_work(own), ())
@@ -132,6 +135,23 @@ def _table_making(pair: TabledPair, table: Hint) -> int:
         return base + limits.table_work(table.size, 0, table.lines)
     once = profile_making(pair.base) + profile_making(pair.swapped().base)
     return once + limits.table_work(table.size, profile_work(pair.base), ())
+
+
+def allocated_line(pair: AllocatedGaussianPair, nodes: int) -> int:
+    """Return the work of a line of an allocated pair."""
+    terms = limits.transform_terms(pair.mu_squared)
+    _fits(terms, nodes + 1)
+    return limits.sum_work(terms, nodes + 1) + limits.power_work(pair.rounds, nodes + 1)
+
+
+def _allocated_side(pair: AllocatedGaussianPair, side: Side) -> int:
+    """Return the work of one side of a table: each line serves its share, the last the rest."""
+    work, left = 0, 1 + sum(count for _, count in side.runs)
+    for place, (line, share) in enumerate(zip(side.lines, side.shares, strict=True), 1):
+        served = left if place == len(side.lines) else min(share, left)
+        work += allocated_line(pair, line.nodes) + limits.table_work(served, 0, (line.nodes,))
+        left -= served
+    return work
 
 
 def _line(base: Product, nodes: int) -> int:

@@ -14,7 +14,7 @@ from dpproof.proofs.core.statements import Pairs, rate
 from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.sampled.counted import CountedGaussiansPair
-from dpproof.proofs.sampled.counts import read_scheme
+from dpproof.proofs.sampled.counts import Binomial, read_scheme
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 
@@ -47,16 +47,18 @@ def gaussian_sum(step: Application) -> tuple[str, ...]:
 def counted_sum(step: Application) -> tuple[str, ...]:
     """Check that Gaussian mixtures against a point dominate a sampled sum, under add-remove.
 
-    Where a record counts once at most they are a Poisson sample's pair.
+    The same under zero-out where a record enters by coins of its own, so that it moves the sum by
+    one contribution. Where a record counts once at most they are a Poisson sample's pair.
 
     Source: proofs/theory/one_step.md.
     """
     step.axiom()
-    if step.conclusion.relation != "add-remove":
-        raise RefusedError("the rule is about add-remove")
     contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
     mu_squared = (contribution / sigma) ** 2
-    scheme = read_scheme(step.witness.take("scheme"))
+    scheme, relation = read_scheme(step.witness.take("scheme")), step.conclusion.relation
+    blank = relation == "zero-out" and isinstance(scheme, Binomial) and scheme.moves == 1
+    if not (blank or relation == "add-remove"):
+        raise RefusedError("the rule is about add-remove, and about users' samples under zero-out")
     pair: Pair = CountedGaussiansPair(mu_squared, scheme, removal=True)
     if scheme.is_simple:
         pair = SubsampledGaussianPair(scheme.moves**2 * mu_squared, scheme.rate, removal=True)
@@ -69,7 +71,8 @@ def counted_sum(step: Application) -> tuple[str, ...]:
         f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
         "coordinate"
     )
-    return f"{scheme.drawn}, and {added}, {noise}", FRESH, ALONE
+    empty = "treats a blank record as if it were not there"
+    return f"{scheme.drawn}, and {added}, {noise}", *[empty] * blank, FRESH, ALONE
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:

@@ -188,6 +188,11 @@ def _counted_sum(scheme: SamplingScheme) -> Guarantee[Any]:
     return noise.subsample(scheme).guarantee()
 
 
+def _blank_user() -> Guarantee[Any]:
+    noise = Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
+    return noise.subsample(COUNTED[-1]).guarantee()
+
+
 def _threshold(*, monotone: bool) -> Guarantee[Any]:
     return AboveThreshold(
         threshold_scale=1, query_scale=2, monotone=monotone, sensitivity=LInf(1)
@@ -243,6 +248,7 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         f"counted sum {place}": functools.partial(_counted_sum, scheme)
         for place, scheme in enumerate(COUNTED)
     },
+    "blank user": _blank_user,
     "shuffled": lambda: (
         Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
         .allocate(ShuffledBatches(batches=3))

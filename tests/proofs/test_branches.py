@@ -32,7 +32,7 @@ from tests.proofs.rules import (
     test_sampled,
     test_shuffle,
 )
-from tests.proofs.sampled import test_counted, test_tables
+from tests.proofs.sampled import test_allocated, test_counted, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
@@ -89,6 +89,8 @@ def _everything() -> None:
         test_convert.test_points_need_one_pair_about_the_same_datasets(step)
     test_hockey_stick.test_a_bound_has_no_premise()
     _counted()
+    test_allocated.test_tables_enclose_the_pair()
+    test_allocated.test_refuses_what_it_does_not_know()
     _shuffled()
     test_tables.test_only_a_table_has_a_lattice()
     test_tables.test_a_point_below_the_polygon_costs_a_share(Fraction(9, 16), Fraction(1, 2))

@@ -52,9 +52,8 @@ class _Cells:
 
 
 def needs_cells(product: Product) -> bool:
-    """Return whether a product has shuffled batches or allocated rounds in it."""
-    kinds = ShuffledGaussianPair | AllocatedGaussianPair
-    return any(isinstance(factor.pair, kinds) for factor in product.factors)
+    """Return whether a product has shuffled batches in it."""
+    return any(isinstance(factor.pair, ShuffledGaussianPair) for factor in product.factors)
 
 
 def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
@@ -68,6 +67,8 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
     Raises:
         NotCertified: other pairs are in the product, or no cells come near it.
     """
+    if not delta:
+        raise NotCertified(f"no lower end of delta was found near {epsilon:.6g}; {UNCERTIFIED}")
     pairs = [(_as_shuffled(one.pair), one.count) for one in product.factors]
     found, span = _cut(pairs, epsilon, delta)
     used = Product(

@@ -16,6 +16,10 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import (
+    SingleAllocation,
+    shortfall_line,
+)
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     ClosedForm,
     LargestLoss,
@@ -39,6 +43,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step, show_rational
@@ -47,6 +52,7 @@ _SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
 _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
 _SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
 _FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
+_MANY = 2  # Allocations whose finer tables are more work than the checker does.
 _NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
 _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
@@ -143,8 +149,12 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     single = closed_form(product)
     if isinstance(single, SubsampledPair):
         return _smallest_slack(single_sample(single, point.epsilon), point)
+    if isinstance(single, AllocatedGaussianPair):
+        line = shortfall_line(single, point.epsilon)
+        return _smallest_slack(SingleAllocation(single, line), point)
     found: list[tuple[Maker, int]] = []
-    for fine in _FINENESS:
+    allocated = sum(isinstance(factor.pair, AllocatedGaussianPair) for factor in product.factors)
+    for fine in _FINENESS if allocated < _MANY else _FINENESS[:1]:
         if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:
             with contextlib.suppress(NotCertified):  # another table may do
                 found.append(_summed(_table(product, point, fine), point))

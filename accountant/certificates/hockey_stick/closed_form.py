@@ -25,6 +25,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
@@ -185,7 +186,8 @@ def largest_loss(product: Product) -> float:
             ends = math.isfinite(max_loss(pair.base)) or pair.direction is Direction.ADDITION
             if not ends or infinite_mass(pair.base).upper > 0.0:
                 return math.inf
-        if isinstance(pair, CountedGaussiansPair) and pair.removal:
+        counted = isinstance(pair, CountedGaussiansPair) and pair.removal
+        if counted or isinstance(pair, AllocatedGaussianPair):
             return math.inf
     return max_loss(product)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object, factors
-from dpproof.accountant.certificates.hockey_stick.cells import lower_fact_by_cells, needs_cells
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import shortfall_line
 from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.hockey_stick.contour import (
     EASY_NODES,
@@ -30,10 +30,11 @@ from dpproof.accountant.certificates.hockey_stick.quadrature import EXACT
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject_below
 from dpproof.accountant.certificates.hockey_stick.table import Subject, Tabled
 from dpproof.accountant.engine.contour import TENT
-from dpproof.accountant.engine.profile import max_loss
+from dpproof.accountant.engine.profile import closed_form, max_loss
 from dpproof.accountant.engine.saddle_point import find_saddle, total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, Step, show_rational
@@ -73,14 +74,17 @@ def lower_fact(
             f"delta has no finite lower end above 0 at epsilon = {epsilon:.6g}: a lower end of 0 "
             "holds of every pair, and there is nothing to certify; try a smaller epsilon"
         )
-    if needs_cells(product):
-        return lower_fact_by_cells(product, epsilon, delta, moves=moves)
-    said = factors(product)
+    said, single = factors(product), closed_form(product)
     epsilons = epsilon * (1.0 - _SLACKS) if moves else np.full(_SLACKS.shape, epsilon)
     deltas = np.full(_SLACKS.shape, delta) if moves else delta * (1.0 - _SLACKS)
-    slack, proof = _closest(_proofs(product, epsilon, delta, among), epsilons, np.log(deltas))
-    if proof is None:
-        raise _rough(epsilon)
+    proof: LowerProof | None = None
+    if isinstance(single, AllocatedGaussianPair):
+        slack, line = 0, shortfall_line(single, epsilon, below=True).witness()
+    else:
+        proofs = _proofs(product, epsilon, delta, among)
+        slack, proof = _closest(proofs, epsilons, np.log(deltas))
+        if proof is None:
+            raise _rough(epsilon)
     near, least = float(epsilons[slack]), float(deltas[slack])
     claim: Object = {
         "notion": "hockey-stick-at-least",
@@ -88,7 +92,7 @@ def lower_fact(
         "epsilon": show_rational(Fraction(near)),
         "delta": show_rational(Fraction(least)),
     }
-    rule, witness = _witness(proof, near, math.log(least), among)
+    rule, witness = _witness(proof, near, math.log(least), among) if proof else ("allocated", line)
     return Step(rule=f"at-least/{rule}", premises=(), witness=witness, conclusion=claim)
 
 

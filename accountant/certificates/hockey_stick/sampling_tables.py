@@ -6,6 +6,7 @@ Heuristic: all constants; the checker makes every table again.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -18,6 +19,7 @@ from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import Object
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import shortfall_lines
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     has_closed_profile,
     has_few_losses,
@@ -41,6 +43,7 @@ from dpproof.accountant.guarantees.point_lists import Points
 from dpproof.accountant.pairs.atomic import AtomicPair
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import as_lattice_pair
 from dpproof.proofs import limits
@@ -139,6 +142,9 @@ _LOG_ROOM: Final = -7.0  # Log of the share of the negligible mass that a line's
 _FAR_APART: Final = (
     "the losses of one sample are too far apart for the checker's tables; use more noise"
 )
+
+_NOISE: Final = 1e-4  # Share of what is negligible that enclosures may err by.
+_LONGER: Final = 1e4  # Times as much as else is negligible where lines are not smoothed.
 
 Sides = tuple[Tabled, Tabled]
 
@@ -244,17 +250,23 @@ def _table(pair: Tabled, fine: int, negligible: float, *, whole: bool) -> Table:
         found = _finite_pair(both, grids, span)
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
-    return Table(found, *_table_sides(both, grids, span, negligible))
+    sides = _table_sides(both, grids, span, negligible)
+    if isinstance(pair, AllocatedGaussianPair):
+        found = _finite_pair(both, grids, span, sides)
+    return Table(found, *sides)
 
 
 def _table_below(pair: Tabled, fine: int, negligible: float) -> Table:
     """Return a table below on a uniform grid around 0, coarser further out."""
     both, span = _both_sides(pair, fine)
-    grids = [_grid(_end(one, negligible), span, fine) for one in both]
+    end = 1
+    if isinstance(pair, AllocatedGaussianPair):  # further out lines are long
+        negligible, end = negligible * _LONGER, 0
+    grids = [_grid(_end(one, negligible, end), span, fine) for one in both]
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     found = convex_profile.below(*_sides(both, grids, span))
-    sides = _table_sides(both, grids, span, negligible, below=True)
+    sides = _table_sides(both, grids, span, _NOISE * negligible, below=True)
     return Table(as_lattice_pair(found, grids, span), *sides)
 
 
@@ -280,10 +292,14 @@ def _table_sides(
     both: Sides, grids: list[Reals], span: float, negligible: float, *, below: bool = False
 ) -> list[TableSide]:
     """Return both sides of a table, with the lines that bound the base's profile."""
-    return [
-        TableSide(grid, _lines(one, grid * span, negligible, below=below))
-        for one, grid in zip(both, grids, strict=True)
-    ]
+    found = []
+    for one, grid in zip(both, grids, strict=True):
+        if isinstance(one, AllocatedGaussianPair):
+            lines, excess = shortfall_lines(one, grid * span, negligible, below=below)
+            found.append(TableSide(grid, lines, excess))
+        else:
+            found.append(TableSide(grid, _lines(one, grid * span, negligible, below=below)))
+    return found
 
 
 def _is_short(grid: Reals) -> bool:
@@ -310,9 +326,14 @@ def _grid(end: float, span: float, fine: int) -> Reals:
     return np.concatenate(parts)
 
 
-def _finite_pair(pairs: Sides, grids: list[Reals], span: float) -> LatticePair:
-    """Return the finite pair that the checker makes on the grids."""
-    return as_lattice_pair(convex_profile.above(*_sides(pairs, grids, span)), grids, span)
+def _finite_pair(
+    pairs: Sides, grids: list[Reals], span: float, sides: Sequence[TableSide] = ()
+) -> LatticePair:
+    """Return the finite pair that the checker makes on the grids, by the sides' lines."""
+    halves = _sides(pairs, grids, span)
+    for half, side in zip(halves, sides, strict=False):
+        half.upper[:] = np.minimum(half.upper + side.excess, 1.0)
+    return as_lattice_pair(convex_profile.above(*halves), grids, span)
 
 
 def _sides(pairs: Sides, grids: list[Reals], span: float) -> list[convex_profile.ProfileHalf]:
@@ -323,11 +344,11 @@ def _sides(pairs: Sides, grids: list[Reals], span: float) -> list[convex_profile
     ]
 
 
-def _end(pair: Tabled, negligible: float) -> float:
-    """Return a loss beyond which the profile falls by a negligible amount."""
+def _end(pair: Tabled, negligible: float, end: int = 1) -> float:
+    """Return a loss beyond which an end of the profile falls by a negligible amount."""
 
     def beyond(loss: float) -> bool:
-        return float(pair.profile(np.array([loss]))[1][0]) - pair.rest > negligible
+        return float(pair.profile(np.array([loss]))[end][0]) - pair.rest > negligible
 
     return bisect(beyond, 0.0, pair.end, rounds=_HALVINGS)[1]
 

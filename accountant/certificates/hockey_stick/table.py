@@ -19,12 +19,13 @@ from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, pair a
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, show_rational
 
-Tabled: TypeAlias = SubsampledPair | CountedGaussiansPair
+Tabled: TypeAlias = SubsampledPair | CountedGaussiansPair | AllocatedGaussianPair
 """Pairs that a product of several is answered for through a table of each."""
 
 TURN = 3  # The height, in units of 1/span, up to which the checker's ceiling falls.
@@ -41,10 +42,12 @@ class TableSide:
     Attributes:
         grid: shape (n,), whole, increasing from 0.
         lines: bounds of the base's profile, in the certificate's JSON; none if closed.
+        excess: how far these may be above the profile, absolute.
     """
 
     grid: Reals
     lines: tuple[Json, ...]
+    excess: Reals | float = 0.0
 
     def witness(self) -> Json:
         """Return strides with counts, and the lines."""

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 
+import mpmath
+
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
@@ -54,3 +56,18 @@ def histogram(truths: Sequence[int], categories: int, epsilon: float) -> Law:
             after[more] += mass * other * (math.exp(epsilon) if value == truth else 1)
         law = after
     return law
+
+
+def shortfall_of_two(c: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
+    """E(c - M)_+ of two variables: a quadrature of the closed form of one."""
+
+    def given(g: mpmath.mpf) -> mpmath.mpf:
+        left = 2 * c - mpmath.exp(a * g - a * a / 2)
+        if left <= 0:
+            return mpmath.mpf(0)
+        d = (mpmath.log(left) + a * a / 2) / a
+        return mpmath.npdf(g) * (left * mpmath.ncdf(d) - mpmath.ncdf(d - a)) / 2
+
+    top = (mpmath.log(2 * c) + a * a / 2) / a
+    cuts = [cut for cut in (-14, -8, -4, -2, 0, 2) if cut < top]
+    return mpmath.quad(given, [*cuts, top])

@@ -19,6 +19,7 @@ from dpproof.accountant.subsampling.allocated import (
     is_allocated,
 )
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from tests.accountant.subsampling.builders import shortfall_of_two
 
 DELTA = 1e-6
 # Epsilon at 1e-6 by another reader's code: rounds, noise, both orders; the last digit is uncertain.
@@ -75,21 +76,6 @@ def test_fresh_epochs_of_the_table(noise: str, rounds: int, times: int, value: f
     assert found.relative_width < 1e-4
 
 
-def shortfall_of_two(c: mpmath.mpf, a: mpmath.mpf) -> mpmath.mpf:
-    """E(c - M)_+ of two variables: a quadrature of the closed form of one."""
-
-    def given(g: mpmath.mpf) -> mpmath.mpf:
-        left = 2 * c - mpmath.exp(a * g - a * a / 2)
-        if left <= 0:
-            return mpmath.mpf(0)
-        d = (mpmath.log(left) + a * a / 2) / a
-        return mpmath.npdf(g) * (left * mpmath.ncdf(d) - mpmath.ncdf(d - a)) / 2
-
-    top = (mpmath.log(2 * c) + a * a / 2) / a
-    cuts = [cut for cut in (-14, -8, -4, -2, 0, 2) if cut < top]
-    return mpmath.quad(given, [*cuts, top])
-
-
 @pytest.mark.parametrize("noise", ["2", "0.5"])
 def test_two_rounds_are_a_double_integral(noise: str) -> None:
     """Both ends enclose the direct integral over two rounds, in both orders."""
@@ -106,6 +92,28 @@ def test_two_rounds_are_a_double_integral(noise: str) -> None:
 
                 assert lower[0] <= value <= upper[0]
                 assert upper[0] - lower[0] < 1e-10
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 8.0, 16.0])
+def test_little_noise_in_two_rounds_is_a_double_integral(epsilon: float) -> None:
+    """Where one round alone is large, the ends enclose the direct integral, within one per cent."""
+    a, c = 1 / mpmath.mpf("0.3"), mpmath.exp(epsilon)
+
+    def given(g: mpmath.mpf) -> mpmath.mpf:
+        left = 2 * c - mpmath.exp(a * g - a * a / 2)
+        if left <= 0:
+            return mpmath.npdf(g) * (1 - left) / 2
+        d = mpmath.log(left) / a
+        return mpmath.npdf(g) * (mpmath.ncdf(a / 2 - d) - left * mpmath.ncdf(-a / 2 - d)) / 2
+
+    top = (mpmath.log(2 * c) + a * a / 2) / a
+    with mpmath.workdps(30):
+        cuts = [mpmath.mpf(-12), mpmath.mpf(-3), mpmath.mpf(0), top - 1, top, top + 2, top + 9]
+        exact = mpmath.quad(given, cuts)
+    lower, upper = allocated(2, "0.3").profile(np.array([epsilon]))
+
+    assert lower[0] <= exact <= upper[0]
+    assert upper[0] <= exact * 1.01
 
 
 def on_lattice(variance: float, rounds: int, epsilon: float, cells: int, mesh: float) -> float:
@@ -182,6 +190,14 @@ def test_a_million_rounds_cost_no_more_terms_of_time() -> None:
 
         assert found.relative_width < 1e-6
         assert 0.00366 < found.lower < 0.00368
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_little_noise_has_narrow_brackets(times: int) -> None:
+    """A noise multiplier of .3 in a hundred rounds, once and ten times."""
+    product = Product.of(allocated(100, "0.3")).times(times)
+
+    assert answers.epsilon(product, DELTA).relative_width < 1e-4
 
 
 def test_kept_epochs_cost_more_than_fresh_ones() -> None:

@@ -280,6 +280,34 @@ def test_refuses_other_relations(relation: Any) -> None:  # noqa: ANN401
         subsample_counted_sum(sigma=1, contribution=L2Contribution(1, relation), scheme=DRAWS)
 
 
+BLANK = L2Contribution(1, ZeroOut())
+
+
+def test_users_may_be_zeroed_out() -> None:
+    """Every small dataset with a blank in the record's place is covered, and one attains the pair.
+
+    Under replace-one it would not be: a record of the other sign is further away.
+    """
+    scheme = UserPoisson(sampling_rate=0.25, contributions=2)
+    found = subsample_counted_sum(sigma=1, contribution=BLANK, scheme=scheme)
+    worst = dict.fromkeys((True, False), 0.0)
+    replaced = 0.0
+    for others in itertools.combinations_with_replacement((-1.0, 0.0, 1.0), 2):
+        record, blank, other = (sums(scheme, [x, *others]) for x in (1.0, 0.0, -1.0))
+        worst[True] = max(worst[True], divergence(record, blank, 1, 0.4))
+        worst[False] = max(worst[False], divergence(blank, record, 1, 0.4))
+        replaced = max(replaced, divergence(record, other, 1, 0.4))
+    for removal, way in ((True, found.forward), (False, found.backward)):
+        ends = way.factors[0].pair.profile(np.array([0.4]))
+        assert ends is not None
+        assert ends[0][0] - 1e-6 <= worst[removal] <= ends[1][0] + 1e-6
+    assert replaced > max(worst.values()) + 0.01
+    assert found.forward == step(scheme).forward
+    assert check(certify(found, epsilon=0.4)).ok
+    with pytest.raises(NotImplied, match=r"AddRemove\(\) and ZeroOut\(\), got ReplaceOne"):
+        subsample_counted_sum(sigma=1, contribution=L2Contribution(1, ReplaceOne()), scheme=scheme)
+
+
 def test_refuses_sensitivities_and_subsets_of_all() -> None:
     """A sensitivity says nothing of a record that takes another's place."""
     with pytest.raises(ParameterError, match="takes another's place"):

@@ -12,9 +12,8 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     budgets         ApproxDP, BoundedRange, GDP, PrivacyProfile, PureDP, RDP, TradeOff, ZCDP
     neighbours      AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
     sensitivities   L1, L2, LInf, L2Contribution
-    noise           Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, Skellam, Staircase,
-                    CorrelatedGaussian, MatrixMechanism, TreeAggregation, Histogram, BoundedSum,
-                    BoundedMean, NumericAnswers
+    noise           Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace, MatrixMechanism,
+                    TreeAggregation, Histogram, BoundedSum, BoundedMean, NumericAnswers
     choices         ExponentialMechanism, ReportNoisyMax, PermuteAndFlip, Quantile, TopK,
                     AboveThreshold, PartitionSelection, ThresholdedCounts
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
@@ -24,8 +23,7 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
                     WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
                     RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
                     FixedRuns, PoissonRuns, TruncatedNegativeBinomial
-    numbers         Bound, calibrate, sweep, plan_selection, certify, check, check_text,
-                    Certificate
+    numbers         Bound, calibrate, sweep, plan_selection, certify, check, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
                     inspect_loader
@@ -145,17 +143,12 @@ if TYPE_CHECKING:
         RandomizedResponse as RandomizedResponse,
     )
     from dpproof.mechanisms.mechanism import Mechanism as Mechanism
-    from dpproof.mechanisms.noise.correlated_gaussian import (
-        CorrelatedGaussian as CorrelatedGaussian,
-    )
     from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
     from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
     from dpproof.mechanisms.noise.gaussian import Gaussian as Gaussian
     from dpproof.mechanisms.noise.histogram import Histogram as Histogram
     from dpproof.mechanisms.noise.laplace import Laplace as Laplace
-    from dpproof.mechanisms.noise.skellam import Skellam as Skellam
-    from dpproof.mechanisms.noise.staircase import Staircase as Staircase
     from dpproof.mechanisms.queries import bound_contributions as bound_contributions
     from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from dpproof.mechanisms.selection.exponential import (
@@ -177,7 +170,7 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.pipeline.stated import Stated as Stated
-    from dpproof.proofs import Certificate as Certificate, check as check, check_text as check_text
+    from dpproof.proofs import Certificate as Certificate, check as check
     from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs
 
 # ``from dpproof import *`` is not meant to be used: without a list ``help(dpproof)`` is a page.

@@ -79,11 +79,11 @@ def test_all_is_the_sorted_public_names(package: str) -> None:
 
 
 def test_the_front_door_is_small_and_leads_everywhere() -> None:
-    """``dpproof`` shows at most a hundred and ten names, each from where it is defined."""
+    """``dpproof`` shows at most a hundred names, each from where it is defined."""
     facade = importlib.import_module("dpproof")
     homes = homes_of("dpproof")
 
-    assert 60 < len(homes) <= 110
+    assert 60 < len(homes) <= 100
     assert {*homes, "learning"} <= set(dir(facade))  # what interactive shells complete
     for name, home in homes.items():
         assert getattr(facade, name) is getattr(importlib.import_module(home), name)

@@ -10,12 +10,15 @@ import pytest
 
 from dpproof.accountant import NotCertified
 from dpproof.proofs import Rejected, check_text
+from dpproof.proofs.rules import RULES
 from tests.accountant.certificates.pipelines import natural
 from tests.proofs.second.agreement import disagreement, opened
 from tests.proofs.second.chains import chain
 from tests.proofs.second.checker import check
+from tests.proofs.second.extensions import OTHER_RULES
 from tests.proofs.second.mutate import mutant
 from tests.proofs.second.outside import tries
+from tests.proofs.second.rules import RULES as OWN_RULES
 from tests.proofs.second.vectors import FOLDER, SEEDS, made_here, stored
 
 FILES = ("accepted", "rejected")
@@ -58,6 +61,11 @@ def test_vectors_that_need_no_engine_are_made_again() -> None:
 
     assert sorted((one["name"], one["text"]) for one in kept) == sorted(made)
     assert len({name for name, _ in made}) == len(made)
+
+
+def test_second_checker_knows_every_name_of_a_rule() -> None:
+    """Every rule is one of the second checker's own, or in its list of an extension."""
+    assert sorted([*OWN_RULES, *OTHER_RULES]) == sorted(RULES)
 
 
 def test_first_checker_follows_the_document_outside_the_core() -> None:

@@ -20,16 +20,16 @@ curves: mechanism/smooth-sensitivity,propose-test-release,gaussian-separator,sph
 curves: mechanism/averaged-perturbation,separator-perturbation
 curves: convert/bounded-range-pure,metric-pure,pure-bounded-range,point,pair-profile
 curves: convert/profile-trade-off,bounded-range-zcdp,bounded-range-rdp
-matrix: mechanism/matrix
+matrix: mechanism/matrix allocate/cyclic-poisson
 samples: subsample/gaussian-sum,counted-sum,positions,without-replacement
 samples: allocate/shuffled,random,several shuffle/randomized-response,pure-dp
 samples: hockey-stick/sampled convert/pair-unsampled
 selection: select/pure,rdp,profile,pair,above-pair
 adaptive: filter/zcdp,gdp,renyi,approx-dp,several
 groups: group/pure-dp,bounded-range,metric-dp,gdp,zcdp,approx-dp,rdp,trade-off,pair
-groups: choice/ parallel/,position restrict/relation
+groups: choice/ parallel/,position restrict/relation compose/concurrent
 numbers: convert/pure-approx,approx-pure,pair-pure,pure-gdp,pair-gdp,profile-gdp,pair-zcdp
-lower: at-least/closed,contour,smoothed,lattice,cells,renyi,true-positive-rate
+lower: at-least/closed,contour,smoothed,lattice,cells,allocated,renyi,true-positive-rate
 """
 _NOTIONS: Final = """
 renyi: zcdp/ rdp/

@@ -34,7 +34,7 @@ from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ra
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair

@@ -32,7 +32,7 @@ from dpproof.accountant.subsampling.allocated import (
     as_largest,
     is_allocated,
 )
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
 

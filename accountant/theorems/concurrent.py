@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
@@ -71,13 +71,13 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
         )
     total = compose(*parts)
     known = total.derivation
+    premises: list[Any] = [one.conclusion for one in known.premises]
     derivation = applied(
         COMPOSE_CONCURRENT,
         f"{known.statement}, asked at the same time",
-        *(one.conclusion for one in known.premises),
+        *premises,
         assumptions=(FIXED(), OWN_RANDOMNESS(), CONCURRENT()),
         attained=known.attained,
-        **dict(known.parameters),
     )
     return rederived(total, derivation)
 

@@ -35,7 +35,7 @@ from dpproof.accountant.side_conditions import (
     SUM_OF_CONTRIBUTIONS,
     TRUNCATED_SAMPLE,
 )
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 
 SUBSAMPLE_COUNTED_SUM: Final = Theorem(
     rule="subsample/counted-sum",

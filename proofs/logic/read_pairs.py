@@ -15,8 +15,8 @@ from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
-from dpproof.proofs.sampled.counts import read_scheme
+from dpproof.proofs.sampled.count_laws import read_scheme
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 

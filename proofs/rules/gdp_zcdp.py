@@ -22,7 +22,7 @@ from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.rules.hockey_stick import finite_moment
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sums.contour import closed_profile
 

@@ -29,7 +29,7 @@ from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import read_table
-from dpproof.proofs.sampled.tabled import TabledPair
+from dpproof.proofs.sampled.tabulated import TabulatedPair
 from dpproof.proofs.sums.contour import (
     closed_profile,
     moments,
@@ -175,7 +175,7 @@ def finite_moment(product: Product, witnesses: Sequence[object], c: Fraction) ->
     """Return at least M(c), at real c > 0, of a non-empty product without infinite losses."""
     value = arb(1)
     for (pair, times), hint in zip(product, witnesses, strict=True):
-        if isinstance(pair, TabledPair):
+        if isinstance(pair, TabulatedPair):
             value *= pair.moment(hint, c) ** times
         else:
             (moment,) = pair_moments(pair, hint).along(c, arb(0), 1)
@@ -187,7 +187,7 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
     """Return the offset of the total loss's lattice; refuse pairs that are off the span."""
     start = Fraction(0)
     for (pair, count), hint in zip(product, witnesses, strict=True):
-        table = isinstance(pair, TabledPair)
+        table = isinstance(pair, TabulatedPair)
         found = (Fraction(0), read_table(hint).span) if table else lattice_of(pair)
         if found is None:
             raise RefusedError(f"{pair.describe()} is on no lattice")

@@ -44,9 +44,9 @@ from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
-from dpproof.proofs.sampled.tabled import TabledPair
+from dpproof.proofs.sampled.tabulated import TabulatedPair
 from dpproof.proofs.sums.contour import Line, closed_profile, read_line, total
 
 EXACT: Final = (
@@ -216,7 +216,7 @@ def _has_moments(pair: Pair) -> bool:
 def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
     """Return M of every pair, of a sample that of a table below."""
     return [
-        pair.moments_below(hint) if isinstance(pair, TabledPair) else pair_moments(pair, hint)
+        pair.moments_below(hint) if isinstance(pair, TabulatedPair) else pair_moments(pair, hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
     ]
 

@@ -30,10 +30,10 @@ from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
 from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import Hint, Side, read_beyond, read_table
-from dpproof.proofs.sampled.tabled import TABLES, TabledPair
+from dpproof.proofs.sampled.tabulated import TABLES, TabulatedPair
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
 from dpproof.proofs.sums.residues import making_work, value_work
 
@@ -70,7 +70,7 @@ def spend(
         )
     earlier = list(map(_table_witness, before)) if len(before) == len(product) <= TABLES else []
     for place, ((pair, count), hint) in enumerate(zip(product, witnesses, strict=True)):
-        if isinstance(pair, TabledPair) and hint is not None:
+        if isinstance(pair, TabulatedPair) and hint is not None:
             table = read_table(_table_witness(hint))
             if earlier[place : place + 1] != [_table_witness(hint)]:
                 step.budget.spend(_table_making(pair, table))
@@ -123,7 +123,7 @@ def common_bits(masses: Iterable[Fraction]) -> int:
     return lcm(*(mass.denominator for mass in masses)).bit_length()
 
 
-def _table_making(pair: TabledPair, table: Hint) -> int:
+def _table_making(pair: TabulatedPair, table: Hint) -> int:
     """Return the work of making a table, from both directions of the base's profile, or its own."""
     if isinstance(pair, AllocatedGaussianPair):
         return sum(_allocated_side(pair, side) for side in (table.forward, table.backward))

@@ -13,8 +13,8 @@ from dpproof.proofs.core.rules import gaussian_sample, poisson_by
 from dpproof.proofs.core.statements import Pairs, rate
 from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
-from dpproof.proofs.sampled.counts import Binomial, read_scheme
+from dpproof.proofs.sampled.count_laws import Binomial, read_scheme
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 

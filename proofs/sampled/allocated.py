@@ -15,7 +15,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.pair import no_profile
 from dpproof.proofs.sampled.table import EnclosedProfile
-from dpproof.proofs.sampled.tabled import TabledPair
+from dpproof.proofs.sampled.tabulated import TabulatedPair
 from dpproof.proofs.sums.contour import Line, on_circle
 
 _MORE_BITS: Final = 64  # for powers of phi; enclosures are sound with any number
@@ -24,7 +24,7 @@ _TURNS: Final = 13  # 1, 1/2, 1/4, ...: any of them bounds what a line cuts
 
 @final
 @dataclass(frozen=True, slots=True)
-class AllocatedGaussianPair(TabledPair):
+class AllocatedGaussianPair(TabulatedPair):
     """P is the mean over i of N(mu e_i, I) in so many dimensions and Q is N(0, I), or the swap."""
 
     mu_squared: Fraction

@@ -30,10 +30,10 @@ from dpproof.proofs.pairs.pair import (
     unlisted,
 )
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
-from dpproof.proofs.sampled.tabled import (
+from dpproof.proofs.sampled.tabulated import (
     MORE_BITS,
     Profile,
-    TabledPair,
+    TabulatedPair,
     table_above,
     table_below,
 )
@@ -50,7 +50,7 @@ class Direction(Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class SampledPair(TabledPair):
+class SampledPair(TabulatedPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 

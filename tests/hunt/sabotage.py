@@ -237,7 +237,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "delta of a sample that displaces records is a thousandth too small": (
         "one-step",
-        "dpproof.accountant.subsampling.counted:CountedGaussiansPair",
+        "dpproof.accountant.subsampling.counted_gaussians:CountedGaussiansPair",
         "profile",
         _smaller_upper,
     ),

@@ -15,7 +15,7 @@ from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES
-from dpproof.proofs.sampled import sampled, tabled
+from dpproof.proofs.sampled import sampled, tabulated
 from dpproof.proofs.sums.residues import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
@@ -32,7 +32,7 @@ from tests.proofs.rules import (
     test_sampled,
     test_shuffle,
 )
-from tests.proofs.sampled import test_allocated, test_counted, test_tables
+from tests.proofs.sampled import test_allocated, test_counted_gaussians, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
 from tests.proofs.support import Case, said
 
@@ -65,7 +65,7 @@ BLANKED = said("gdp", mu_squared="2", relation="zero-out")
 
 
 def _everything() -> None:
-    for cache in (tabled._above, tabled._below):
+    for cache in (tabulated._above, tabulated._below):
         cache.cache_clear()  # of what other tests have left in it
     test_labels.test_a_label_is_quoted_and_changes_nothing("counts")
     test_labels.test_a_fact_has_no_label()
@@ -122,15 +122,17 @@ def _shuffled() -> None:
 
 
 def _counted() -> None:
-    for said_scheme, scheme in test_counted.BOTH:
+    for said_scheme, scheme in test_counted_gaussians.BOTH:
         for removal in (True, False):
-            test_counted.test_profiles_agree(said_scheme, scheme, Fraction(2), removal=removal)
-    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=True)
-    test_counted.test_rare_counts_are_enclosed_at_few_digits(removal=False)
-    test_counted.test_tables_enclose_the_pair()
-    test_counted.test_refuses_what_it_does_not_know()
-    test_counted.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
-    test_counted.test_refuses_too_many_counts()
+            test_counted_gaussians.test_profiles_agree(
+                said_scheme, scheme, Fraction(2), removal=removal
+            )
+    test_counted_gaussians.test_rare_counts_are_enclosed_at_few_digits(removal=True)
+    test_counted_gaussians.test_rare_counts_are_enclosed_at_few_digits(removal=False)
+    test_counted_gaussians.test_tables_enclose_the_pair()
+    test_counted_gaussians.test_refuses_what_it_does_not_know()
+    test_counted_gaussians.test_refuses_other_schemes({"kind": "poisson"}, "no scheme is called")
+    test_counted_gaussians.test_refuses_too_many_counts()
 
 
 def _profiles() -> None:

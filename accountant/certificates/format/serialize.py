@@ -44,7 +44,7 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits

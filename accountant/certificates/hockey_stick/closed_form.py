@@ -26,7 +26,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step

@@ -20,7 +20,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Json, show_rational

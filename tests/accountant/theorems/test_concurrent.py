@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,11 +122,12 @@ def test_numbers_are_those_of_composition_and_are_certified(
 def test_bounded_ranges_and_single_parts_are_refused() -> None:
     """Also inside a product, and parts under different relations."""
     ranges = self_compose(BoundedRange(epsilon=1), 2)
+    mixed: list[Any] = [GDP(mu=1, relation=ReplaceOne())]
     for part in (BoundedRange(epsilon=1), ranges):
         with pytest.raises(NotImplied, match="what runs after what"):
             compose_concurrent(part, GDP(mu=1))
     with pytest.raises(ParameterError, match="two guarantees"):
         compose_concurrent(GDP(mu=1))
     with pytest.raises(RelationMismatch):
-        compose_concurrent(GDP(mu=1), GDP(mu=1, relation=ReplaceOne()))
+        compose_concurrent(GDP(mu=1), *mixed)
     assert isinstance(ranges, DominatingPair)

@@ -47,7 +47,7 @@ def training(
     **changes: Any,  # noqa: ANN401
 ) -> DominatingPair[Any]:
     """Four rounds, two bands of (1, -1/2), two parts."""
-    usual = {"sigma": 1, "contribution": L2Contribution(1, relation), "rounds": 4}
+    usual: dict[str, Any] = {"sigma": 1, "contribution": L2Contribution(1, relation), "rounds": 4}
     scheme = CyclicPoisson(sampling_rate=Fraction(1, 4), cycle=cycle)
     factor = {"factor": "toeplitz", "listed": ((Fraction(1), Fraction(-1, 2)),)}
     given = {**usual, **factor, "scheme": scheme, "bands": bands, "column": Fraction(5, 4)}

@@ -12,9 +12,9 @@ from flint import arb, ctx
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.sampled.counts import Counts, Scheme
+from dpproof.proofs.sampled.count_laws import Counts, Scheme
 from dpproof.proofs.sampled.table import EnclosedProfile
-from dpproof.proofs.sampled.tabled import TabledPair
+from dpproof.proofs.sampled.tabulated import TabulatedPair
 from dpproof.proofs.sums.contour import Line
 
 # How far beside a threshold the true one is looked for; any gives an enclosure.
@@ -23,7 +23,7 @@ _NEAR: Final = arb(2) ** -20
 
 @final
 @dataclass(frozen=True, slots=True)
-class CountedGaussiansPair(TabledPair):
+class CountedGaussiansPair(TabulatedPair):
     """sum_j w_j N(r_j mu, 1) against N(0, 1), w the law of a record's count: removal, or swapped.
 
     Where a public event changes the law the profile is the mean over the event; where the number

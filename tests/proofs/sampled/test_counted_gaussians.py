@@ -10,10 +10,10 @@ import pytest
 from flint import arb, ctx
 
 from dpproof.accountant.sampling import TruncatedPoisson, UserPoisson, WithReplacement
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair as Theirs
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair as Theirs
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.sampled.counted import CountedGaussiansPair
-from dpproof.proofs.sampled.counts import read_scheme
+from dpproof.proofs.sampled.count_laws import read_scheme
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sums.contour import Line
 
 F = Fraction

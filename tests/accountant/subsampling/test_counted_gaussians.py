@@ -15,8 +15,8 @@ from dpproof.accountant.sampling import (
     UserPoisson,
     WithReplacement,
 )
-from dpproof.accountant.subsampling.counted import CountedGaussiansPair
-from dpproof.accountant.subsampling.counts import laws
+from dpproof.accountant.subsampling.count_laws import laws
+from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 
 SCHEMES: list[CountedScheme] = [
     UserPoisson(sampling_rate=Fraction(1, 100), contributions=4),

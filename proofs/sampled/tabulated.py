@@ -25,7 +25,7 @@ MORE_BITS: Final = 256
 Profile = Callable[[arb], arb]
 
 
-class TabledPair(LossPair, ABC):
+class TabulatedPair(LossPair, ABC):
     """A pair answered through a finite pair that dominates it, or one that it dominates.
 
     Both are made from bounds of the profile on a grid (proofs/sampled/table.py).
@@ -34,7 +34,7 @@ class TabledPair(LossPair, ABC):
     __slots__ = ()
 
     @abstractmethod
-    def swapped(self) -> TabledPair:
+    def swapped(self) -> TabulatedPair:
         """Return the pair (Q, P)."""
 
     @abstractmethod
@@ -64,25 +64,25 @@ class TabledPair(LossPair, ABC):
         return body.real
 
 
-def table_above(pair: TabledPair, witness: object) -> Table:
+def table_above(pair: TabulatedPair, witness: object) -> Table:
     """Return the table above a pair that a witness describes."""
     return _above(pair, read_table(witness), ctx.prec)
 
 
-def table_below(pair: TabledPair, witness: object) -> Table:
+def table_below(pair: TabulatedPair, witness: object) -> Table:
     """Return the table below a pair that a witness describes."""
     return _below(pair, read_table(witness), ctx.prec)
 
 
 @lru_cache(maxsize=TABLES)
-def _above(pair: TabledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
+def _above(pair: TabulatedPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
     """Return the table of a hint; the precision is part of the key, and many orders share one."""
     forward, backward = pair.bounds(hint.forward.lines), pair.swapped().bounds(hint.backward.lines)
     return Table.above(hint, forward, backward)
 
 
 @lru_cache(maxsize=TABLES)
-def _below(pair: TabledPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
+def _below(pair: TabulatedPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
     """Return the table below the pair; the precision is part of the key."""
     forward, backward = hint.forward.lines, hint.backward.lines
     return Table.below(

@@ -8,7 +8,7 @@ from math import comb
 import pytest
 
 from dpproof.accountant.sampling import TruncatedPoisson, UserPoisson, WithReplacement
-from dpproof.accountant.subsampling.counts import laws
+from dpproof.accountant.subsampling.count_laws import laws
 
 F = Fraction
 CLOSE = 1e-15

@@ -29,7 +29,7 @@ from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.smoothness import required_square
 from dpproof.accountant.sampling import CountedScheme
-from dpproof.accountant.subsampling.counts import Counts, laws
+from dpproof.accountant.subsampling.count_laws import Counts, laws
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
 _LEAST_LEVEL: Final = 1e-30  # Least delta at which the profile is inverted. Smaller ones raise.

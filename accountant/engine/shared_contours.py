@@ -23,7 +23,7 @@ _STEP = 0.12  # Rounding of log c. Heuristic.
 _BLOCK = 16  # Rounded log c that are evaluated at once. Heuristic.
 _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
 _START = -1  # The block that is looked at first for a delta. Heuristic.
-_WIDE = 1e-5  # Width of the log of a bracket at which a contour is aimed. Heuristic.
+_WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
 _ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
 # Distance from an aimed one, in units of 1 / c, within which another would gain little. Heuristic.
 _BESIDE = 0.2

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import L2, Poisson, PoissonRuns, answers
-from dpproof.accountant.engine import profile, shared_contours
+from dpproof.accountant.engine import contour, profile
+from dpproof.accountant.engine.shared_contours import shared_contours
 from dpproof.accountant.engine.trade_off import larger_mu
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
@@ -85,9 +86,9 @@ def test_many_epsilons_are_answered_as_narrowly_as_one(seed: int) -> None:
 
 def test_neighbouring_epsilons_share_aimed_contours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no contour is narrow, many questions next to each other build few contours."""
-    built = mock.Mock(wraps=shared_contours.build)
-    monkeypatch.setattr(shared_contours, "build", built)
-    shared_contours.shared_contours.cache_clear()
+    built = mock.Mock(wraps=contour.build)
+    monkeypatch.setattr("dpproof.accountant.engine.shared_contours.build", built)
+    shared_contours.cache_clear()
     for shift in range(8):
         points = np.linspace(0.59, 0.6, 17) + shift * 1e-5
         low, high = profile.deltas(RARE, points)

@@ -40,6 +40,11 @@ def _zeros(_: Product, epsilon: np.ndarray[Any, np.dtype[np.float64]]) -> object
     return np.zeros(epsilon.shape)
 
 
+def _unknown(_: Product, epsilon: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[object, object]:
+    """Return the trivial bounds of log(1 - delta)."""
+    return np.full(epsilon.shape, -np.inf), np.zeros(epsilon.shape)
+
+
 METHODS: Final[Mapping[str, tuple[Replacement, ...]]] = {
     "nothing": (),
     "residues": ((profile, "exponential_sum", _nothing),),
@@ -48,6 +53,7 @@ METHODS: Final[Mapping[str, tuple[Replacement, ...]]] = {
     "1 - delta": (
         (profile, "delta_below", _zeros),
         (trade_off, "power_below", lambda *_: 0.0),
+        (trade_off, "log_overlap", _unknown),
     ),
     "tables of few releases": ((answers, "released_few", _nothing),),
 }

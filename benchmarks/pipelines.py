@@ -99,7 +99,7 @@ def reports(rng: random.Random) -> Drawn:
     """Return local reports of one kind."""
     epsilon, categories = _rounded(rng.uniform(0.1, 4)), rng.choice((2, 10, 100))
     kind: type[Any] = rng.choice((RandomizedResponse, UnaryEncoding, LocalHashing, SubsetSelection))
-    mechanism = kind(epsilon=epsilon, categories=categories)
+    mechanism = kind(epsilon=epsilon, categories=categories, relation=AddRemove())
     name = f"{kind.__name__}({epsilon}, {categories})"
     return _repeated(mechanism, name, round(10 ** rng.uniform(0, 2)))
 
@@ -201,11 +201,11 @@ def _release(rng: random.Random, relation: Relation) -> tuple[Mechanism[Any], st
         case "laplace":
             return Laplace(scale=noise, sensitivity=L1(1, relation)), f"Laplace({noise})"
         case "discrete-gaussian":
-            norm = L1(rng.choice((1, 2, 5)))
+            norm = L1(rng.choice((1, 2, 5)), relation)
             words = f"DiscreteGauss({noise}, {norm.value})"
             return DiscreteGaussian(sigma=noise, sensitivity=norm), words
         case "discrete-laplace":
-            norm = L1(rng.choice((1, 2, 5)))
+            norm = L1(rng.choice((1, 2, 5)), relation)
             words = f"DiscreteLaplace({noise}, {norm.value})"
             return DiscreteLaplace(scale=noise, sensitivity=norm), words
         case _:

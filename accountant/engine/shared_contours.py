@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import final
 
@@ -25,6 +25,9 @@ _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
 _START = -1  # The block that is looked at first for a delta. Heuristic.
 _WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
 _ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
+# Distance from an aimed one, in units of 1 / c, within which another would gain little. Heuristic.
+_BESIDE = 0.2
+_SERVED = 6.0  # Standard deviations around it that an aimed one is asked for. Heuristic.
 _HOPELESS = -690.0  # Log of a delta so small that it does not. Heuristic.
 _MOST_AIMED = 16  # Aimed contours that are kept. Heuristic.
 _MOST_KEPT = 1 << 18  # Nodes of those, to bound memory, unless one alone has more. Heuristic.
@@ -64,6 +67,35 @@ def reachable(product: Product, saddle: Saddle) -> Contour | LatticeContour:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class _Aimed:
+    """A contour that was aimed at an epsilon.
+
+    Attributes:
+        epsilon: where it was aimed.
+        beside: distance within which another contour's terms would be hardly smaller.
+        served: distance beyond which its terms are much larger.
+        contour: valid at every epsilon.
+    """
+
+    epsilon: float
+    beside: float
+    served: float
+    contour: Contour | LatticeContour
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of nodes on a line; those of a lattice are few."""
+        return self.contour.s.size if isinstance(self.contour, Contour) else 0
+
+    def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals], part: NDArray[np.intp]) -> None:
+        """Intersect some brackets near enough with those of the contour, in place."""
+        near = part[np.abs(epsilon[part] - self.epsilon) <= self.served]
+        if near.size:
+            _intersect(ends, self.contour, epsilon, near)
+
+
+@final
 class SharedContours:
     """Contours of one product, which questions about neighbouring epsilons share.
 
@@ -76,7 +108,7 @@ class SharedContours:
 
     def __init__(self, product: Product) -> None:
         self.product = product
-        self._aimed: list[tuple[float, Contour | LatticeContour]] = []
+        self._aimed: list[_Aimed] = []
         self._blocks: dict[int, tuple[Reals, Reals, Reals]] = {}
         self._last = 0
 
@@ -124,39 +156,49 @@ class SharedContours:
     def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
         """Intersect wide brackets with those of contours aimed at them.
 
-        Every contour serves all epsilons, so the wide ones ask that nearest to them first.
+        Every contour is valid at all epsilons, so the wide ones ask that nearest to them first.
 
         Raises:
             NotCertified: there was no bracket and no contour is within reach.
         """
         wide = _wide(ends)
         if wide.size and self._aimed:
-            places = np.array([place for place, _ in self._aimed])
+            places = np.array([one.epsilon for one in self._aimed])
             nearest = np.abs(epsilon[wide, None] - places).argmin(axis=1)
             for at in distinct(nearest):
-                _intersect(ends, self._aimed[at][1], epsilon, wide[nearest == at])
+                self._aimed[at].narrow(epsilon, ends, wide[nearest == at])
         least = _WIDE
         for at in wide.tolist():
-            if not ends[1][at] - ends[0][at] > least:
+            if not ends[1][at] - ends[0][at] > least or self._is_beside(float(epsilon[at])):
                 continue
             try:
-                contour = self._aim(float(epsilon[at]), float(ends[1][at]))
+                aimed = self._aim(float(epsilon[at]), float(ends[1][at]))
             except NotCertified:
                 if ends[1][at] == math.inf:
-                    raise
+                    if not self._aimed:
+                        raise
+                    places = np.array([one.epsilon for one in self._aimed])
+                    nearest = int(np.abs(places - epsilon[at]).argmin())
+                    _intersect(ends, self._aimed[nearest].contour, epsilon, np.array([at]))
                 continue
-            _intersect(ends, contour, epsilon, wide)
+            aimed.narrow(epsilon, ends, wide)
             least = max(least, _ALIKE * float(ends[1][at] - ends[0][at]))
 
-    def _aim(self, epsilon: float, log_delta: float) -> Contour | LatticeContour:
+    def _aim(self, epsilon: float, log_delta: float) -> _Aimed:
         """Return a contour aimed at an epsilon, and keep it beside others that are not too long."""
         known = (epsilon, log_delta) if log_delta < 0.0 else None
         saddle = find_saddle(self.product, lambda one: one.epsilon - epsilon, known)
         contour = reachable(self.product, saddle)
-        self._aimed = [*self._aimed[1 - _MOST_AIMED :], (epsilon, contour)]
-        while len(self._aimed) > 1 and sum(map(_nodes, self._aimed)) > _MOST_KEPT:
+        served = _SERVED * math.sqrt(saddle.spread)
+        aimed = _Aimed(epsilon, _BESIDE / saddle.c, served, contour)
+        self._aimed = [*self._aimed[1 - _MOST_AIMED :], aimed]
+        while len(self._aimed) > 1 and sum(one.nodes for one in self._aimed) > _MOST_KEPT:
             del self._aimed[0]
-        return contour
+        return aimed
+
+    def _is_beside(self, epsilon: float) -> bool:
+        """Return whether a kept contour was aimed so near that another would not be narrower."""
+        return any(abs(epsilon - one.epsilon) <= one.beside for one in self._aimed)
 
     def _step_for(self, epsilon: float) -> int:
         """Return the largest rounded c whose saddle's epsilon is at most the one given."""
@@ -206,11 +248,6 @@ class SharedContours:
                 )
             self._blocks[at] = epsilon, spread, logs
         return self._blocks[at]
-
-
-def _nodes(aimed: tuple[float, Contour | LatticeContour]) -> int:
-    """Return the number of nodes of a contour on a line; those of a lattice are few."""
-    return aimed[1].s.size if isinstance(aimed[1], Contour) else 0
 
 
 def _wide(ends: tuple[Reals, Reals]) -> NDArray[np.intp]:

@@ -20,6 +20,7 @@ from dpproof.accountant.engine.profile import (
     closed_form,
     deltas,
     epsilon,
+    epsilon_above,
     has_infinite_loss,
     infinite_mass,
     max_loss,
@@ -243,6 +244,7 @@ def _lowest(low: Reals, high: Reals, width: Reals, cell: int) -> float:
 _GRID = 32  # Points of either part of the first grid. Heuristic.
 _MOST = 4000  # Most points of a refined grid. Heuristic.
 _ROUNDS = 12  # Most rounds of a search. Heuristic.
+_NEAR_END = 0.98  # Share of a rough end from which the end is looked for. Heuristic.
 _CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
 _STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
 _NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
@@ -427,22 +429,21 @@ def _mu_sharing(grid: Reals, spare: Reals) -> Reals:
 
 def _end(product: Product, smallest_delta: float) -> float:
     """Return an epsilon at which delta is at most the smallest one, close to the least such."""
-    log_delta = math.log(smallest_delta)
     with contextlib.suppress(NotCertified):
-        x = max(find_saddle(product, lambda one: log_delta - one.log_delta).epsilon, 0.0)
-        width = 0.05 * x + 1e-3
+        right = epsilon_above(product, smallest_delta)
+        left = right * _NEAR_END
         for _ in range(_ROUNDS):
-            points = np.maximum(np.linspace(x - width, x + width, _ROW), 0.0)
+            points = np.linspace(left, right, _ROW)
             over = np.flatnonzero(deltas(product, points)[1] > smallest_delta)
             first = int(over[-1]) + 1 if over.size else 0
             if first == _ROW:
-                x, width = x + width, 2 * width
-            elif first == 0 and points[0] > 0.0:
-                x, width = x - width, 2 * width
-            elif first == 0 or width < _CLOSE * x:
+                break
+            if first == 0 and left > 0.0:
+                left = max(2 * left - right, 0.0)
+            elif first == 0 or right - left < _CLOSE * right:
                 return float(points[first])
             else:
-                x, width = float(points[first]), float(points[first] - points[first - 1])
+                left, right = float(points[first - 1]), float(points[first])
     return epsilon(product, smallest_delta).upper
 
 

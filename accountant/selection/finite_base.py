@@ -21,7 +21,13 @@ from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import Positions, ProfileHalf
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
-from dpproof.accountant.engine.profile import closed_form, deltas, epsilon, infinite_mass, max_loss
+from dpproof.accountant.engine.profile import (
+    closed_form,
+    deltas,
+    epsilon_above,
+    infinite_mass,
+    max_loss,
+)
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Product
 
@@ -178,7 +184,7 @@ def _reach(product: Product, delta: float) -> float:
     for tail in (delta, *(one for one in _NEARER if one > delta)):
         least = max(tail, mass.upper * (_ABOVE if mass.upper > tail else 1e3))
         with contextlib.suppress(NotCertified):
-            end = min(epsilon(product, least).upper if least < 1.0 else 0.0, max(top, 0.0))
+            end = min(epsilon_above(product, least) if least < 1.0 else 0.0, max(top, 0.0))
             break
     if not end <= _FARTHEST:
         raise NotCertified(

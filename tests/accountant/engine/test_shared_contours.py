@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from dpproof.accountant import L2, Poisson, PoissonRuns, answers
-from dpproof.accountant.engine import profile
+from dpproof.accountant.engine import contour, profile
+from dpproof.accountant.engine.shared_contours import shared_contours
 from dpproof.accountant.engine.trade_off import larger_mu
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
@@ -80,6 +82,18 @@ def test_many_epsilons_are_answered_as_narrowly_as_one(seed: int) -> None:
             assert alone.lower <= other
             # at 1e-6 no contour is aimed: questions answered from many are good to 1e-4
             assert other - one <= 10 * (alone.upper - alone.lower) + 1e-6 * other
+
+
+def test_neighbouring_epsilons_share_aimed_contours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no contour is narrow, many questions next to each other build few contours."""
+    built = mock.Mock(wraps=contour.build)
+    monkeypatch.setattr("dpproof.accountant.engine.shared_contours.build", built)
+    shared_contours.cache_clear()
+    for shift in range(8):
+        points = np.linspace(0.59, 0.6, 17) + shift * 1e-5
+        low, high = profile.deltas(RARE, points)
+        assert (high - low > 1e-5 * high).any()
+    assert built.call_count <= 4
 
 
 def test_epsilons_in_any_order() -> None:

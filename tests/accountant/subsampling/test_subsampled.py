@@ -30,7 +30,6 @@ from dpproof.accountant.subsampling.subsampled import (
     Direction,
     SampledResponsePair,
     SubsampledPair,
-    tabulated,
 )
 from tests.accountant.subsampling.builders import bases, times
 from tests.contracts.definition import Ball, Outcomes, ball
@@ -228,13 +227,21 @@ def test_what_lies_beyond_is_bounded_by_the_upper_end_of_k(monkeypatch: pytest.M
     assert (pair._tails(s, 0.5)[1] >= sharp - 1e-12).all()
 
 
+def tabulated(pair: SubsampledGaussianPair) -> SubsampledPair:
+    """The same pair as a sample of a Gaussian that is answered from tables."""
+    return SubsampledPair(
+        base=Product.of(GaussianPair(mu_squared=pair.mu_squared)),
+        sampling_rate=pair.sampling_rate,
+        direction=Direction.REMOVAL if pair.removal else Direction.ADDITION,
+    )
+
+
 def test_table_and_quadrature_agree() -> None:
     """A subsampled Gaussian by its table and by its own K: brackets of one number."""
     for removal in (True, False):
         pair = SubsampledGaussianPair(
             mu_squared=Fraction(1), sampling_rate=Fraction(1, 5), removal=removal
         )
-        assert tabulated(pair).swapped() == tabulated(pair.swapped())
         for epsilon in (0.0, 0.1, 0.5, 1.5):
             one = answers.delta(Product((Factor(pair, 5),)), epsilon)
             other = answers.delta(Product((Factor(tabulated(pair), 5),)), epsilon)

@@ -275,7 +275,7 @@ class Contour:
         with np.errstate(over="ignore"):
             lower = total - error - cut - np.exp(excess - shift)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_lower = np.where(lower > 0, np.log(np.maximum(lower, 1e-300)), -np.inf)
+            log_lower = np.where(lower > 1e-300, np.log(np.maximum(lower, 1e-300)), -np.inf)
             log_upper = np.where(upper > 0, np.log(upper), np.inf)  # also where it is nan
             rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + abs(floor) + 4.0)
             ends = (

@@ -142,7 +142,7 @@ def theorem(groups: Sequence[Group], delta: Fraction) -> tuple[str, Fraction]:
 
 def _width(groups: Sequence[Group]) -> Fraction:
     """Return the step of the grid: a part of all epsilons if so many losses fit, or the finest."""
-    largest = sum(one.times * one.epsilon for one in groups)
+    largest = sum((one.times * one.epsilon for one in groups), Fraction(0))
     finest = 2 * largest / MOST_LOSSES or Fraction(1)
     common = Fraction(
         math.gcd(*(one.epsilon.numerator for one in groups)),
@@ -156,7 +156,10 @@ def _exp_above(x: Fraction) -> Fraction:
     halvings = max(0, math.ceil(math.log2(2 * x + 1)))
     small = x / 2**halvings
     series = sum((small**k / math.factorial(k) for k in range(16)), Fraction(0))
-    return (series + 2 * small**16 / math.factorial(16)) ** (2**halvings)
+    above: Fraction = series + 2 * small**16 / math.factorial(16)
+    for _ in range(halvings):
+        above *= above
+    return above
 
 
 def _up(numerator: int, denominator: int) -> int:

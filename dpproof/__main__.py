@@ -149,7 +149,10 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     "--advantage", is_flag=True, help="Certify the largest advantage of an attack over guessing."
 )
 def certify(file: str, *, out: str | None, formal: str | None, **question: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Write a certificate of the total cost of the pipeline in FILE, or a theorem for Coq."""
+    """Write a certificate of the total cost of the pipeline in FILE.
+
+    With --formal, write a theorem for Coq, too, or alone.
+    """
     from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.proofs.__main__ import lines  # noqa: PLC0415  # as in budget

@@ -68,9 +68,10 @@ def test_json_has_the_same_keys_with_the_same_types(command: Command) -> None:
         for value in (answer["epsilon"], answer["mu"], answer["advantage"]):
             assert value["lower"] <= value["upper"]
         for stage in answer["stages"]:
-            keys = {"name", "epsilon", "one_run", "factor", "share", "poisson_accounting"}
+            keys = {"name", "epsilon", "one_run", "factor", "share", "poisson_accounting", "stages"}
             assert set(stage) == keys
             assert stage["poisson_accounting"] is None
+            assert stage["stages"] == []
 
 
 def test_over_budget_is_status_1(command: Command) -> None:

@@ -1,4 +1,8 @@
-"""The questions that one direction of a product can be asked, in one place."""
+"""The questions that one direction of a product can be asked, in one place.
+
+A handful of subsampled Gaussian steps leave a near-atom in the loss, which the contour resolves
+slowly; then a table of the pair's profile gives a second bracket, and both hold.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges import renyi as of_range
 from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ranges_apart
 from dpproof.accountant.selection.selected_pair import SelectedPair
@@ -35,7 +39,7 @@ from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
-from dpproof.accountant.subsampling.subsampled import SubsampledPair
+from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
 __all__ = [
     "delta",
@@ -54,7 +58,9 @@ __all__ = [
     "true_positive_rate",
 ]
 
-_LEAST = 1e-100  # Least delta whose epsilon is looked for together with others. Heuristic.
+_WIDE = 1e-4  # Width from which a table is tried. Heuristic.
+# Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
+_TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
     ComposedRangePair
@@ -75,7 +81,9 @@ def delta(product: Product, epsilon: float) -> Bound:
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    return profile.delta(product, epsilon)
+    return _narrow(
+        product, lambda one: profile.delta(one, epsilon), lambda found: found.upper < _TABULATED
+    )
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
@@ -91,7 +99,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     if alone is not None:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
-    found = profile.epsilon(product, delta)
+    deep = 0.0 < Bound.of(delta).lower < _TABULATED
+    found = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep)
     if profile.has_infinite_loss(product):
         return found
     top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
@@ -140,6 +149,30 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
     )
 
 
+def _narrow(
+    product: Product, question: Callable[[Product], Bound], is_deep: Callable[[Bound], bool]
+) -> Bound:
+    """Return the answer, tightened by a table where a sum leaves a wide bracket.
+
+    A table is not tried where delta is too small for a table to resolve. The gap between the pairs
+    above and below does not come from a sum, and more tables only widen it.
+    """
+    above, below = product.above(), product.below()
+    first = question(above)
+    second = first if below == above else question(below)
+    found = Bound(second.lower, first.upper)
+    if max(first.relative_width, second.relative_width) <= _WIDE or is_deep(found):
+        return found
+    table = _tabulated(product)
+    if table == product:
+        return found
+    try:
+        other = question(table)
+    except NotCertified:
+        return found
+    return found.meet(other)
+
+
 def larger_deltas(forward: Product, backward: Product, epsilon: Reals) -> tuple[Reals, Reals]:
     """Return both ends of the larger delta of two directions at many epsilons >= 0."""
     low, high = deltas(forward, epsilon)
@@ -161,7 +194,7 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
     start, slope = contours.near(target[0])
     covered = delta >= larger_deltas(forward, backward, np.zeros(1))[1]
     lower[covered], upper[covered] = 0.0, 0.0
-    known = np.flatnonzero((start > 0.0) & (delta > _LEAST) & ~covered)
+    known = np.flatnonzero((start > 0.0) & (delta > _TABULATED) & ~covered)
 
     def brackets(x: Reals, _: NDArray[np.intp]) -> tuple[Reals, Reals]:
         low, high = deltas(forward, x.ravel())
@@ -280,3 +313,7 @@ def _alone(product: Product) -> Alone | None:
     if isinstance(pair, Alone):
         return pair
     return released_few(product)
+
+
+def _tabulated(product: Product) -> Product:
+    return Product.merge([Factor(tabulated(f.pair), f.count) for f in product.factors])

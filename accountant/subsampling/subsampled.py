@@ -21,10 +21,12 @@ from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, lo
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair, as_decimal
 from dpproof.accountant.pairs.smoothness import required_rate
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.pairs.subsampling_formulas import (
     addition_profile,
     log_unsampled,
@@ -244,6 +246,17 @@ def _corners(pair: SubsampledPair) -> Reals | None:
     if loss is None:
         return None
     return -np.log1p(rate * np.expm1(-loss)) if addition else np.log1p(rate * np.expm1(loss))
+
+
+def tabulated(pair: Pair) -> Pair:
+    """Return the pair itself, or a subsampled Gaussian as a pair answered from a table."""
+    if not isinstance(pair, SubsampledGaussianPair):
+        return pair
+    return SubsampledPair(
+        base=Product.of(GaussianPair(mu_squared=pair.mu_squared)),
+        sampling_rate=pair.sampling_rate,
+        direction=Direction.REMOVAL if pair.removal else Direction.ADDITION,
+    )
 
 
 # Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:

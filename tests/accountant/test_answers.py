@@ -231,6 +231,18 @@ def test_deltas_of_sums_are_never_none() -> None:
     assert high[2] == 0.0
 
 
+def test_no_table_is_made_deep_below_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At deltas that no table of a million steps tells apart, none is made."""
+    monkeypatch.setattr(answers, "_tabulated", lambda _: pytest.fail("a table"))
+    mu_squared, rate = 1 / Fraction("0.989") ** 2, Fraction("3.38e-5")
+    for removal in (True, False):
+        pair = SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=removal)
+        product = Product((Factor(pair, 2_471_946),))
+        found = answers.delta(product, 3.54)
+        assert found.upper < 1e-38
+        assert found.lower <= found.upper
+
+
 def test_rho_of_a_schedule_asks_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where removal's rho is known, that of addition is no larger by its own bound."""
     rate, smallest, asked = Fraction(1, 1000), answers.smallest_rho, set()

@@ -145,7 +145,12 @@ def array(
         [1.0, 2.5]
     """
     name, given = _one(dict(argument))
-    values = np.asarray(given)
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise ParameterError(
+            name, "rows of different lengths", f"numbers {allowed}", "give one array"
+        ) from None
     if values.dtype.kind not in "fiu" or values.dtype.itemsize > np.dtype(np.float64).itemsize:
         raise ParameterError(
             name, f"an array of {values.dtype}", f"numbers {allowed}", "give ints or floats"

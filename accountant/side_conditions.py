@@ -138,6 +138,9 @@ SAMPLE_HIDDEN: Final = SideCondition(
 BLANK_IGNORED: Final = SideCondition(
     "blank ignored", "the mechanism treats a blank record as if it were not there"
 )
+BLANK_ADDS_NOTHING: Final = SideCondition(
+    "blank adds nothing", "a blank record adds nothing to the exact sum"
+)
 RUNS_AT_NOTHING: Final = SideCondition(
     "independent number of runs",
     "the number of runs is drawn independently of the data and of all outputs",

@@ -161,6 +161,10 @@ def certify(file: str, *, out: str | None, formal: str | None, **question: Any) 
         raise click.UsageError(
             "--advantage or --false-positive-rate: a certificate answers one question; choose one"
         )
+    if formal is not None and any(one not in (None, False) for one in question.values()):
+        raise click.UsageError("--formal is about epsilon: leave the other questions out")
+    if out is not None and formal is not None and os.path.realpath(out) == os.path.realpath(formal):
+        raise click.UsageError("a certificate and a theorem need a file each")
     if out is None and formal is None:
         raise click.UsageError(
             "certify writes a file: --output for a certificate, --formal for Coq"
@@ -174,9 +178,10 @@ def certify(file: str, *, out: str | None, formal: str | None, **question: Any) 
         streams.say("\n".join(lines(write(pipeline, out, **question))))
     if formal is not None:
         from dpproof.commands import formal as theorem  # noqa: PLC0415  # as in budget
+        from dpproof.rounding import above  # noqa: PLC0415  # as in budget
 
         epsilon = theorem.write(pipeline, formal)
-        streams.say(f"wrote a theorem of epsilon {float(epsilon):.6g}; coqc has to accept it")
+        streams.say(f"wrote a theorem of epsilon {above(epsilon, 7)}; coqc has to accept it")
     return HOLDS
 
 

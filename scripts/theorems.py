@@ -57,6 +57,12 @@ MACHINE = {  # the theorems of proofs/formal that prove a rule on finite spaces
     "convert/approx-advantage": ("Rules.advantage_bound",),
     "hockey-stick/bounded": ("Rules.bounded_loss",),
 }
+SCOPE = {  # what the formal theorem is about, where that is less than the rule
+    "post-process": " (of dominating pairs)",
+    "map-records": " (of maps that take neighbours to neighbours)",
+    "subsample/poisson": " (under add-remove)",
+    "hockey-stick/bounded": " (of one pair)",
+}
 NO_CONDITION = ("nothing", "what the theorem that applies assumes")
 CONDITIONS = {
     one.name: one for one in vars(side_conditions).values() if isinstance(one, SideCondition)
@@ -113,10 +119,17 @@ class Theorem:
 
     def proof(self) -> str:
         """Return who checked the proof: a machine, people here, or a publication's readers."""
-        formal = dict.fromkeys(name for rule in self.rules for name in MACHINE.get(rule, ()))
-        here = ["on paper here"] if "proofs/theory" in self.source or "docs/" in self.source else []
-        machine = [f"by machine, on finite spaces (`{'`, `'.join(formal)}`)"] if formal else []
-        return "; ".join([*machine, *here] or ["published"])
+        proved = [rule for rule in self.rules if rule in MACHINE]
+        machine = [
+            f"`{rule}`{SCOPE.get(rule, '')} by machine, on finite spaces "
+            f"(`{'`, `'.join(MACHINE[rule])}`)"
+            for rule in proved
+        ]
+        here = "proofs/theory" in self.source or "docs/" in self.source
+        rest = ["the others" * bool(proved) + " on paper here" if here else "the others published"]
+        whole = bool(proved) and len(proved) == len(self.rules)
+        alone = "on paper here" if here else "published"
+        return "; ".join([*machine, *([] if whole else rest)]) if proved else alone
 
     def tests(self) -> list[str]:
         """Test files at the places of the fast version and of the rules."""

@@ -43,6 +43,7 @@ _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -23.0  # Least log phi that has digits. Heuristic.
 _MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
+_LARGEST_VARIANCE: Final = 800.0  # Of log Y, for which phi is computed: its nodes overflow beyond.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
 _MOMENTS: Final = 256  # Highest moment. Heuristic.
 _CELLS: Final = 48  # Of the outer hyperbola, to bound the integrand there. Heuristic.
@@ -81,6 +82,8 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
 def _chernoff(variance: float, count: int, c: Reals) -> Reals:
     """Bound E(c - M)_+ from above by e^{uc - 1} phi(u/t)^t / u, as (x)_+ <= e^{ux - 1} / u."""
     u, log_power = (one[::_EVERY] for one in log_transform(variance, count))
+    if not u.size:
+        return np.asarray(c.copy())  # as M > 0
     bound = np.multiply.outer(c, u) + log_power - np.log(u) - 1.0 + 16 * UNIT_ROUNDOFF * u
     return np.asarray(np.exp(np.minimum(bound.min(axis=1), 0.0) + _SLACK))
 
@@ -133,6 +136,8 @@ def _excess(variance: float, count: int) -> tuple[Reals, Reals]:
 
     That is convex and has slope 1 at most: chords are above it, and a line of slope 1 beyond.
     """
+    if variance > _LARGEST_VARIANCE:
+        return np.zeros(1), np.zeros(1)  # the line of slope 1 alone
     powers = math.ceil(math.log(_LARGEST_TILT * count / _LEAST_TILT, _FINE))
     u = _LEAST_TILT * _FINE ** np.arange(powers)
     value, error = _transform(math.sqrt(variance), u / count, np.zeros(u.shape))

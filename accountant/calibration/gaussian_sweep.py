@@ -38,8 +38,8 @@ def sweep(
     Rounds: outwards; a bracket always meets that of the one question.
 
     Args:
-        sigma: standard deviation of the noise over the L2 sensitivity, above 0.
-        sampling_rate: probability of each record, in (0, 1]; 1 is without sampling.
+        sigma: standard deviation of the noise over the L2 sensitivity, between 1e-100 and 1e100.
+        sampling_rate: probability of each record, above 1e-100, at most 1; 1 is without sampling.
         steps: number of steps, whole, from 1 to 10**12.
         delta: in [0, 1], where epsilon is queried, in nats, or else
         epsilon: real, where delta is queried.
@@ -60,16 +60,22 @@ def sweep(
         raise ParameterError("delta", delta, "given, or else epsilon, and not both")
     most = f"a whole number from 1 to {MAX_COUNT}"
     given = [
-        arguments.array("above 0", lambda x: x > 0.0, sigma=sigma),
-        arguments.array("in (0, 1]", lambda x: (x > 0.0) & (x <= 1.0), sampling_rate=sampling_rate),
+        arguments.array(
+            "between 1e-100 and 1e100", lambda x: (x > 1e-100) & (x < 1e100), sigma=sigma
+        ),
+        arguments.array(
+            "above 1e-100, at most 1",
+            lambda x: (x > 1e-100) & (x <= 1.0),
+            sampling_rate=sampling_rate,
+        ),
         arguments.array(
             most, lambda x: (x == x.round()) & (x >= 1) & (x <= MAX_COUNT), steps=steps
         ),
     ]
     if delta is not None:
         given.append(arguments.array("in [0, 1]", lambda x: (x >= 0) & (x <= 1), delta=delta))
-    else:
-        given.append(arguments.array("a real number", np.isfinite, epsilon=np.asarray(epsilon)))
+    elif epsilon is not None:
+        given.append(arguments.array("a real number", np.isfinite, epsilon=epsilon))
     try:
         whole = np.broadcast_arrays(*given)
     except ValueError:

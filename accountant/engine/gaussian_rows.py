@@ -41,7 +41,7 @@ from dpproof.accountant.pairs.mixture_lines import moments
 Where = NDArray[np.intp]
 Truths = NDArray[np.bool_]
 _WIDEST = 1e-4  # Relative width of an answer; a wider one is left to the engine. Heuristic.
-_LEAST = 1e-290  # Delta at which sums are still normal floats. Heuristic.
+_LEAST = 1e-290  # Delta at which sums are still normal floats. Soundness depends on it.
 # Parameters for which K has few nodes. Heuristic: others are left to the engine.
 _LEAST_MU, _LARGEST_MU, _RAREST = 1e-4, 8.0, 1e-7
 _LOG_TOLERANCE = -28.0  # Log of what may be cut and aliased, relative to delta. Heuristic.
@@ -213,7 +213,9 @@ def _saddles(
     crossed = (right > 0) & (gap[rows, left] < 0) & np.isfinite(longest[rows, best])
     return Saddles(
         rounded_short(np.where(crossed, c[rows, best], np.nan)),
-        np.column_stack([points[rows, side[rows, best].argmin(axis=1)] for side in sides]),
+        rounded_short(
+            np.column_stack([points[rows, side[rows, best].argmin(axis=1)] for side in sides])
+        ),
         value[rows, best] / count,
         epsilon,
         log_delta,
@@ -533,7 +535,8 @@ def _deltas(runs: Runs, epsilon: Reals) -> tuple[Reals, Reals]:
     other = _backward(runs, epsilon, near=saddle.c, limit=low)
     high = np.where(other[1] <= low, high, np.maximum(high, other[1]))
     lower = np.exp(np.maximum(low, other[0])) * (1 - 1e-14)
-    return lower, np.minimum(np.exp(high) * (1 + 1e-14), 1.0)
+    upper = np.minimum(np.exp(high) * (1 + 1e-14), 1.0)
+    return lower, np.where(upper > _LEAST, upper, np.nan)  # smaller ones are no normal floats
 
 
 def _gaussian_deltas(runs: Runs, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -408,7 +408,7 @@ class GaussianMixtures:
         loss = self.loss(rule.z, np.zeros(self.mu.shape))
         ratio = np.exp(np.log(self.q)[:, None] + loss.real - growth.real)
         own = 8.0 * ELEMENTARY_ULPS * self.harder[:, None] * np.abs(growth)
-        return np.asarray(6.0 * ratio * (mu * z + mu * mu) + own)
+        return np.asarray(6.0 * ratio * (mu * (z + rule.shift[:, None]) + mu * mu) + own)
 
     def curvature(self, rule: TrapezoidRules, growth: Numbers) -> tuple[Numbers, Reals]:
         """Return w (log(1 + u) - u) at the nodes, shape (p, n), and how many u it errs by.
@@ -425,8 +425,9 @@ class GaussianMixtures:
         bend = np.where(left, growth - shifted, bend)
         weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
         blur = np.abs(log_weights)
-        digits = self.harder[:, None] * (36 * ELEMENTARY_ULPS + 64) + blur
-        more = 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0)
+        mu, z = self.mu[:, None], np.abs(rule.z)
+        digits = self.harder[:, None] * (36 * ELEMENTARY_ULPS + 64) + 10.0 * blur
+        more = 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0) + 18.0 * mu * (z + mu)
         return np.where(large, weighted, weights * bend), digits + np.where(large, more, 0.0)
 
     def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:

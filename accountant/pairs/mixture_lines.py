@@ -76,7 +76,7 @@ class _Terms:
             x,
             _weighted_second(x, log_weights),
             np.exp(np.maximum(x.real, 0.0) + log_weights.real),
-            112.0 * blur + _OPERATIONS + 3 * nodes,
+            112.0 * blur + _OPERATIONS + 3 * nodes + 18.0 * rule.shift[:, None] ** 2,
         )
 
 

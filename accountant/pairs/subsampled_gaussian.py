@@ -230,7 +230,7 @@ def _small(
 
     With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error
     d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
-    2 |alpha| min(|alpha g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
+    2 |alpha| min((|alpha| + 1) |g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
     Where |alpha g| > 3 the rounding of a term is linear in |alpha g|, not quadratic, as it is
     not summed by Taylor.
     """
@@ -243,7 +243,7 @@ def _small(
     size = np.abs(alpha)
     far = size.min() * grown > TAYLOR_RADIUS
     constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
-    linear = np.where(far, 8.0 * grown + moved, 0.0)
+    linear = np.where(far, 8.0 * grown + moved, grown * moved)
     square = np.where(far, 0.0, grown * ((13 * ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved))
     tilts = distinct(alpha.real)
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real

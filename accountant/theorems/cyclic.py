@@ -21,6 +21,7 @@ from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, Zero
 from dpproof.accountant.sampling import CyclicPoisson
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.side_conditions import (
+    BLANK_ADDS_NOTHING,
     CYCLIC_SAMPLE,
     OUTPUT_ALONE,
     RANDOM_BITS,
@@ -59,7 +60,8 @@ def allocate_cyclic(
     Source: proofs/theory/matrix.md, section 6; Choquette-Choo et al., arXiv:2306.08153, Theorems 4
         and 5, without its equal split under add-remove.
     Rounds: not at all; the pairs carry exact parameters.
-    Assumes: sum of contributions; cyclic sample; hidden sample; random bits; output alone.
+    Assumes: sum of contributions; cyclic sample; hidden sample; random bits; output alone;
+        blank adds nothing (under ZeroOut).
     Laws: one band and a cycle of 1 is a Poisson sample in every round; increases in mu, q and n.
 
     Args:
@@ -129,6 +131,7 @@ def allocate_cyclic(
                 SAMPLE_HIDDEN(),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
+                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,

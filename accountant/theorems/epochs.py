@@ -17,6 +17,7 @@ from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import ShuffledBatches
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.side_conditions import (
+    BLANK_ADDS_NOTHING,
     OUTPUT_ALONE,
     RANDOM_BITS,
     SHUFFLED_BATCHES,
@@ -40,7 +41,7 @@ def allocate_shuffled(
         kept for E epochs; of every batch the sum of the contributions, vectors of Euclidean norm
         at most C, is released in every epoch with independent N(0, sigma^2) noise in every
         coordinate. All releases are mu-GDP with mu^2 = E (C / sigma)^2 under zero-out, and
-        4 E (C / sigma)^2 under replace-one.
+        4 E (C / sigma)^2 under replace-one; a blank record adds nothing.
         From below: for one record of contribution C against others of -C, the largest of the
         batches' centred sums is a function of the releases. In units of sigma / sqrt(E) it is the
         maximum of T normal variables, of which one has mean 2 mu with the record and mu when it is
@@ -49,7 +50,8 @@ def allocate_shuffled(
         2411.04205; the maximum, and other batch sizes, are ours.
     Rounds: not at all; the pair carries exact parameters. Upper ends are a Gaussian's, lower ends
         those of the maximum.
-    Assumes: sum of contributions; shuffled batches; random bits; output alone.
+    Assumes: sum of contributions; shuffled batches; random bits; output alone; blank adds nothing
+        (under ZeroOut).
     Laws: one batch is the Gaussian mechanism, from below as well; lower ends fall with the number
         of batches; a kept order costs what less noise by sqrt(E) costs.
 
@@ -106,6 +108,7 @@ def allocate_shuffled(
                 SHUFFLED_BATCHES(batches=scheme.batches, epochs=kept),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
+                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,

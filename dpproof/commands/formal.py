@@ -1,7 +1,7 @@
 """A pipeline's budget as a theorem for Coq, over the library of proofs/formal.
 
-The theorem speaks of every run whose steps are private as the pipeline's are, each chosen by the
-outputs before it, on finite output spaces. Coq computes the composition again.
+The theorem speaks of every run whose steps are private as the pipeline's are, in its order, each
+chosen by the outputs before it, on finite output spaces. Coq computes the composition again.
 """
 
 from __future__ import annotations
@@ -71,12 +71,18 @@ def write(pipeline: Pipeline, out: str) -> Fraction:
     """
     with placed(pipeline.file):
         groups = [one for stage in pipeline.stages for one in _groups(stage, pipeline.relation)]
-    text, epsilon = theorem(groups, Fraction(str(float(pipeline.delta))))
+    text, epsilon = theorem(groups, _decimal(pipeline.delta))
     try:
         Path(out).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{out}: {error.strerror}") from error
     return epsilon
+
+
+def _decimal(delta: Fraction) -> Fraction:
+    """Return a decimal at most delta, which is as short as its float where that is below it."""
+    short = Fraction(str(float(delta)))
+    return short if short <= delta else Fraction(math.floor(delta * 10**30), 10**30)
 
 
 def _groups(stage: Stage, relation: Relation) -> Iterator[Group]:
@@ -233,7 +239,8 @@ def _text(groups: str, odds: Fraction, m: int, epsilon: Fraction, delta: Fractio
     over = f"{odds.numerator} {odds.denominator} {PLACES}"
     return f"""(** A budget, for coqc -R proofs/formal DP of this file.
 
-    Every run whose steps are private as listed, each step chosen by the outputs before it, is
+    Every run whose steps are private as listed, in this order, each chosen by the outputs
+    before it, is
     ({epsilon}, {delta})-differentially private.
     A group: how many steps, and the epsilon and delta of each. *)
 From Coq Require Import NArith Reals Lra.

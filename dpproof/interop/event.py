@@ -69,6 +69,17 @@ class Event:
             raise ParameterError(f"{self.name}.{field}", value, "a finite number")
         return Fraction(value)
 
+    def numbers(self, field: str) -> list[Fraction]:
+        """Return a list of finite numbers.
+
+        Raises:
+            ParameterError: it is none.
+        """
+        values = self.fields[field]
+        if not isinstance(values, tuple | list):
+            raise ParameterError(f"{self.name}.{field}", values, "a list of numbers")
+        return [Event(self.name, {field: one}).number(field) for one in values]
+
     def count(self, field: str) -> int:
         """Return a whole number of at least 0.
 

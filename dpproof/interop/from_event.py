@@ -304,8 +304,7 @@ def _mixture(event: Event, relation: Relation) -> Result:
     One shift and none is a sampled Gaussian, one shift a Gaussian; binomial multiples are a user's.
     """
     sigma = event.number("standard_deviation")
-    shifts = [Fraction(one) for one in event.fields["sensitivities"]]
-    chances = [Fraction(one) for one in event.fields["sampling_probs"]]
+    shifts, chances = event.numbers("sensitivities"), event.numbers("sampling_probs")
     if len(shifts) != len(chances) or min(chances, default=Fraction(-1)) < 0:
         raise ParameterError("sampling_probs", chances, "one probability for each sensitivity")
     if not math.isclose(sum(chances), 1, rel_tol=1e-9):

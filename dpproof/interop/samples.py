@@ -74,6 +74,8 @@ def user_sample(
     Raises:
         NotImplied: another law, or a relation without a theorem.
     """
+    if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
+        raise NotImplied(_other(event, "probabilities that do not add up to 1"))
     unit = min(shift for shift in shifts if shift)
     law: dict[int, Fraction] = {}
     for shift, chance in zip(shifts, chances, strict=True):

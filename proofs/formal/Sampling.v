@@ -1,4 +1,4 @@
-(** Samples of the records: every record on its own (Poisson), and one subset of a fixed size. *)
+(** Samples of the records: every record takes part on its own (Poisson). *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import ring.
 From DP Require Import Laws Rules.

@@ -12,6 +12,7 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import Pairs
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 
+NOTHING_FOR_BLANKS: Final = "adds nothing to the exact sum for a blank record"
 _MOVES: Final = {"zero-out": 1, "replace-one": 2}  # in contributions
 
 
@@ -42,7 +43,8 @@ def shuffled(step: Application) -> tuple[str, ...]:
         f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
         "coordinate"
     )
-    return f"{order}, and {added}, {noise}", FRESH, ALONE
+    blank = [NOTHING_FOR_BLANKS] * (step.conclusion.relation == "zero-out")
+    return f"{order}, and {added}, {noise}", *blank, FRESH, ALONE
 
 
 def random(step: Application) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
 from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.rules.allocate import NOTHING_FOR_BLANKS
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
@@ -145,7 +146,8 @@ def cyclic_poisson(step: Application) -> tuple[str, ...]:
         f"adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
         f"every coordinate, to {factor.words()}"
     )
-    return f"{drawn}; {added}; {noise}, each as soon as its rounds are over", FRESH, ALONE
+    ran = f"{drawn}; {added}; {noise}, each as soon as its rounds are over"
+    return ran, *[NOTHING_FOR_BLANKS] * (relation == "zero-out"), FRESH, ALONE
 
 
 def _largest_column(factor: Factor) -> Fraction:

@@ -123,6 +123,7 @@ VERDICTS: Final = {
     "subset of one size": r"draws a sample of \d+ of the records, all such subsets equally likely",
     "hidden sample": r"((on a|draws a) sample|in every round) .*only the results are used",
     "blank ignored": r"treats a blank record as if it were not there",
+    "blank adds nothing": r"adds nothing to the exact sum for a blank record",
     "independent number of runs": r"a number of times that is drawn independently of everything",
     "score of the output": r"a score that .* looks at an output alone, ties broken at random",
     "best output alone": r"of the outputs only the best.* neither the number of runs, nor which",
@@ -249,6 +250,21 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         for place, scheme in enumerate(COUNTED)
     },
     "blank user": _blank_user,
+    "blank in a cycle": lambda: (
+        MatrixMechanism(
+            factor=Toeplitz([1], rounds=4),
+            sigma=2,
+            sensitivity=L2Contribution(1, BLANK),
+            participation=MinSeparation(2),
+        )
+        .allocate(CyclicPoisson(sampling_rate=Fraction(1, 8), cycle=2))
+        .guarantee()
+    ),
+    "shuffled and replaced": lambda: (
+        Gaussian(sigma=2, sensitivity=L2Contribution(1, ReplaceOne()))
+        .allocate(ShuffledBatches(batches=3))
+        .guarantee()
+    ),
     "shuffled": lambda: (
         Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
         .allocate(ShuffledBatches(batches=3))

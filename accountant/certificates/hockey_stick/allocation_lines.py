@@ -219,6 +219,8 @@ def _plain(
     """Return tilt, period and nodes of the shortest line that errs by the allowed, with a tau."""
     variance, count = float(pair.mu_squared), pair.rounds
     q, log_power = log_transform(variance, count)
+    if not q.size:
+        return None
     c, log_room = wanted.c[:, None], np.log(wanted.allowed(share) / 4)[:, None]
     spread = math.sqrt(math.expm1(min(variance, 600.0)) / count)
     periods = float(c.max()) * _PERIODS

@@ -108,11 +108,11 @@ def test_extremes_are_asked_alone() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"sigma": [1.0, 0.0]}, r"sigma at \(1,\) must be above 0, got 0"),
-        ({"sigma": math.nan}, "sigma must be above 0"),
+        ({"sigma": [1.0, 0.0]}, r"sigma at \(1,\) must be between 1e-100 and 1e100, got 0"),
+        ({"sigma": math.nan}, "sigma must be between"),
         ({"sigma": "1"}, "give ints or floats"),
         ({"sigma": [Fraction(1, 3)]}, "give ints or floats"),
-        ({"sampling_rate": 1.5}, "sampling_rate must be in"),
+        ({"sampling_rate": 1.5}, "sampling_rate must be above 1e-100"),
         ({"steps": 2.5}, "steps must be a whole number"),
         ({"steps": 10**13}, "steps must be a whole number"),
         ({"sigma": 2**53 + 1}, "sigma must be"),
@@ -127,3 +127,19 @@ def test_refusals(wrong: dict[str, object], said: str) -> None:
         sweep(**{"sigma": 1.0, "sampling_rate": 0.1, "steps": 10, "delta": 1e-6, **wrong})  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="given, or else epsilon"):
         sweep(sigma=1.0)
+
+
+def test_delta_below_all_floats_is_not_pure_privacy() -> None:
+    """Sampled Gaussian noise has a delta above 0 at every epsilon, and its upper end shows it."""
+    found = sweep(sigma=1.0, sampling_rate=0.01, steps=100, epsilon=[100.0, 101.0])
+
+    assert (found.upper > 0.0).all()
+    assert found.one_by_one.all()
+
+
+def test_rows_of_different_lengths_are_refused() -> None:
+    """Numbers that make no array are refused by the argument's name."""
+    with pytest.raises(ParameterError, match="different lengths"):
+        sweep(sigma=[[1, 2], [3]], delta=1e-5)
+    with pytest.raises(ParameterError, match="different lengths"):
+        sweep(sigma=1, epsilon=[[1, 2], [3]])

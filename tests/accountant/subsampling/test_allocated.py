@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant import answers
+from dpproof.accountant import GDP, RandomAllocation, answers
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.product import Product
@@ -19,6 +19,7 @@ from dpproof.accountant.subsampling.allocated import (
     is_allocated,
 )
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
+from dpproof.accountant.theorems.allocation import allocate_random
 from tests.accountant.subsampling.builders import shortfall_of_two
 
 DELTA = 1e-6
@@ -229,3 +230,12 @@ def test_finds_allocations_in_products() -> None:
     assert is_allocated(Product.of(sample))
     assert as_largest(product) == Product.of(pair.largest).times(3)
     assert not is_allocated(as_largest(product))
+
+
+@pytest.mark.parametrize("sigma", ["1e-3", "1e-5", "1e-7", "1e-9"])
+def test_rounds_of_hardly_any_noise_have_a_wide_answer(sigma: str) -> None:
+    """Two rounds of tiny noise cost nearly everything, in no memory to speak of."""
+    base = GDP(mu=1 / Fraction(sigma))
+    found = allocate_random(base, RandomAllocation(steps=2)).delta(epsilon=1)
+
+    assert 0.0 <= found.lower <= found.upper == 1.0

@@ -137,3 +137,16 @@ def test_what_cannot_be_certified_is_refused_in_one_line(command: Command, out: 
     assert refused.status == 2
     assert len(refused.err.splitlines()) == 1
     assert not out.exists()
+
+
+def test_a_theorem_is_about_epsilon_alone(command: Command, out: Path) -> None:
+    """Other questions, and one file for both, are refused; the epsilon is rounded up."""
+    laplace = PIPELINE[: PIPELINE.index("[[stage]]")] + PIPELINE[PIPELINE.rindex("[[stage]]") :]
+    file = command.file(laplace)
+
+    for wrong in (["--lower"], ["--advantage"], ["-o", str(out)]):
+        assert command.run("certify", file, "--formal", str(out), *wrong).status == 2
+        assert not out.exists()
+    said = command.run("certify", file, "--formal", str(out)).out
+    assert "a theorem of epsilon 0.05" in said
+    assert "coqc" in said

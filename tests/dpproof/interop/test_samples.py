@@ -120,3 +120,27 @@ def test_pld_is_at_our_upper_end() -> None:
         ours = from_dp_event(event, relation=ADD).delta(epsilon=epsilon).upper
 
         assert ours * (1 - 1e-8) <= theirs.get_delta(epsilon) <= ours * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("shifts", [[0.0, "inf"], [0.0, float("nan")], [0.0, "x"], 1.0])
+def test_shifts_that_are_no_numbers_are_refused_by_name(shifts: Any) -> None:  # noqa: ANN401  # bad on purpose
+    """A mixture's shifts are finite numbers in a list."""
+    event = {
+        "class_name": "MixtureOfGaussiansDpEvent",
+        "standard_deviation": 1.0,
+        "sensitivities": shifts,
+        "sampling_probs": [0.5, 0.5],
+    }
+
+    with pytest.raises(dp.ParameterError, match="sensitivities"):
+        from_dp_event(event, relation=ADD)
+
+
+def test_a_law_that_lacks_mass_is_refused() -> None:
+    """What probabilities leave out might be any shift."""
+    rate = 1e-4
+    law = [(1 - rate) ** 2 - 9e-10, 2 * rate * (1 - rate), rate**2]
+    event = dp_event.MixtureOfGaussiansDpEvent(0.05, [0.0, 1.0, 2.0], law)
+
+    with pytest.raises(dp.NotImplied, match="add up to 1"):
+        from_dp_event(event, relation=ADD)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, Never, TypeVar, final
 
 import numpy as np
 
-from dpproof.accountant.calibration.calibrate import HasGuarantee
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.calibration.calibrate import HasGuarantee, guarantee_of
+from dpproof.accountant.errors import NotShared, ParameterError
+from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.readable import declared
 from dpproof.accountant.run_counts.law import RunLaw, required_runs
 from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError
@@ -46,6 +51,46 @@ def sample_runs(runs: RunLaw, *, rng: Rng | np.random.Generator | None = None) -
     return int(run_count(runs, 1, as_rng(rng))[0])
 
 
+def identified(*values: object) -> str:
+    """Return a digest that tells values apart exactly, by type and content, in any process.
+
+    Args:
+        values: guarantees, laws, numbers, texts, arrays, and lists, mappings and dataclasses of
+            them. Anything else is told by its repr.
+    Returns:
+        The SHA-256, in hexadecimal.
+    Example:
+        >>> from dpproof.accountant import GDP
+        >>> identified(GDP(mu=1)) == identified(GDP(mu=Fraction(10**30 + 1, 10**30)))
+        False
+    """
+    return hashlib.sha256(_exactly(values).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _exactly(value: object) -> str:
+    """Return a value's type and content as a text, nothing rounded or left out."""
+    names = declared(value)
+    if names is not None:
+        told = [f"{one}={_exactly(getattr(value, one))}" for one in names]
+    elif isinstance(value, Mapping):
+        told = sorted(f"{_exactly(key)}: {_exactly(one)}" for key, one in value.items())
+    elif isinstance(value, list | tuple):
+        told = [_exactly(one) for one in value]
+    elif isinstance(value, AbstractSet):
+        told = sorted(map(_exactly, value))
+    elif isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        held = _exactly(array.tolist()) if array.dtype.hasobject else array.tobytes().hex()
+        told = [repr(array.dtype), str(array.shape), held]
+    elif isinstance(value, int):
+        told = [hex(value)]  # a long one has no repr
+    elif isinstance(value, Fraction):
+        told = [hex(value.numerator), hex(value.denominator)]
+    else:
+        told = [repr(value)]
+    return f"{type(value).__module__}.{type(value).__qualname__}({', '.join(told)})"
+
+
 @final
 @dataclass(slots=True)
 class Run(Generic[T]):
@@ -67,8 +112,9 @@ class Run(Generic[T]):
             score: from the run's private output alone, the larger the better.
             result: what JSON can hold: the output, or the path of a file with it.
         Raises:
-            DataError: the score is not a number.
-            InputError: the run was finished before.
+            DataError: the score is not a number, or beyond floats.
+            InputError: the run was finished before, JSON cannot hold the result, or the file is not
+                as this search left it.
         """
         self._search._finished(self, score, result)  # noqa: SLF001  # one thing in two classes
 
@@ -79,7 +125,8 @@ class PricedSearch(Generic[T]):
 
     Each run takes one of the candidates, drawn uniformly, and must satisfy ``once`` whichever it
     is. The state is a file: the number of runs, how many are done, and the best one. It is as
-    private as the data; a run that was interrupted is made again with its candidate. ::
+    private as the data; a run that was interrupted is made again with its candidate. One object
+    makes the runs of one file: it has no copies, and what a run keeps is copied. ::
 
         search = PricedSearch(once, runs=law, candidates=rates, place="search.json")
         for run in search:
@@ -99,7 +146,7 @@ class PricedSearch(Generic[T]):
         place: the path of the state, made if it is not there.
         rng: of a new search, as for ``release``.
     Raises:
-        ParameterError: not a law, or no candidates.
+        ParameterError: not a guarantee, not a law, no sequence of candidates, or no path.
         InputError: the file is not the state of this search, or cannot be read or written.
     """
 
@@ -112,14 +159,18 @@ class PricedSearch(Generic[T]):
         place: str | os.PathLike[str],
         rng: Rng | np.random.Generator | None = None,
     ) -> None:
+        if not isinstance(candidates, Sequence):
+            raise ParameterError("candidates", candidates, "a sequence, such as a list")
         if not candidates:
             raise ParameterError("candidates", 0, "at least one candidate")
-        self._guarantee = select(once if isinstance(once, Guarantee) else once.guarantee(), runs)
+        if not isinstance(place, str | os.PathLike):
+            raise ParameterError("place", place, "the path of a file")
+        stated = guarantee_of(once, "once")
+        self._guarantee = select(stated, runs)
         self._candidates, self._place = tuple(candidates), Path(place)
-        told = repr((once, runs, self._candidates))
-        self._digest = hashlib.sha256(told.encode()).hexdigest()
+        self._digest = identified(stated, runs, self._candidates)
         if self._place.exists():
-            self._state = self._read()
+            self._text, self._state = self._read()
             return
         source = as_rng(rng)
         count = sample_runs(runs, rng=source)
@@ -131,7 +182,19 @@ class PricedSearch(Generic[T]):
             "done": 0,
             "best": None,
         }
-        self._write()
+        self._text = json.dumps(self._state)
+        self._write(self._text, new=True)
+
+    def __reduce__(self) -> Never:
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
+
+        Raises:
+            NotShared: always.
+        """
+        raise NotShared(
+            "this PricedSearch is not copied or pickled: a copy would make its runs again; open "
+            "its file where the runs go on"
+        )
 
     def guarantee(self) -> Guarantee[Any]:
         """Return what holds of the best run, if all else stays secret."""
@@ -153,50 +216,99 @@ class PricedSearch(Generic[T]):
         """Return the candidate and the result of the best run; None if no run was drawn.
 
         Raises:
-            InputError: runs are left: stopping early is another mechanism.
+            InputError: runs are left: stopping early is another mechanism; or the file is not as
+                this search left it.
         """
+        self._require_unchanged()
         if self._state["done"] < len(self._state["candidates"]):
             raise InputError("runs are left: the best is known, and priced, after all of them")
-        found = self._state["best"]
+        found = json.loads(self._text)["best"]  # a copy, the caller's to change
         return None if found is None else (self._candidates[found["candidate"]], found["result"])
 
     def _finished(self, run: Run[T], score: float, result: Any) -> None:  # noqa: ANN401  # as above
         """Keep a run if it is better than all before it."""
+        self._require_unchanged()
         if run.number != self._state["done"] + 1:
             raise InputError(f"run {run.number} was finished before")
-        value, best = float(scored(None, score)), self._state["best"]
+        try:
+            kept = json.loads(json.dumps(result))
+        except (TypeError, ValueError, RecursionError):
+            raise InputError("result: expected what JSON can hold") from None
+        best = self._state["best"]
+        try:
+            value = float(scored(None, score))
+        except OverflowError:
+            raise DataError("score", score, "a number within the range of floats") from None
         if best is None or value > best["score"]:
             place = self._state["candidates"][self._state["done"]]
-            best = {"score": value, "candidate": place, "result": result}
-        before = self._state
-        self._state = {**before, "best": best, "done": run.number}
-        try:
-            self._write()
-        except (InputError, TypeError):
-            self._state = before
-            raise
+            best = {"score": value, "candidate": place, "result": kept}
+        state = {**self._state, "best": best, "done": run.number}
+        text = json.dumps(state)
+        self._write(text)
+        self._text, self._state = text, state
 
-    def _read(self) -> dict[str, Any]:
+    def _require_unchanged(self) -> None:
+        """Refuse to go on if anything else wrote the file.
+
+        Raises:
+            InputError: the file is not as this search left it.
+        """
+        if self._read()[0] != self._text:
+            raise InputError(
+                f"{self._place}: this search was continued elsewhere; open the file again"
+            )
+
+    def _read(self) -> tuple[str, dict[str, Any]]:
+        """Return the text of the file and the state in it."""
         try:
-            found = json.loads(self._place.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            found = None
-        if not isinstance(found, dict) or found.get("search") != self._digest:
+            text = self._place.read_text(encoding="utf-8")
+            found = json.loads(text)
+        except (OSError, ValueError, RecursionError):
+            text, found = "", None
+        if not self._is_state(found):
             raise InputError(
                 f"{self._place}: expected the state of this search, of the same guarantee, law and "
                 "candidates; name another file for another search"
             )
-        return found
+        return text, found
 
-    def _write(self) -> None:
-        """Write the state whole, readable by its owner alone."""
-        text = json.dumps(self._state)
-        beside = self._place.with_name(f"{self._place.name}.new")
+    def _is_state(self, found: Any) -> bool:  # noqa: ANN401  # whatever JSON holds
+        """Return whether this is a state of this search, with every field."""
+        match found:
+            case {
+                "format": str(form),
+                "search": str(digest),
+                "candidates": list(drawn),
+                "done": int(done),
+                "best": best,
+            }:
+                pass
+            case _:
+                return False
+        places, size = range(len(self._candidates)), len(drawn)
+        if (form, digest) != (FORMAT, self._digest) or isinstance(done, bool):
+            return False
+        if not all(type(one) is int and one in places for one in drawn) or not 0 <= done <= size:
+            return False
+        match best:
+            case None:
+                return done == 0
+            case {"score": float(score), "candidate": int(place), "result": _}:
+                return not math.isnan(score) and place in drawn[:done]
+        return False
+
+    def _write(self, text: str, *, new: bool = False) -> None:
+        """Write the state whole, readable by its owner alone; a new one only where none is."""
         try:
-            beside.unlink(missing_ok=True)
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text)
-            beside.replace(self._place)
+            descriptor, beside = tempfile.mkstemp(".new", self._place.name, self._place.parent)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                    stream.write(text)
+                if new:
+                    os.link(beside, self._place)
+                else:
+                    Path(beside).replace(self._place)
+            finally:
+                Path(beside).unlink(missing_ok=True)
         except OSError as error:
             raise InputError(f"{self._place}: cannot write: {error.strerror}") from error

@@ -31,6 +31,26 @@ class HasGuarantee(Protocol):
         """Return the guarantee that the object satisfies."""
 
 
+def guarantee_of(source: Guarantee[Any] | HasGuarantee, name: str = "guarantee") -> Guarantee[Any]:
+    """Return a guarantee as it is, or what a mechanism states.
+
+    Args:
+        source: one of both.
+        name: of the parameter, for the refusal.
+    Raises:
+        ParameterError: it is neither.
+    Example:
+        >>> from dpproof.accountant import PureDP
+        >>> guarantee_of(PureDP(epsilon=1))
+        PureDP(stated_epsilon=1, relation=AddRemove())
+    """
+    if isinstance(source, HasGuarantee) and not isinstance(source, type | Guarantee):
+        source = source.guarantee()
+    if isinstance(source, Guarantee):
+        return source
+    raise ParameterError(name, source, "a guarantee, or a mechanism that states one")
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated(Readable):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,31 @@ def test_refuses_what_is_not_alike() -> None:
 
     with pytest.raises(InputError, match="pruned"):
         optimize_priced(study(), pruned, once=ONCE, runs=LAW)
+
+
+@pytest.mark.peer
+def test_a_study_keeps_its_price() -> None:
+    """Another guarantee or law, whether before or after the trials, is refused, and none too."""
+    begun, other = study(), dp.GDP(mu=Fraction(10**20 + 1, 2 * 10**20))
+    optimize_priced(begun, objective, once=ONCE, runs=LAW)
+    assert optimize_priced(begun, objective, once=ONCE, runs=LAW)[1] == dp.select(ONCE, LAW)
+    given: tuple[dict[str, Any], ...] = ({"once": other}, {"runs": dp.FixedRuns(count=4)})
+    for one in given:
+        with pytest.raises(InputError, match="another guarantee or law"):
+            optimize_priced(begun, objective, **{"once": ONCE, "runs": LAW, **one})
+    with pytest.raises(dp.ParameterError, match="once"):
+        optimize_priced(study(), objective, once=None, runs=LAW)  # type: ignore[arg-type]  # bad on purpose
+
+
+@pytest.mark.peer
+def test_enqueued_trials_are_refused() -> None:
+    """One that the objective enqueues meanwhile is not drawn alike."""
+    begun = study()
+
+    def enqueues(trial: Any) -> float:  # noqa: ANN401  # of a library without types
+        if trial.number == 1:
+            begun.enqueue_trial({"rate": 0.5})
+        return objective(trial)
+
+    with pytest.raises(InputError, match="enqueued, not drawn"):
+        optimize_priced(begun, enqueues, once=ONCE, runs=LAW)

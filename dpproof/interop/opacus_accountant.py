@@ -34,11 +34,11 @@ class OpacusAccountant:
         poisson: state how batches are drawn, which Opacus does not tell its accountants: True with
             ``poisson_sampling=True``, its default; False for the shuffled batches of a loader,
             which cost more.
-        relation: as of ``from_opacus_history``.
+        relation: as of ``from_opacus_history``: of Poisson samples add-remove alone.
     Attributes:
         history: a list of (noise multiplier, sample rate, steps).
     Raises:
-        ParameterError: poisson is neither True nor False.
+        ParameterError: poisson is neither True nor False, or no theorem covers the relation.
     Example:
         >>> accountant = OpacusAccountant(poisson=True)
         >>> for _ in range(1000):
@@ -50,6 +50,10 @@ class OpacusAccountant:
     def __init__(self, *, poisson: bool, relation: Relation | None = None) -> None:
         if not isinstance(poisson, bool):
             raise ParameterError("poisson", poisson, "True or False")
+        if poisson and not isinstance(relation, AddRemove | None):
+            raise ParameterError("relation", relation, "AddRemove() of Poisson samples, or None")
+        if not isinstance(relation, Relation | None):
+            raise ParameterError("relation", relation, "ZeroOut(), ReplaceOne() or None")
         self.history: list[tuple[float, float, int]] = []
         self._poisson = poisson
         self._relation = relation
@@ -89,9 +93,18 @@ class OpacusAccountant:
         return _NAMES[self._poisson]
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
-        """Return what Opacus' optimiser calls after each step."""
+        """Return what Opacus' optimiser calls at each step, before parameters change.
+
+        Raises:
+            InputError: by what is returned, where several Poisson samples are one step.
+        """
 
         def hook(optimizer: Any) -> None:  # noqa: ANN401  # of a library that need not be there
+            if self._poisson and optimizer.accumulated_iterations != 1:
+                raise InputError(
+                    "accumulated Poisson batches are not one Poisson sample: price them by "
+                    "UserPoisson"
+                )
             self.step(
                 noise_multiplier=optimizer.noise_multiplier,
                 sample_rate=sample_rate * optimizer.accumulated_iterations,
@@ -114,7 +127,11 @@ class OpacusAccountant:
         Raises:
             InputError: there is no history in it, or one whose batches were drawn otherwise.
         """
-        history = state_dict.get("history") if state_dict else None
+        if not isinstance(state_dict, Mapping):
+            raise InputError(
+                f"expected the state of an accountant, got {type(state_dict).__name__}"
+            )
+        history = state_dict.get("history")
         if not isinstance(history, list):
             raise InputError('expected a state with "history", a list')
         stated = state_dict.get("mechanism")

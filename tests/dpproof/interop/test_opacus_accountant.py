@@ -54,7 +54,7 @@ def test_state_goes_through_a_checkpoint() -> None:
     assert len(fresh) == 7
     with pytest.raises(InputError, match="dpproof-poisson, not of dpproof-shuffled"):
         OpacusAccountant(poisson=False).load_state_dict(state)
-    bad: tuple[Any, ...] = ({}, None, {"history": 3}, {"history": [(1.1, 0.01)]})
+    bad: tuple[Any, ...] = ({}, None, [1], "history", {"history": 3}, {"history": [(1.1, 0.01)]})
     for one in bad:
         with pytest.raises(InputError):
             fresh.load_state_dict(one)
@@ -65,6 +65,9 @@ def test_refuses_what_it_cannot_account_for() -> None:
     """Neither word about batches, and steps without noise, are answered."""
     with pytest.raises(dp.ParameterError, match="True or False"):
         OpacusAccountant(poisson=None)  # type: ignore[arg-type]  # bad on purpose
+    for poisson, relation in ((True, dp.ReplaceOne()), (True, "add-remove"), (False, "zero-out")):
+        with pytest.raises(dp.ParameterError, match="relation"):
+            OpacusAccountant(poisson=poisson, relation=relation)  # type: ignore[arg-type]  # as above
     silent = OpacusAccountant(poisson=True)
     silent.step(noise_multiplier=0.0, sample_rate=0.02)
     with pytest.raises(dp.ParameterError, match="no privacy without"):
@@ -72,11 +75,16 @@ def test_refuses_what_it_cannot_account_for() -> None:
 
 
 def test_hook_counts_accumulated_batches() -> None:
-    """A step on k accumulated batches is one sample at k times the rate, as in Opacus."""
-    found = OpacusAccountant(poisson=True)
-    hook = found.get_optimizer_hook_fn(sample_rate=0.01)
-    hook(SimpleNamespace(noise_multiplier=1.1, accumulated_iterations=2))
+    """A step on k shuffled batches is one larger batch; k Poisson samples are not one, but k."""
+    found, sampled = OpacusAccountant(poisson=False), OpacusAccountant(poisson=True)
+    two, one = (SimpleNamespace(noise_multiplier=1.1, accumulated_iterations=n) for n in (2, 1))
+    found.get_optimizer_hook_fn(sample_rate=0.01)(two)
     assert found.history == [(1.1, 0.02, 1)]
+    hook = sampled.get_optimizer_hook_fn(sample_rate=0.01)
+    with pytest.raises(InputError, match="price them by UserPoisson"):
+        hook(two)
+    hook(one)
+    assert sampled.history == [(1.1, 0.01, 1)]
 
 
 @pytest.mark.peer

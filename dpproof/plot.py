@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from dpproof.accountant.arguments import Number, open_probability, positive
-from dpproof.accountant.calibration.calibrate import HasGuarantee
+from dpproof.accountant.calibration.calibrate import HasGuarantee, guarantee_of
 from dpproof.accountant.errors import MissingDependency, ParameterError, PrivacyError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
@@ -58,17 +58,20 @@ def trade_off(
         axes: where to draw.
     Raises:
         MissingDependency: matplotlib is not installed.
+        ParameterError: no guarantee.
     Example:
         >>> import dpproof as dp
         >>> dp.plot.trade_off(dp.GDP(mu=1)).get_title(loc="left")
         'Trade-off of attacks'
     """
-    stated = _stated(guarantee)
+    stated = guarantee_of(guarantee)
     found = _axes(axes)
     curve = _misses(stated)
     found.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
     if budget is not None:
-        found.plot(*_split(_misses(_stated(budget))), color=EDGE, linestyle="--", label="budget")
+        found.plot(
+            *_split(_misses(guarantee_of(budget))), color=EDGE, linestyle="--", label="budget"
+        )
     found.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
     equal = max(min(point) for point in curve)
     _mark(found, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least")
@@ -94,17 +97,19 @@ def profile(
         axes: where to draw.
     Raises:
         MissingDependency: matplotlib is not installed.
-        ParameterError: a delta or an epsilon outside its domain.
+        ParameterError: no guarantee, or a delta or an epsilon outside its domain.
     Example:
         >>> import dpproof as dp
         >>> dp.plot.profile(dp.GDP(mu=1), delta=1e-5, epsilon=5).get_xscale()
         'log'
     """
-    stated, present = _stated(guarantee), None
+    stated, present = guarantee_of(guarantee), None
     deltas = _DELTAS
     if delta is not None:
         exact = open_probability(delta=delta)
         present = float(exact)
+        if present == 0.0:
+            raise ParameterError("delta", delta, "at least 5e-324, to be shown")
         deltas = np.union1d(deltas, np.geomspace(min(present, 1e-12), max(present, 1e-2), 5))
     with progress(len(deltas)) as step:
         curve = [_told(step, "δ", one, lambda at: stated.epsilon(delta=at)) for one in deltas]
@@ -122,11 +127,11 @@ def profile(
 
 def sweep(
     build: Callable[[Any], HasGuarantee | Guarantee[Any]],
-    values: Iterable[float],
+    values: Iterable[Number],
     *,
     delta: Number,
     epsilon: Number | None = None,
-    present: float | None = None,
+    present: Number | None = None,
     name: str = "parameter",
     axes: Axes | None = None,
 ) -> Axes:
@@ -134,7 +139,8 @@ def sweep(
 
     Args:
         build: from a value to a mechanism or a guarantee. A value that it refuses is left out.
-        values: of the parameter, at least two that are not refused.
+        values: of the parameter, at least two that are not refused: ``build`` gets them as they
+            are, those of numpy as Python's.
         delta: where epsilon is asked for.
         epsilon: the budget, drawn as a line.
         present: the value in use: its point is marked.
@@ -153,21 +159,25 @@ def sweep(
         'sigma'
     """
     exact, curve = open_probability(delta=delta), []
-    listed = sorted(values)
+    refused: PrivacyError | None = None
+    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+    listed = sorted(plain, key=float)
     with progress(len(listed)) as step:
         for value in listed:
             try:
                 curve.append(_told(step, name, value, lambda at: _cost(build, at, exact)))
-            except PrivacyError:
-                continue
+            except PrivacyError as refusal:
+                refused = refusal
     if len(curve) < 2:
-        raise ParameterError("values", len(curve), "at least two that build takes")
+        allowed = "at least two that build takes"
+        raise ParameterError("values", len(curve), allowed) from refused
     found = _axes(axes)
     found.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
     _budget(found, epsilon)
     if present is not None:
         upper = _cost(build, present, exact).upper
-        _mark(found, (present, upper), f"ε = {above(upper)} at {present:.6g}")
+        shown = float(present)
+        _mark(found, (shown, upper), f"ε = {above(upper)} at {shown:.6g}")
     found.set(xlabel=name, ylabel=f"ε at δ = {exactly(exact)}")
     return _finished(found, f"ε against {name}")
 
@@ -256,7 +266,7 @@ def save_pipeline(pipeline: Pipeline, path: str) -> None:
             )
         except ParameterError:  # no theorem covers what a change makes
             axes.set_axis_off()
-    figure.suptitle(pipeline.file)
+    figure.suptitle(pipeline.file, parse_math=False)  # a name may have two dollar signs
     try:
         figure.savefig(path, dpi=120)
     except OSError as error:
@@ -280,20 +290,16 @@ def _axes(given: Axes | None) -> Axes:
     return found
 
 
-def _stated(source: Guarantee[Any] | HasGuarantee) -> Guarantee[Any]:
-    return source if isinstance(source, Guarantee) else source.guarantee()
-
-
-def _cost(build: Callable[[Any], HasGuarantee | Guarantee[Any]], at: float, delta: Number) -> Any:  # noqa: ANN401  # a Bound
-    return _stated(build(at)).epsilon(delta=delta)
+def _cost(build: Callable[[Any], HasGuarantee | Guarantee[Any]], at: Number, delta: Number) -> Any:  # noqa: ANN401  # a Bound
+    return guarantee_of(build(at)).epsilon(delta=delta)
 
 
 def _told(
-    step: Callable[[str], None], name: str, at: float, question: Callable[[float], Any]
+    step: Callable[[str], None], name: str, at: Number, question: Callable[[Any], Any]
 ) -> tuple[float, float]:
     """Return a point of a curve, once the bar has said which it is."""
-    step(f"{name} = {at:.3g}")
-    return float(at), question(float(at)).upper
+    step(f"{name} = {float(at):.3g}")
+    return float(at), question(at).upper
 
 
 def _misses(guarantee: Guarantee[Any]) -> Points:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,8 +20,19 @@ from matplotlib.patches import Rectangle
 import dpproof as dp
 from dpproof import auditing
 from dpproof.auditing.errors import MissingDependency
+from dpproof.pipeline.parse import parse
+from dpproof.plot import save_pipeline
 from tests.auditing.samplers import laplace
 
+ONE_STAGE = """
+pipeline = { relation = "add-remove", delta = 1e-6 }
+
+[[stage]]
+name = "noise"
+mechanism = "gaussian"
+sigma = 2
+sensitivity = { l2 = 1 }
+"""
 GAUSSIAN = dp.Gaussian(sigma=1, sensitivity=dp.L2(1))
 
 
@@ -112,3 +127,40 @@ def test_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependency, match=r"pip install 'dpproof\[plots\]'"):
         dp.plot.profile(GAUSSIAN)
+
+
+def test_sweep_asks_for_the_values_themselves() -> None:
+    """Counts stay whole numbers, fractions exact; a refusal of every value is the cause."""
+    given: list[object] = []
+
+    def build(mu: Any) -> dp.GDP[dp.AddRemove]:  # noqa: ANN401  # any number
+        given.append(mu)
+        return dp.GDP(mu=mu)
+
+    asked: list[Any] = [1, Fraction(10, 3), np.int64(2)]
+    drawn = dp.plot.sweep(build, asked, delta=1e-6, present=Fraction(10, 3))
+    assert [type(one) for one in given] == [int, int, Fraction, Fraction]
+    assert line(drawn, "upper end")[0] == [1, 2, 10 / 3]
+    drawn = dp.plot.sweep(lambda count: dp.self_compose(dp.GDP(mu=1), count), [1, 2, 3], delta=1e-6)
+    assert line(drawn, "upper end")[0] == [1, 2, 3]
+    with pytest.raises(dp.ParameterError, match="at least two") as refused:
+        dp.plot.sweep(lambda _: None, [1, 2], delta=1e-6)  # type: ignore[arg-type,return-value]
+    assert "a guarantee, or a mechanism" in str(refused.value.__cause__)
+
+
+def test_refuses_what_has_no_picture() -> None:
+    """Values without a guarantee, and a delta that a float does not hold."""
+    for bad in (None, 1.0, dp.Gaussian):
+        for draw in (dp.plot.trade_off, dp.plot.profile):
+            with pytest.raises(dp.ParameterError, match="a guarantee, or a mechanism"):
+                draw(bad)  # type: ignore[arg-type]  # bad on purpose
+    with pytest.raises(dp.ParameterError, match="delta"):
+        dp.plot.profile(GAUSSIAN, delta=Fraction(1, 10**400))
+
+
+def test_dollar_signs_in_file_names_are_shown(tmp_path: Path) -> None:
+    """A name that reads as a broken formula is the picture's title all the same."""
+    found = replace(parse(tomllib.loads(ONE_STAGE), "x"), file=r"$\frac$.toml")
+    out = tmp_path / "picture.png"
+    save_pipeline(found, str(out))
+    assert out.stat().st_size > 0

@@ -48,7 +48,8 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # of a library 
     def __init__(
         self, neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE
     ) -> None:
-        if neighboring_relation not in _RELATIONS:
+        known = isinstance(neighboring_relation, NeighboringRelation)
+        if not known or neighboring_relation not in _RELATIONS:
             raise InputError("neighboring_relation: expected a NeighboringRelation")
         super().__init__(neighboring_relation)
 

@@ -33,6 +33,15 @@ class Stated(Mechanism[Relation]):
 
     stated: Guarantee[Relation]
 
+    def __post_init__(self) -> None:
+        """Refuse anything but a guarantee.
+
+        Raises:
+            ParameterError: it is none.
+        """
+        if not isinstance(self.stated, Guarantee):
+            raise ParameterError("stated", self.stated, "a guarantee, such as PureDP(epsilon=1)")
+
     @property
     def relation(self) -> Relation:
         """Return the relation of the guarantee."""

@@ -17,7 +17,7 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import Relation, ReplaceOne
 from dpproof.mechanisms.local.local_hashing import LocalHashing
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
-from dpproof.mechanisms.local.reports import MOST_EPSILON, FrequencyOracle
+from dpproof.mechanisms.local.reports import MOST_EPSILON, FrequencyOracle, kept_confidence
 from dpproof.mechanisms.local.subset_selection import SubsetSelection
 from dpproof.mechanisms.local.unary_encoding import UnaryEncoding
 
@@ -67,6 +67,7 @@ def plan_survey(
         frequency: of the category that the error is about, in [0, 1]; None is the worst.
         relation: of the mechanisms, by default ReplaceOne(): any answer may become any other.
     Raises:
+        ParameterError: a number outside its domain, or a confidence that rounds to 1.
         CalibrationError: no mechanism meets the error at an epsilon up to 32.
     Example:
         >>> best = plan_survey(categories=4, people=1000, error=0.02)[0]
@@ -74,7 +75,7 @@ def plan_survey(
         ('RandomizedResponse', 3.43)
     """
     size, wanted = arguments.count(people=people), float(arguments.open_probability(error=error))
-    kept = float(arguments.open_probability(confidence=confidence))
+    kept = kept_confidence(confidence)
     deviations = NormalDist().inv_cdf(0.5 + kept / 2)
     share = None if frequency is None else arguments.probability(frequency=frequency)
     neighbours = ReplaceOne() if relation is None else relation

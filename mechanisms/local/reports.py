@@ -131,7 +131,7 @@ class FrequencyOracle(QueryMechanism[R], ABC):
         support, size = self.support(reports)
         if len(names) not in (0, len(support)):
             raise ParameterError("names", len(names), f"{len(support)} of them")
-        return estimated(support, size, self.chances, confidence, tuple(names))
+        return estimated(support, size, self.chances, confidence, tuple(map(str, names)))
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
@@ -241,7 +241,7 @@ def estimated(
     if not truly > falsely:
         told = "epsilon is so small that reports say nothing"
         raise ParameterError("chances", (float(truly), float(falsely)), "apart", told)
-    kept = float(arguments.open_probability(confidence=confidence))
+    kept = kept_confidence(confidence)
     gap, share = float(truly - falsely), support / reports
 
     def frequency(mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -256,6 +256,21 @@ def estimated(
     return Frequencies(
         estimate, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), error, kept, names
     )
+
+
+def kept_confidence(confidence: Number) -> float:
+    """Return a confidence as a float whose quantile of a normal distribution is finite.
+
+    Raises:
+        ParameterError: it is not in (0, 1), or rounds to 1 on the way to that quantile.
+    Example:
+        >>> kept_confidence(0.95)
+        0.95
+    """
+    kept = float(arguments.open_probability(confidence=confidence))
+    if 0.5 + kept / 2 == 1.0:
+        raise ParameterError("confidence", confidence, "at most 1 - 2^-52: it rounds to 1")
+    return kept
 
 
 def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.float64]:

@@ -78,8 +78,10 @@ def test_refuses_with_the_reason(event: Any, reason: str) -> None:  # noqa: ANN4
 def test_starts_at_nothing() -> None:
     """Nothing composed costs nothing; a relation of another kind is refused."""
     assert interop.EventAccountant().get_epsilon(0) == 0
-    with pytest.raises(InputError, match="NeighboringRelation"):
-        interop.EventAccountant(dp.AddRemove())
+    refused: tuple[Any, ...] = (dp.AddRemove(), [], None)
+    for bad in refused:
+        with pytest.raises(InputError, match="NeighboringRelation"):
+            interop.EventAccountant(bad)
 
 
 def test_calibrates_in_dp_accounting() -> None:

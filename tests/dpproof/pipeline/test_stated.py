@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpproof import proofs
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
@@ -15,6 +16,7 @@ from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Gaussian, Laplace, compose
 from dpproof.pipeline.parse import parse
+from dpproof.pipeline.stated import Stated
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, PIPELINE, WRAPPED
 
@@ -152,3 +154,10 @@ def test_stages_inside_keep_their_names() -> None:
         verdict = proofs.check(pipeline.stages[0].guarantee(AddRemove()).certify(delta=1e-6))
         assert isinstance(verdict, proofs.VerifiedUnder)
         assert [label.split('"')[1] for label in verdict.labels] == list(names)
+
+
+def test_only_guarantees_are_stated() -> None:
+    """A mechanism or a number in the place of a guarantee is refused where it enters."""
+    for bad in (None, 1.0, Gaussian(sigma=1, sensitivity=L2(1))):
+        with pytest.raises(ParameterError, match="stated must be a guarantee"):
+            Stated(bad)  # type: ignore[arg-type]  # bad on purpose

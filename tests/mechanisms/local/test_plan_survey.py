@@ -59,3 +59,5 @@ def test_refuses_what_cannot_be() -> None:
     for people, error in ((0, 0.1), (10, 0), (10, 1)):
         with pytest.raises(ParameterError):
             plan_survey(categories=3, people=people, error=error)
+    with pytest.raises(ParameterError, match="confidence"):
+        plan_survey(categories=3, people=10, error=0.1, confidence=1 - 2**-53)

@@ -333,8 +333,16 @@ def test_guaranteed_intervals_invert_the_divergence() -> None:
             assert float(100 * (yes + no)) == pytest.approx(math.log(20), rel=1e-6)
     assert found.names == ("<b>", "no")
     assert "<th>&lt;b&gt;</th>" in found._repr_html_()
+    numbered: Any = (10, 20)
+    shown = one.frequencies(bits, names=numbered)
+    assert shown.names == ("10", "20")
+    assert "<th>20</th>" in shown._repr_html_()
     with pytest.raises(ParameterError, match="2 of them"):
         one.frequencies(bits, names=("yes",))
+    for high in (1 - 2**-53, Fraction(10**20 - 1, 10**20)):
+        with pytest.raises(ParameterError, match="confidence"):
+            one.frequencies(bits, confidence=high)
+    assert np.isfinite(one.frequencies(bits, confidence=1 - 2**-52).normal()).all()
 
 
 def test_responses_are_counted() -> None:

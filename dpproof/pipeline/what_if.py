@@ -14,6 +14,8 @@ from dpproof.pipeline.section import INSIDE, POSITIVE, Section, listed, quoted
 def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) -> Pipeline:
     """Return a pipeline with some numbers replaced and some stages left out.
 
+    Its file name says so: what is shown of it is not about the file.
+
     Args:
         pipeline: what the file says.
         numbers: texts such as "training.noise_multiplier=1.2", "delta=1e-6" and "epsilon=4".
@@ -30,7 +32,10 @@ def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) 
             why = "the last stage" if not left else "no stage"
             raise InputError(f"--without: {quoted(name)} is {why}; the stages are {names}")
         pipeline = replace(pipeline, stages=left, digest="")
-    return pipeline
+    told = [*(f"--set {text}" for text in numbers), *(f"--without {name}" for name in without)]
+    if not told:
+        return pipeline
+    return replace(pipeline, file=" ".join(f"{pipeline.file} with {', '.join(told)}".split()))
 
 
 def _set(pipeline: Pipeline, text: str) -> Pipeline:

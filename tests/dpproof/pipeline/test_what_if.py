@@ -68,6 +68,18 @@ def test_stages_are_left_out() -> None:
     assert changed(both, [], ["training"]).stages == both.stages[1:]
 
 
+def test_what_is_shown_is_not_of_the_file(command: Command) -> None:
+    """The name on the page says each change, in order; without changes it is the file's."""
+    options = ["--set", "training.noise_multiplier=8", "--set", "delta=1e-5", "--without", "other"]
+    text = NESTED + '\n[[stage]]\nname = "other"\nmechanism = "exponential"\nepsilon = 1\n'
+    found = changed(pipeline(text), options[1:4:2], options[5:])
+    told = "with --set training.noise_multiplier=8, --set delta=1e-5, --without other"
+    assert found.file == f"x.toml {told}"
+    file = command.file(text)
+    assert told in " ".join(command.run("budget", file, *options).out.split())
+    assert " with --" not in command.run("budget", file).out
+
+
 @pytest.mark.parametrize(
     ("numbers", "without", "told"),
     [

@@ -12,7 +12,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate
+from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate, guarantee_of
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
@@ -128,7 +128,7 @@ def plan_selection(
 
     def meeting(cost: Callable[[Guarantee[Any]], Guarantee[Any]]) -> tuple[float, Bound]:
         found = calibrate(
-            lambda noise: cost(_guarantee(build(noise))),
+            lambda noise: cost(guarantee_of(build(noise))),
             epsilon=target[0],
             delta=target[1],
             increasing=False,
@@ -147,7 +147,7 @@ def plan_selection(
     options.sort(key=lambda option: option.noise)
     best = options[0]
     every, _ = meeting(lambda one: self_compose(one, number))
-    at_best = self_compose(_guarantee(build(best.noise)), number).epsilon(delta=target[1])
+    at_best = self_compose(guarantee_of(build(best.noise)), number).epsilon(delta=target[1])
     return SelectionPlan(
         best=best,
         options=tuple(options),
@@ -163,11 +163,6 @@ def _quantile(runs: RunLaw) -> str:
         return str(runs.quantile(level=0.99))
     except NotCertified:
         return "a number that nobody runs"
-
-
-def _guarantee(made: HasGuarantee | Guarantee[Any]) -> Guarantee[Any]:
-    """Return the guarantee of what ``build`` returned."""
-    return made if isinstance(made, Guarantee) else made.guarantee()
 
 
 def _laws(candidates: int, wanted: float) -> tuple[list[RunLaw], tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from tests.hunt.truth import MP, Real, quantile, real
+from tests.hunt.truth import MP, DeltaAlone, Real, quantile, real
 
 
 @final
@@ -136,7 +136,7 @@ class Floored:
 
 @final
 @dataclass(frozen=True)
-class PoissonSample:
+class PoissonSample(DeltaAlone):
     """A Poisson sample of a mechanism known by its profile, which is symmetric."""
 
     delta_of_one: Callable[[Real], Real]
@@ -156,15 +156,3 @@ class PoissonSample:
         """H_t(P | (1-q)P + qQ) is k H_(tq/k)(P | Q), k = 1 - t(1-q), or 0 if k is below 0."""
         kept = 1 - t * (1 - self.rate)
         return kept * self.delta_of_one(MP.log(t * self.rate / kept)) if kept > 0 else MP.mpf(0)
-
-    def renyi(self, order: Fraction) -> Real:
-        """No formula is used."""
-        raise NotImplementedError
-
-    def power(self, rate: Fraction) -> Real:
-        """No formula is used."""
-        raise NotImplementedError
-
-    def mu(self) -> Real:
-        """No formula is used."""
-        raise NotImplementedError

@@ -13,26 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from tests.hunt.truth import MP, Real, real
+from tests.hunt.truth import MP, DeltaAlone, Real, real
 
 _HALVINGS = 400
 Masses = tuple[Real, ...]
-
-
-class DeltaAlone:
-    """A truth of which delta alone is known."""
-
-    def renyi(self, order: Fraction) -> Real:
-        """Unknown."""
-        raise NotImplementedError
-
-    def power(self, rate: Fraction) -> Real:
-        """Unknown."""
-        raise NotImplementedError
-
-    def mu(self) -> Real:
-        """Unknown."""
-        raise NotImplementedError
 
 
 @final

@@ -25,6 +25,22 @@ _BITS = 360
 TOLERANCE = MP.mpf(10) ** -70
 
 
+class DeltaAlone:
+    """A truth of which delta alone is known."""
+
+    def renyi(self, order: Fraction) -> Real:
+        """Unknown."""
+        raise NotImplementedError
+
+    def power(self, rate: Fraction) -> Real:
+        """Unknown."""
+        raise NotImplementedError
+
+    def mu(self) -> Real:
+        """Unknown."""
+        raise NotImplementedError
+
+
 def real(value: Fraction | float) -> Real:
     """A rational or a float at 120 digits."""
     if isinstance(value, Fraction):

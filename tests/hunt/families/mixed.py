@@ -13,14 +13,14 @@ from tests.hunt.draw import Draw, text
 from tests.hunt.laws import Neighbours
 from tests.hunt.parts import part
 from tests.hunt.questions import Pipeline, ask
-from tests.hunt.truth import MP, Real, real
+from tests.hunt.truth import MP, DeltaAlone, Real, real
 
 Profile = Callable[[Real], Real]
 
 
 @final
 @dataclass(frozen=True)
-class Beside:
+class Beside(DeltaAlone):
     """A finite mechanism and noise with a formula on the same data.
 
     Attributes:
@@ -47,18 +47,6 @@ class Beside:
             )
             for pair in pairs
         )
-
-    def renyi(self, order: Fraction) -> Real:
-        """No formula is used."""
-        raise NotImplementedError
-
-    def power(self, rate: Fraction) -> Real:
-        """No formula is used."""
-        raise NotImplementedError
-
-    def mu(self) -> Real:
-        """No formula is used."""
-        raise NotImplementedError
 
 
 def _size(draw: Draw) -> Fraction:

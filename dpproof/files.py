@@ -1,4 +1,4 @@
-"""The files that commands read: by path, or standard input for ``-``."""
+"""The files that commands read, by path or standard input for ``-``, and write."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ def shown_path(path: str) -> str:
     if path == STANDARD_INPUT:
         return "standard input"
     return path if path.isprintable() else json.dumps(path)
+
+
+def save(path: str, text: str) -> None:
+    """Write a text to a file.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
 
 
 def content(path: str, expected: str) -> str:

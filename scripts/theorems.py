@@ -126,10 +126,11 @@ class Theorem:
             for rule in proved
         ]
         here = "proofs/theory" in self.source or "docs/" in self.source
-        rest = ["the others" * bool(proved) + " on paper here" if here else "the others published"]
-        whole = bool(proved) and len(proved) == len(self.rules)
-        alone = "on paper here" if here else "published"
-        return "; ".join([*machine, *([] if whole else rest)]) if proved else alone
+        otherwise = "on paper here" if here else "published"
+        if not proved:
+            return otherwise
+        others = [f"the others {otherwise}"] if len(proved) < len(self.rules) else []
+        return "; ".join([*machine, *others])
 
     def tests(self) -> list[str]:
         """Test files at the places of the fast version and of the rules."""

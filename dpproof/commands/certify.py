@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from dpproof.accountant.errors import NotCertified
 from dpproof.commands.budget import total
-from dpproof.errors import InputError, placed
+from dpproof.errors import placed
+from dpproof.files import save
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verified, VerifiedUnder, check
 from dpproof.proofs.limits import MAX_LABEL
@@ -36,10 +36,7 @@ def write(
     certificate, verdict = certified(
         pipeline, lower=lower, false_positive_rate=false_positive_rate, advantage=advantage
     )
-    try:
-        Path(out).write_text(certificate.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: {error.strerror}") from error
+    save(out, certificate.to_json())
     return verdict
 
 

@@ -7,18 +7,21 @@ chosen by the outputs before it, on finite output spaces. Coq computes the compo
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Final, final
 
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.relation import Relation
 from dpproof.errors import InputError, placed
+from dpproof.files import save
 from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.rounding import below
 
 PLACES: Final = 70
 """Binary digits of a rounded mass."""
@@ -71,18 +74,9 @@ def write(pipeline: Pipeline, out: str) -> Fraction:
     """
     with placed(pipeline.file):
         groups = [one for stage in pipeline.stages for one in _groups(stage, pipeline.relation)]
-    text, epsilon = theorem(groups, _decimal(pipeline.delta))
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: {error.strerror}") from error
+    text, epsilon = theorem(groups, Fraction(below(pipeline.delta, 17)))
+    save(out, text)
     return epsilon
-
-
-def _decimal(delta: Fraction) -> Fraction:
-    """Return a decimal at most delta, which is as short as its float where that is below it."""
-    short = Fraction(str(float(delta)))
-    return short if short <= delta else Fraction(math.floor(delta * 10**30), 10**30)
 
 
 def _groups(stage: Stage, relation: Relation) -> Iterator[Group]:
@@ -130,7 +124,7 @@ def theorem(groups: Sequence[Group], delta: Fraction) -> tuple[str, Fraction]:
             f"a theorem for Coq is about 1 to {MOST_STEPS} steps, and these are {steps}"
         )
     width = _width(groups)
-    odds = Fraction(math.ceil(_exp_above(width) * _ODDS), _ODDS)
+    odds = Fraction(math.ceil(exp_up(width) * _ODDS), _ODDS)
     multiples = [max(1, math.ceil(one.epsilon / width)) for one in groups]
     grid = Grid(0, [1 << PLACES], 0)
     for one, multiple in zip(reversed(groups), reversed(multiples), strict=True):
@@ -155,17 +149,6 @@ def _width(groups: Sequence[Group]) -> Fraction:
         math.lcm(*(one.epsilon.denominator for one in groups)),
     )
     return common / (common // finest) if common >= finest else finest
-
-
-def _exp_above(x: Fraction) -> Fraction:
-    """Return an upper bound of e^x: the series, and a bound of its rest for x <= 1/2, squared."""
-    halvings = max(0, math.ceil(math.log2(2 * x + 1)))
-    small = x / 2**halvings
-    series = sum((small**k / math.factorial(k) for k in range(16)), Fraction(0))
-    above: Fraction = series + 2 * small**16 / math.factorial(16)
-    for _ in range(halvings):
-        above *= above
-    return above
 
 
 def _up(numerator: int, denominator: int) -> int:
@@ -199,29 +182,12 @@ def _composed(one: Grid, other: Grid) -> Grid:
 
 
 def _smallest(odds: Fraction, grid: Grid, delta: Fraction) -> int:
-    """Return the smallest m at which the divergence at odds^m is at most delta."""
-    near = next((m for m in _exponents(grid) if _near(odds, grid, m) <= float(delta)), None)
-    proved = (
-        m
-        for m in _exponents(grid)
-        if near is not None and m >= near - 1 and _at_most(odds, grid, m, delta)
-    )
-    if near is None or (m := next(proved, None)) is None:
+    """Return the smallest m at which the divergence, which falls, is at most delta at odds^m."""
+    exponents = range(len(grid.masses) - grid.lowest)
+    m = bisect_left(exponents, x=True, key=lambda one: _at_most(odds, grid, one, delta))
+    if m == len(exponents):
         raise InputError("delta is at most that of the steps together, so no epsilon is proved")
     return m
-
-
-def _exponents(grid: Grid) -> range:
-    return range(len(grid.masses) - grid.lowest)
-
-
-def _near(odds: Fraction, grid: Grid, m: int) -> float:
-    """Return the divergence at odds^m, as floats give it."""
-    tail = enumerate(grid.masses[grid.lowest + m + 1 :], start=1)
-    losses = math.log(odds)
-    return math.ldexp(
-        grid.infinite - sum(mass * math.expm1(-j * losses) for j, mass in tail), -PLACES
-    )
 
 
 def _at_most(odds: Fraction, grid: Grid, m: int, delta: Fraction) -> bool:

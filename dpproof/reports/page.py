@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from dpproof.errors import InputError
+from dpproof.files import save
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.reports import registry, words
 from dpproof.reports.facts import Facts, collect
@@ -147,17 +148,10 @@ def write(pipeline: Pipeline, out: str, record: str | None) -> bool | None:
     library()  # a refusal now, not after the numbers
     with progress(len(pipeline.stages) + 4) as step:
         facts = collect(pipeline, step)
-    _save(out, rendered(facts))
+    save(out, rendered(facts))
     if record is not None:
-        _save(record, registry.text(registry.record(facts)))
+        save(record, registry.text(registry.record(facts)))
     return facts.budget.within_budget
-
-
-def _save(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
 
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 520, 300, 62, 44, 14

@@ -23,7 +23,7 @@ RELATIONS = (
 
 
 def step(noise: float = 1.1, rate: float = 0.01) -> Any:  # noqa: ANN401  # of a library without types
-    """A step of DP-SGD."""
+    """Return the event of a Poisson-sampled Gaussian, one step of DP-SGD."""
     return accounting.PoissonSampledDpEvent(rate, accounting.GaussianDpEvent(noise))
 
 

@@ -27,6 +27,7 @@ from dpproof.accountant.engine import (
 from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.cut_gaussian import cut
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges import renyi as of_range
@@ -34,6 +35,7 @@ from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ra
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
+from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 _WIDE = 1e-4  # Width from which a table is tried. Heuristic.
+_VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too. Heuristic.
 # Delta below which tables of samples, which end at 1e-115, say little. Heuristic.
 _TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
@@ -78,12 +81,20 @@ Alone = (
 
 def delta(product: Product, epsilon: float) -> Bound:
     """Return the hockey-stick divergence of one direction at a real epsilon."""
+    low, high = _sides(product)
+    if low != high:
+        return Bound(delta(low, epsilon).lower, delta(high, epsilon).upper)
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    return _narrow(
-        product, lambda one: profile.delta(one, epsilon), lambda found: found.upper < _TABULATED
+    typical = cut(product, epsilon=epsilon)
+    answer = _narrow(
+        product,
+        lambda one: profile.delta(one, epsilon),
+        lambda bound: bound.upper < _TABULATED,
+        typical,
     )
+    return profile.delta_of_rare_losses(product, epsilon, answer)
 
 
 def epsilon(product: Product, delta: float | Bound) -> Bound:
@@ -93,6 +104,9 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         product: one direction.
         delta: a number, or the bracket of one, in [0, 1].
     """
+    low, high = _sides(product)
+    if low != high:
+        return Bound(epsilon(low, delta).lower, epsilon(high, delta).upper)
     if epsilon_is_zero(product, Bound.of(delta).lower):
         return Bound.exactly(0.0)
     alone = _alone(product)
@@ -100,11 +114,18 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
     deep = 0.0 < Bound.of(delta).lower < _TABULATED
-    found = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep)
+    typical = cut(product, Bound.of(delta).lower)
+    answer = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep, typical)
+    wide = answer.relative_width > _VAGUE
+    rare = cut(product, Bound.of(delta).lower, rare=True) if wide else product
+    if rare is not product:
+        with contextlib.suppress(NotCertified):
+            lower = profile.epsilon(rare.below(), delta).lower
+            answer = answer.meet(Bound(lower, profile.epsilon(rare.above(), delta).upper))
     if profile.has_infinite_loss(product):
-        return found
+        return answer
     top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
-    return Bound(min(found.lower, top), min(found.upper, top))
+    return Bound(min(answer.lower, top), min(answer.upper, top))
 
 
 @lru_cache(maxsize=64)
@@ -113,17 +134,20 @@ def renyi(product: Product, order: float) -> Bound:
 
     Some brackets are kept: whoever spends or certifies a divergence asks for it again.
     """
+    low, high = _sides(product)
+    if low != high:
+        return Bound(renyi(low, order).lower, renyi(high, order).upper)
     lengths, rest = ranges_apart(product)
-    found = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
-    return _summed(found + [(n, of_range.divergence(one, order)) for one, n in lengths])
+    divergences = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
+    return _summed(divergences + [(n, of_range.divergence(one, order)) for one, n in lengths])
 
 
 def smallest_rho(product: Product) -> Bound:
     """Bracket the smallest rho such that every order a > 1 has divergence at most rho a."""
     lengths, rest = ranges_apart(product)
-    found = [(1, divergence.smallest_rho(rest))] if rest.factors or not lengths else []
-    total = _summed(found + [(n, of_range.smallest_rho(one)) for one, n in lengths])
-    if len(found) + len(lengths) == 1:
+    rhos = [(1, divergence.smallest_rho(rest))] if rest.factors or not lengths else []
+    total = _summed(rhos + [(n, of_range.smallest_rho(one)) for one, n in lengths])
+    if len(rhos) + len(lengths) == 1:
         return total
     least = max(renyi(product, order).lower / order for order in _ORDERS) * (1 - 1e-15)
     return Bound(min(least, total.upper), total.upper)
@@ -138,6 +162,11 @@ def larger_rho(forward: Product, backward: Product) -> Bound:
     return first if own <= first.upper else first.maximum(smallest_rho(backward))
 
 
+def _sides(product: Product) -> tuple[Product, Product]:
+    """Return what is below a product, and above; the product itself if nothing is bracketed."""
+    return expanded(product, high=False), expanded(product, high=True)
+
+
 def _summed(parts: list[tuple[int, Bound]]) -> Bound:
     """Return the sum of brackets above 0, each so many times."""
     if len(parts) == 1 and parts[0][0] == 1:
@@ -150,27 +179,36 @@ def _summed(parts: list[tuple[int, Bound]]) -> Bound:
 
 
 def _narrow(
-    product: Product, question: Callable[[Product], Bound], is_deep: Callable[[Bound], bool]
+    product: Product,
+    question: Callable[[Product], Bound],
+    is_deep: Callable[[Bound], bool],
+    typical: Product,
 ) -> Bound:
     """Return the answer, tightened by a table where a sum leaves a wide bracket.
 
-    A table is not tried where delta is too small for a table to resolve. The gap between the pairs
-    above and below does not come from a sum, and more tables only widen it.
+    The product without large losses is asked first, if it is another one. A table is not tried
+    where delta is too small for a table to resolve. The gap between the pairs above and below does
+    not come from a sum, and more tables only widen it.
     """
+    if typical is not product:
+        with contextlib.suppress(NotCertified):
+            bound = Bound(question(typical.below()).lower, question(typical.above()).upper)
+            if bound.relative_width <= _WIDE:
+                return bound
     above, below = product.above(), product.below()
     first = question(above)
     second = first if below == above else question(below)
-    found = Bound(second.lower, first.upper)
-    if max(first.relative_width, second.relative_width) <= _WIDE or is_deep(found):
-        return found
+    bound = Bound(second.lower, first.upper)
+    if max(first.relative_width, second.relative_width) <= _WIDE or is_deep(bound):
+        return bound
     table = _tabulated(product)
     if table == product:
-        return found
+        return bound
     try:
         other = question(table)
     except NotCertified:
-        return found
-    return found.meet(other)
+        return bound
+    return bound.meet(other)
 
 
 def larger_deltas(forward: Product, backward: Product, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -194,7 +232,7 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
     start, slope = contours.near(target[0])
     covered = delta >= larger_deltas(forward, backward, np.zeros(1))[1]
     lower[covered], upper[covered] = 0.0, 0.0
-    known = np.flatnonzero((start > 0.0) & (delta > _TABULATED) & ~covered)
+    rows = np.flatnonzero((start > 0.0) & (delta > _TABULATED) & ~covered)
 
     def brackets(x: Reals, _: NDArray[np.intp]) -> tuple[Reals, Reals]:
         low, high = deltas(forward, x.ravel())
@@ -204,12 +242,12 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
         low, high = contours.rough(x.ravel())
         return low.reshape(x.shape), high.reshape(x.shape)
 
-    sought, way = (target[0][known], target[1][known]), (start[known], slope[known])
+    sought, way = (target[0][rows], target[1][rows]), (start[rows], slope[rows])
     with np.errstate(divide="ignore", invalid="ignore"):  # nan proves nothing
-        lower[known], upper[known] = crossings(brackets, sought, *way, rough=guided)
+        lower[rows], upper[rows] = crossings(brackets, sought, *way, rough=guided)
     if backward != forward:
-        known = np.flatnonzero(np.isfinite(lower))
-        larger = known[~(deltas(backward, lower[known])[1] <= delta[known])]
+        rows = np.flatnonzero(np.isfinite(lower))
+        larger = rows[~(deltas(backward, lower[rows])[1] <= delta[rows])]
         lower[larger], upper[larger] = np.nan, np.nan
     return lower, upper
 
@@ -247,7 +285,13 @@ def larger_power(forward: Product, backward: Product, rate: float) -> Bound:
     """Return the larger power of two directions, by both pairs unless one is the other's swap."""
     if not _swapped(forward, backward):
         return of_orders(forward, backward, lambda product: true_positive_rate(product, rate))
-    return trade_off.larger_power(_paired(forward), _paired(backward), rate)
+    first, second = profile.closed_form(forward), profile.closed_form(backward)
+    power = Bound(0.0, 1.0)
+    if isinstance(first, SelectedPair) and isinstance(second, SelectedPair) and 0.0 < rate < 1.0:
+        power = first.power(rate).maximum(second.power(rate))
+        if power.relative_width <= _VAGUE:
+            return power
+    return power.meet(trade_off.larger_power(_paired(forward), _paired(backward), rate))
 
 
 def of_orders(forward: Product, backward: Product, question: Callable[[Product], Bound]) -> Bound:
@@ -257,9 +301,9 @@ def of_orders(forward: Product, backward: Product, question: Callable[[Product],
     that each order is at or below both its own pair and the other one's swap.
     """
     orders = ((forward, backward.swapped()), (backward, forward.swapped()))
-    found = {product: question(product) for order in orders for product in order}
+    bounds = {product: question(product) for order in orders for product in order}
     least = [
-        Bound(min(found[x].lower, found[y].lower), min(found[x].upper, found[y].upper))
+        Bound(min(bounds[x].lower, bounds[y].lower), min(bounds[x].upper, bounds[y].upper))
         for x, y in orders
     ]
     return least[0].maximum(least[1])
@@ -285,20 +329,21 @@ def _laws(product: Product) -> Counter[object]:
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     """Return the smallest mu whose profile covers that of one direction above a delta."""
-    return gaussian_dp.smallest_mu(_paired(product), smallest_delta)
+    return gaussian_dp.smallest_mu(_paired(product, smallest_delta), smallest_delta)
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
     """Return the larger of both directions' smallest mu; 0 if no delta exceeds the smallest one."""
     if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
         return Bound.exactly(0.0)
-    return gaussian_dp.larger_mu(_paired(forward), _paired(backward), smallest_delta)
+    first, second = (_paired(one, smallest_delta) for one in (forward, backward))
+    return gaussian_dp.larger_mu(first, second, smallest_delta)
 
 
-def _paired(product: Product) -> Product:
-    """Return two samples as the one pair that has their profile, other products unchanged."""
+def _paired(product: Product, delta: float | None = None) -> Product:
+    """Return two samples as the one pair that has their profile, others without large losses."""
     pair = released_few(product)
-    return product if pair is None else Product.of(pair)
+    return cut(product, delta) if pair is None else Product.of(pair)
 
 
 def _alone(product: Product) -> Alone | None:

@@ -144,9 +144,9 @@ def array(
         >>> array("above 0", lambda x: x > 0, sigma=[1, 2.5]).tolist()
         [1.0, 2.5]
     """
-    name, given = _one(dict(argument))
+    name, value = _one(dict(argument))
     try:
-        values = np.asarray(given)
+        values = np.asarray(value)
     except ValueError:
         raise ParameterError(
             name, "rows of different lengths", f"numbers {allowed}", "give one array"

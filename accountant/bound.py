@@ -89,13 +89,13 @@ class Bound(Readable):
         Raises:
             NotCertified: the brackets overlap, so that nothing is decided; so for the others.
         """
-        found = Bound.of(other)
-        return self._decided("<", found, self.upper < found.lower, self.lower >= found.upper)
+        bound = Bound.of(other)
+        return self._decided("<", bound, self.upper < bound.lower, self.lower >= bound.upper)
 
     def __le__(self, other: Bound | float) -> bool:
         """Return whether the true value is at or below another."""
-        found = Bound.of(other)
-        return self._decided("<=", found, self.upper <= found.lower, self.lower > found.upper)
+        bound = Bound.of(other)
+        return self._decided("<=", bound, self.upper <= bound.lower, self.lower > bound.upper)
 
     def __gt__(self, other: Bound | float) -> bool:
         """Return whether the true value is above another."""

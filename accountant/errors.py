@@ -18,6 +18,7 @@ Every message says what was given, what is allowed and what to do.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Final
 
@@ -39,6 +40,7 @@ CONVERT: Final = "convert it to another notion first: PureDP, ZCDP, GDP or a Dom
 LARGER: Final = "ask for a larger margin, error or epsilon"
 """What to do where no plan within limits reaches its goal."""
 
+_HOLDERS = (list, tuple, dict, set)
 _MOST = 12  # items of a list that are shown
 _LONGEST = 24  # characters of a rational that is shown as it is
 _FLOAT_BITS = 1000
@@ -67,27 +69,32 @@ class ParameterError(PrivacyError, ValueError):
 def _shown(value: object) -> str:
     """Return a value as its source has it, an exact rational in decimal or as a fraction.
 
-    A long value is shown by its type and size: it may be data in the place of a parameter.
-
-    What is long is told by its type and size: it may be data in the place of a parameter.
+    What is long or nested is shown by its type and size: it may be data in place of a parameter.
     """
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
         return f"a {type(value).__name__} of shape {shape}"
-    if isinstance(value, list | tuple | dict | set) and len(value) > _MOST:
+    if isinstance(value, _HOLDERS) and not _is_short(value):
         return f"a {type(value).__name__} of length {len(value)}"
     if type(value) is tuple or type(value) is list:
         shown = ", ".join(map(_shown, value))
         if isinstance(value, list):
             return f"[{shown}]"
         return f"({shown},)" if len(value) == 1 else f"({shown})"
-    if not isinstance(value, Fraction):
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return repr(value)
     bits = value.numerator.bit_length() - value.denominator.bit_length()
     if abs(bits) > _FLOAT_BITS:
         return f"about 1e{round(bits * math.log10(2)):+}"
     text = str(value)
     return text if len(text) <= _LONGEST else f"{float(value):.6g}"
+
+
+def _is_short(value: Collection[object]) -> bool:
+    """Return whether a list holds a few numbers or texts, or tuples of such, as parameters do."""
+    flat = [one for item in value for one in (item if isinstance(item, tuple) else (item,))]
+    nested = any(isinstance(one, _HOLDERS) or hasattr(one, "shape") for one in flat)
+    return isinstance(value, list | tuple) and len(value) <= _MOST and not nested
 
 
 class RelationMismatch(PrivacyError, TypeError):

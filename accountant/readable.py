@@ -55,8 +55,8 @@ gamma=Fraction(1, 3)))
         }
         if list(shown) == [_positional(kind)]:
             return shortened(f"{kind.__name__}({readable(*shown.values())})")
-        told = ", ".join(f"{name}={readable(value)}" for name, value in shown.items())
-        return shortened(f"{kind.__name__}({told})")
+        fields = ", ".join(f"{name}={readable(value)}" for name, value in shown.items())
+        return shortened(f"{kind.__name__}({fields})")
 
     def _repr_html_(self) -> str:
         """Show a notebook the same as a small table."""
@@ -97,10 +97,10 @@ def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
         >>> table("Noise", [("kind", "<b>")])
         '<table><caption>Noise</caption><tr><th>kind</th><td>&lt;b&gt;</td></tr></table>'
     """
-    told = "".join(
+    body = "".join(
         f"<tr><th>{escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in rows
     )
-    return f"<table><caption>{escape(title)}</caption>{told}</table>"
+    return f"<table><caption>{escape(title)}</caption>{body}</table>"
 
 
 def _cell(value: object) -> str:

@@ -79,7 +79,7 @@ def require_relation(relation: object) -> Relation:
     """
     if isinstance(relation, Relation):
         return relation
-    names = ", ".join(f"{type(known).__name__}()" for known in RELATIONS)
+    names = ", ".join(f"{type(allowed).__name__}()" for allowed in RELATIONS)
     raise ParameterError("relation", relation, f"one of {names}")
 
 

@@ -186,6 +186,18 @@ class L2Contribution(Change[R]):
         return L2(moved, self.relation)
 
 
+def required_contribution(contribution: L2Contribution[R]) -> R:
+    """Return the relation of a bound on contributions; refuse a sensitivity."""
+    if not isinstance(contribution, L2Contribution):
+        raise ParameterError(
+            "contribution",
+            contribution,
+            "L2Contribution(...)",
+            "a sensitivity says what one record more does; here every contribution matters",
+        )
+    return contribution.relation
+
+
 @final
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Differences(Change[R]):

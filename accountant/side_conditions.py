@@ -35,8 +35,7 @@ class SideCondition:
 
 
 FIXED: Final = SideCondition(
-    "fixed in advance",
-    "what runs, and how private it is, is fixed before any output is seen",
+    "fixed in advance", "what runs, and how private it is, is fixed before any output is seen"
 )
 OWN_RANDOMNESS: Final = SideCondition(
     "own randomness",
@@ -78,7 +77,7 @@ POISSON_SAMPLE: Final = SideCondition(
 FIXED_SIZE_SAMPLE: Final = SideCondition(
     "uniform subset",
     "the sample is a uniformly random subset of exactly {size} of the {population} records, drawn "
-    "independently of the mechanism's randomness",
+    "independently of the mechanism's randomness, in random order if their order matters",
 )
 COUNTED_SAMPLE: Final = SideCondition(
     "counted sample",
@@ -87,19 +86,17 @@ COUNTED_SAMPLE: Final = SideCondition(
 )
 SUBSET_SAMPLE: Final = SideCondition(
     "subset of one size",
-    "the sample is a uniformly random subset of exactly {size} records; the larger of two "
-    "neighbours has at least {population} records",
+    "the sample is a uniformly random subset of exactly {size} records; {population}",
 )
 REPEATED_DRAWS: Final = SideCondition(
     "draws with replacement",
     "{size} times one of the records is drawn uniformly and independently, and counts each time; "
-    "the larger of two neighbours has at least {population} records",
+    "{population}",
 )
 TRUNCATED_SAMPLE: Final = SideCondition(
     "truncated sample",
     "every record is drawn independently with probability {rate}; where more than {largest} are, a "
-    "uniformly random subset of so many stays; the larger of two neighbours has {population} "
-    "records, or one more",
+    "uniformly random subset of so many stays; {population}",
 )
 SHUFFLED_BATCHES: Final = SideCondition(
     "shuffled batches",

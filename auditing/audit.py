@@ -15,11 +15,13 @@ from typing import Any, Final, final
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.progress import at_work
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts.claim import Claim
 from dpproof.auditing.counts.counts import PrefixCounts
 from dpproof.auditing.evidence.e_process import unbet
 from dpproof.auditing.evidence.e_values import log_evidence, training_counts
+from dpproof.auditing.inspection.neighbours import suggested_pairs
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
@@ -30,8 +32,9 @@ from dpproof.auditing.planning.plan import (
 )
 from dpproof.auditing.planning.power import alike, detectable_epsilon, detectable_mu
 from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
+from dpproof.auditing.planning.unusual import with_unusual
 from dpproof.auditing.report import Finding, Outcome, Overview, Report
-from dpproof.auditing.symptoms import REPLAYED, replayed, symptoms
+from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, sampling_rates, symptoms
 from dpproof.auditing.trials.drawing import Drawing, OutOfTime
 from dpproof.auditing.trials.encoding import FeatureMap
 from dpproof.auditing.trials.fingerprint import identity
@@ -43,6 +46,7 @@ from dpproof.auditing.witnesses.both_sides import BothSides
 from dpproof.auditing.witnesses.coordinates import FloatGrid, Independent, Thresholds
 from dpproof.auditing.witnesses.histogram import Histogram
 from dpproof.auditing.witnesses.standard import LinearDiscriminant, meaning
+from dpproof.auditing.witnesses.summaries import Summaries
 from dpproof.auditing.witnesses.witness import Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
@@ -51,6 +55,7 @@ WITNESSES: tuple[Witness, ...] = (
     LinearDiscriminant(),
     Independent(),
     FloatGrid(),
+    Summaries(),
 )
 
 _FIRST_LOOK = 0.1
@@ -92,9 +97,11 @@ def audit(
         at most ``significance``, at every sample size.
     Design: a fair coin decides where every trial runs. The pilot, a tenth of the trials or up to
         half of a few, chooses the tests: for epsilon at delta the prefix band of one score, and
-        beside it one event of a smooth score (``sharpened``); for a curve also one of its
-        tangents, half the significance for either. Where the pilot would refute the claim, were
-        it a test, a tenth of the significance is spent on the first few of the other trials and
+        beside it one event of a smooth score (``sharpened``); for a curve also one or two
+        of its tangents, half the significance for either. Nine tenths of what epsilon at a delta
+        above 0 has are for a rare release (``with_unusual``), if the pilot is nearly constant. The
+        shares add up to 1 (union bound). Where the pilot would refute the claim, were it a test, a
+        tenth of the significance is spent on the first few of the other trials and
         a gross violation ends the audit; what is left of it is for all of them.
 
     Args:
@@ -158,7 +165,8 @@ def audit(
             progress=None if progress is None else lambda drawn: progress(drawn, run.planned),
         )
         try:
-            _stages(run, trials, looks=seconds is not None or chunk is not None)
+            with at_work(lambda: f"{trials.drawn} of {run.planned} trials"):
+                _stages(run, trials, looks=seconds is not None or chunk is not None)
         except OutOfTime:
             run.end("the time budget ended before the planned samples were drawn")
         except KeyboardInterrupt:
@@ -167,9 +175,10 @@ def audit(
             run.end(INTERRUPTED)
     taken = time.monotonic() - started
     if run.violated and run.training is not None:
-        quick = 2 * REPLAYED * taken / trials.drawn < budget - taken
+        quick = 4 * REPLAYED * taken / trials.drawn < budget - taken
         replay = replayed(sampler, run.pair, features, run.seed) if quick else ""
-        run.seen = symptoms(run.training, run.claim, replay)
+        runs = recorded(sampler, run.pair, run.claim.guarantee, run.seed) if quick else []
+        run.seen = symptoms(run.training, run.claim, replay, runs)
     return _report(run, trials.drawn, taken)
 
 
@@ -283,35 +292,29 @@ def _chosen(run: _Run, training: Training, trials: int) -> _Test:
     """Return the test that the training samples choose, for a number of test samples."""
     ranked = list(questions(run.witnesses, *training.halves()))
     epsilon = plan_epsilon(ranked, run.claim, trials)
-    curve = sharpened_curve(plan_curve(ranked, run.claim), ranked, training, run.claim)
-    shown = epsilon if curve is None else curve
+    curves = sharpened_curve(plan_curve(ranked, run.claim), ranked, training, run.claim)
+    shown = curves[0] if curves else epsilon
     plans = sharpened(
         epsilon, ranked, training, run.claim, trials=trials, significance=run.significance
     )
-    return _Test(training, plans, curve, shown.question.overview(training.features))
+    plans = with_unusual(plans, training, run.claim)
+    return _Test(training, plans, curves, shown.question.overview(training.features))
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Test:
-    """The questions put to the test samples, fixed before these are drawn.
+    """The questions put to the test samples, fixed before these are drawn."""
 
-    Attributes:
-        training: the samples that chose it, and that predict for the bets.
-        plans: bounds of epsilon, whose shares add up to 1.
-        curve: a test of one tangent, where a curve is claimed.
-        overview: counts for display; they decide nothing.
-    """
-
-    training: Training
-    plans: tuple[EpsilonPlan, ...]
-    curve: CurvePlan | None
-    overview: Question
+    training: Training  # chose it, and predicts for the bets
+    plans: tuple[EpsilonPlan, ...]  # whose shares add up to 1
+    curves: tuple[CurvePlan, ...]  # of equal shares
+    overview: Question  # for display; it decides nothing
 
     @property
     def questions(self) -> list[Question | BothSides]:
-        """Return the questions of every plan, of the curve if any, of the overview and the bet."""
-        middle = [] if self.curve is None else [self.curve.question]
+        """Return the questions of every plan, of the curves, of the overview and the bet."""
+        middle = [curve.question for curve in self.curves]
         return [*(plan.question for plan in self.plans), *middle, self.overview, self.bet]
 
     @property
@@ -321,10 +324,10 @@ class _Test:
 
     def promises(self, claim: Claim, level: float) -> bool:
         """Return whether the training samples, if tested, would refute the claim at a level."""
-        share = level if self.curve is None else level / 2
-        if self.curve is not None:
-            past = training_counts(self.curve.question, self.training)
-            if self.curve.p_value(past, share) <= share:
+        share, of_curve = self.shares(level)
+        for curve in self.curves:
+            past = training_counts(curve.question, self.training)
+            if curve.p_value(past, of_curve) <= of_curve:
                 return True
         return math.isfinite(claim.epsilon) and any(
             plan.cautious(share).refutes(
@@ -335,31 +338,35 @@ class _Test:
             for plan in self.plans
         )
 
+    def shares(self, level: float) -> tuple[float, float]:
+        """Return the significance of the plans together, and of each curve: half for either."""
+        return (level / 2, level / 2 / len(self.curves)) if self.curves else (level, 0.0)
+
     def gain(self, run: _Run, counts: Sequence[PrefixCounts]) -> None:
         """Multiply in the e-value of trials that no bet was made on before."""
-        curve = [] if self.curve is None else [counts[-3]]
+        curve = counts[len(self.plans) :]
         run.log_evidence += log_evidence(
-            self.training, run.claim, self.bet, self.curve, [counts[-1], *curve]
+            self.training, run.claim, self.bet, self.curves[:1], [counts[-1], *curve]
         )
 
     def make(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
-        """Test at a level, shared equally where there are two tests."""
-        share = level if self.curve is None else level / 2
+        """Test at a level, shared as ``shares`` says."""
+        share, of_curve = self.shares(level)
         for plan, counted in zip(self.plans, counts, strict=False):
             run.findings.append(epsilon_finding(run.claim, plan, counted, share))
-        if self.curve is not None:
-            run.findings.append(curve_finding(self.curve, counts[-3], share))
+        for curve, counted in zip(self.curves, counts[len(self.plans) :], strict=False):
+            run.findings.append(curve_finding(curve, counted, of_curve))
         run.overview = Overview(str(self.overview.score), order(self.overview), counts[-2])
 
     def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Say what would have been found, and whether the pair could have shown it."""
-        share = level if self.curve is None else level / 2
+        share, of_curve = self.shares(level)
         run.detectable_epsilon = min(
             detectable_epsilon(plan, counted, run.claim, share)
             for plan, counted in zip(self.plans, counts, strict=False)
         )
-        if self.curve is not None:
-            run.detectable_mu = detectable_mu(self.curve.tangent, counts[-3], share)
+        for curve, counted in zip(self.curves[:1], counts[len(self.plans) :], strict=False):
+            run.detectable_mu = detectable_mu(curve.tangent, counted, of_curve)
         run.notes += alike(counts[-2], run.claim, level)
 
 
@@ -370,6 +377,9 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
         outcome = Outcome.INCONCLUSIVE
     else:
         outcome = Outcome.NO_EVIDENCE
+    if outcome is not Outcome.VIOLATION and sampling_rates(run.claim.guarantee):
+        for hidden, other in suggested_pairs(run.pair):
+            run.notes.append(f"this pair may hide {hidden}: {other.name} would show it")
     lowers = [f.epsilon_lower for f in run.findings if f.epsilon_lower is not None]
     return Report(
         outcome=outcome,

@@ -3,6 +3,7 @@
 PrivacyError
 ├─ ClaimRefuted (AssertionError)   an audit found a violation, and a test asserted the claim
 ├─ SamplesUsed                     samples asked for a second purpose
+├─ SamplerFailed                   no outputs, or an executor's of another task
 ├─ StoreRefused                    a store belongs to another audit, is in use, or is none
 ├─ Unidentified                    code that has no source to tell it by
 └─ MissingDependency               an optional library is not installed
@@ -22,6 +23,10 @@ class ClaimRefuted(PrivacyError, AssertionError):
 
 class SamplesUsed(PrivacyError):
     """Samples that were tested once are asked to be tested again."""
+
+
+class SamplerFailed(PrivacyError):
+    """A program or a server gave no outputs, or an executor gave those of another task."""
 
 
 class StoreRefused(PrivacyError):

@@ -15,7 +15,10 @@ from dpproof.auditing.errors import ClaimRefuted
 
 # What the words of an event or of a seen fact have in them, and the cause that fits.
 _CAUSES: Final = (
-    ((), "noise smaller, or a sensitivity larger, than stated (clipping, units, a factor)"),
+    (
+        ("scale is smaller", "claim's sensitivity"),
+        "noise smaller, or a sensitivity larger, than stated (clipping, units, a factor)",
+    ),
     (
         ("one noise", "seed"),
         "noise that is shared by coordinates, steps or calls, or a seed that is set in the code",
@@ -25,7 +28,7 @@ _CAUSES: Final = (
         "sampling other than stated (a record in every batch, batches in turn or by a shuffle)",
     ),
     (
-        ("random factor",),
+        ("random factor", "divided by"),
         "a scale, divisor or count that depends on the data (the realised batch size)",
     ),
     (
@@ -33,6 +36,18 @@ _CAUSES: Final = (
         "something released without noise, as lengths, keys, errors, defaults",
     ),
     (("lowest bit",), "floating-point numbers that are not rounded to a public grid"),
+)
+
+# What the words of a seen fact have in them, and its name in a headline.
+_NAMES: Final = (
+    ("divided by", "numbers normalised by the realised batch or other data"),
+    ("one noise", "one noise in several numbers"),
+    ("claim's sensitivity", "a record that is not clipped to the claim's sensitivity"),
+    ("scale is smaller", "less noise than claimed, in its units"),
+    ("no noise", "no noise"),
+    ("a seed may", "a seed set in the code"),
+    ("batches may be fixed", "a record in fixed batches"),
+    ("random factor", "numbers with one random factor"),
 )
 
 
@@ -120,13 +135,15 @@ class Finding:
                 f"{counts.hits:,} of {counts.trials:,} on {mine} against {counts.other_hits:,} of "
                 f"{counts.other_trials:,} on {other}"
             )
-        told = [f"delta about {self.difference:.3g}"] if self.difference > self.allowed else []
+        facts = [f"delta about {self.difference:.3g}"] if self.difference > self.allowed else []
         if self.p_value is not None:
-            told.append(f"p-value {self.p_value:.2g}")
+            facts.append(f"p-value {self.p_value:.2g}")
         if self.epsilon_lower is not None:
-            told.append(f"epsilon at least {self.epsilon_lower:.4g}, error {self.significance:.2g}")
+            facts.append(
+                f"epsilon at least {self.epsilon_lower:.4g}, error {self.significance:.2g}"
+            )
         allowed = f"At epsilon {self.epsilon:.4g} the claim allows delta {self.allowed:.3g}"
-        return f"{allowed}; counted {counted} ({', '.join(told)})"
+        return f"{allowed}; counted {counted} ({', '.join(facts)})"
 
     def _sides(self) -> tuple[str, str]:
         return ("D", "D'") if self.order == "data" else ("D'", "D")
@@ -245,7 +262,9 @@ class Report:
     def headline(self) -> str:
         """Return the outcome in one line: of a violation, the fact that refutes the claim."""
         if self.outcome is Outcome.VIOLATION:
-            return f"VIOLATION. {self._refuting().headline()}"
+            named = [name for sign, name in _NAMES if any(sign in fact for fact in self.seen)]
+            seen = f" (seen: {'; '.join(named)})" if named else ""
+            return f"VIOLATION{seen}. {self._refuting().headline()}"
         at = f" at delta = {self.delta:.4g}" if self.delta else ""
         return (
             f"{self.outcome.name.replace('_', ' ')}: measured epsilon >= {self.epsilon_lower:.4g} "

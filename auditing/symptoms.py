@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
 
@@ -10,14 +11,17 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove
+from dpproof.accountant.sensitivity import LInf
 from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.inspection.facts import FactKind
+from dpproof.auditing.inspection.recorder import Recorder
 from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
 from dpproof.auditing.trials.pair import Pair
 from dpproof.auditing.trials.sampler import Sampler, Training
 
 REPLAYED: Final = 8  # outputs of each of two calls
 _FEWEST = 30  # outputs on a dataset, to look at their coordinates
-_MOST_ROWS, _MOST_COORDINATES = 500, 256
+_MOST_ROWS, _MOST_COORDINATES = 2_000, 256
 _DIGITS = 9  # Differences that agree so far are taken for equal. Heuristic.
 _FAR = 5.0  # Standard errors that are no chance. Heuristic.
 _COMMON = 0.03  # Mean correlation of sizes that a common factor has at least. Heuristic.
@@ -26,17 +30,11 @@ _SHOWN = 4  # numbers of an output that are named
 
 @final
 class _Rows(NamedTuple):
-    """Some outputs on both datasets, with those of their first numbers that vary.
-
-    Attributes:
-        data: on D.
-        neighbour: on D'.
-        places: positions of these numbers in an output.
-    """
+    """Some outputs on both datasets, with those of their first numbers that vary."""
 
     data: Features
     neighbour: Features
-    places: NDArray[np.intp]
+    places: NDArray[np.intp]  # of these numbers in an output
 
     @staticmethod
     def of(training: Training) -> _Rows:
@@ -51,17 +49,25 @@ class _Rows(NamedTuple):
         return _Rows(data[:, places], neighbour[:, places], places)
 
 
-def symptoms(training: Training, claim: Claim, replay: str) -> tuple[str, ...]:
+def symptoms(
+    training: Training, claim: Claim, replay: str, runs: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Say what the outputs show of the cause of a violation; facts of the run, no tests.
 
     Args:
         training: outputs that the audit looked at.
         claim: says how records are sampled, if they are.
         replay: what two calls have in common, if anything.
+        runs: what recorded runs show.
     """
-    rows = _Rows.of(training)
+    rows, sides = _Rows.of(training), (training.labels, ~training.labels)
+    equal = all(
+        np.array_equal(one, np.broadcast_to(one[:1], one.shape), equal_nan=True)
+        for one in (training.features[side] for side in sides)
+    )
     facts = [
-        replay,
+        *runs,
+        replay if equal or not replay.startswith("all ") else "",  # a rare release is no constant
         shared_noise(rows),
         fixed_batches(rows, claim.guarantee),
         common_factor(rows),
@@ -95,6 +101,47 @@ def replayed(sampler: Sampler, pair: Pair, features: FeatureMap | None, seed: in
     )
 
 
+_RECORDED: Final = {
+    FactKind.DIVISOR: "released numbers are multiplied or divided by what depends on the data, as "
+    "the size of a batch",
+    FactKind.REUSED: "one noise is added twice",
+    FactKind.SENSITIVITY: "the record moves a number that noise is added to by more than the "
+    "claim's sensitivity",
+    FactKind.SCALE: "noise is added whose scale is smaller than the claim's, in its units",
+}
+_RECORDINGS: Final = 4  # As many runs show a record that is in few batches.
+_UNROUNDED: Final = 1 + Fraction(1, 10**6)  # Clipping in floats may be so much too large.
+
+
+def recorded(sampler: Sampler, pair: Pair, claim: Guarantee[Any], seed: int) -> list[str]:
+    """Say what runs on both datasets with the same noise show, if it comes from the generator.
+
+    Scale, and the movement of any one number, are compared with the claim's where it is of one
+    Gaussian or Laplace mechanism; several steps may be one array. An error says nothing.
+    """
+    methods = {
+        "mechanism/gaussian": ("normal", "standard_normal"),
+        "mechanism/laplace": ("laplace",),
+    }
+    stated = {
+        (methods[node.rule], of.get("sigma", of.get("scale")), of.get("sensitivity"))
+        for node in claim.derivation.everything()
+        if node.rule in methods and (of := dict(node.parameters))
+    }
+    declared: dict[str, Any] = {}
+    for names, scale, sensitivity in stated if len(stated) == 1 else ():
+        if isinstance(scale, Fraction) and isinstance(sensitivity, Fraction):
+            declared["sensitivity"] = dict.fromkeys(names, LInf(sensitivity * _UNROUNDED))
+            declared["scale"] = dict.fromkeys(names, scale)
+    kinds: set[FactKind] = set()
+    for place in range(_RECORDINGS):
+        try:
+            kinds |= Recorder(**declared).inspect(sampler, [pair], seed=seed + place).kinds
+        except Exception:  # noqa: BLE001  # whatever it raises
+            return []
+    return [text for kind, text in _RECORDED.items() if kind in kinds]
+
+
 def shared_noise(rows: _Rows) -> str:
     """Say which numbers of an output move together, exactly; empty if none do.
 
@@ -117,14 +164,19 @@ def shared_noise(rows: _Rows) -> str:
     return ""
 
 
+def sampling_rates(claim: Guarantee[Any]) -> set[float]:
+    """Return the rates of the Poisson samples that a claim speaks of."""
+    sampled = (node for node in claim.derivation.everything() if node.rule == "subsample/poisson")
+    return {float(Fraction(str(dict(node.parameters)["sampling_rate"]))) for node in sampled}
+
+
 def fixed_batches(rows: _Rows, claim: Guarantee[Any]) -> str:
     """Say whether a record moves numbers without spreading them; empty if not, or not known.
 
     A record that moves a number by v, in a share q of the batches by chance, moves its mean by qv
     and adds q(1 - q)v^2 to its variance: (1 - q)/q times the square of the former.
     """
-    sampled = (node for node in claim.derivation.everything() if node.rule == "subsample/poisson")
-    rates = {float(Fraction(str(dict(node.parameters)["sampling_rate"]))) for node in sampled}
+    rates = sampling_rates(claim)
     if len(rates) != 1 or not isinstance(claim.relation, AddRemove) or not len(rows.places):
         return ""
     rate = rates.pop()

@@ -146,19 +146,10 @@ def watch(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Wealth:
-    """The bets against a claim, and against the grids that bound epsilon and mu.
-
-    Attributes:
-        claim: the claim.
-        largest: log of the largest wealth at the end of a block.
-        point: against the claim's epsilon and delta.
-        epsilon: against a grid of epsilons at this delta.
-        curve: against the claim's tangents, where it is a curve.
-        mu: against a grid of mus, where it is a curve.
-    """
+    """The bets against a claim, and against the grids that bound epsilon and mu."""
 
     claim: Claim
-    largest: float
+    largest: float  # log of the largest wealth at the end of a block
     point: ConfidenceSequence
     epsilon: ConfidenceSequence
     curve: BetProcess | None
@@ -166,10 +157,7 @@ class _Wealth:
 
     @staticmethod
     def against(claim: Claim, significance: float) -> _Wealth:
-        """Return the wealth before any trial.
-
-        An epsilon that is not finite is no claim, and nothing is above it.
-        """
+        """Return the wealth before any trial; an epsilon that is not finite is no claim."""
         epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
         over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
         curve = mu = None

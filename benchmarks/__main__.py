@@ -20,6 +20,7 @@ from rich.console import Console
 from benchmarks import (
     ablation,
     accountants,
+    allocation,
     ledger,
     measure,
     mechanisms,
@@ -28,6 +29,7 @@ from benchmarks import (
     report,
     sweeps,
 )
+from benchmarks.auditors import run as auditors
 from benchmarks.report import Progress, Section
 from benchmarks.worker import Workers
 
@@ -45,6 +47,8 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "mechanisms": mechanisms.mechanisms,
     "ledger": ledger.spends,
     "sweeps": sweeps.sweeps,
+    "allocation": allocation.allocation,
+    "auditors": auditors.auditors,
 }
 
 
@@ -89,8 +93,7 @@ def main(
         markdown.write_text(report.markdown(done, "Benchmarks", facts))
     if json_path is not None:
         text = json.dumps(
-            {"facts": facts, "sections": {section.name: section.data for section in done}},
-            indent=2,
+            {"facts": facts, "sections": {section.name: section.data for section in done}}, indent=2
         )
         if str(json_path) == "-":
             click.echo(text)

@@ -225,10 +225,7 @@ class Prv(Accountant):
                 )
         counts = [part.count for part in parts]
         accountant = prv_accountant.PRVAccountant(
-            prvs=prvs,
-            max_self_compositions=counts,
-            eps_error=0.01,
-            delta_error=float(delta) * 1e-3,
+            prvs=prvs, max_self_compositions=counts, eps_error=0.01, delta_error=float(delta) * 1e-3
         )
         low, _, high = accountant.compute_epsilon(float(delta), counts)
         return float(low), float(high)

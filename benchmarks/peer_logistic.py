@@ -1,8 +1,9 @@
 """Fit diffprivlib's logistic regression: run by ``benchmarks.learners`` in another environment.
 
-    python benchmarks/peer_logistic.py FILE.npz EPSILONS FITS
+    python benchmarks/peer_logistic.py FILE.npz EPSILONS FITS [PENALTIES]
 
 It needs diffprivlib and nothing of ours. The file has rows of norm 1, training and test parts.
+PENALTIES is how many of the penalties are tried, the default first.
 """
 
 import json
@@ -27,7 +28,7 @@ def main() -> None:
     found = []
     for epsilon in json.loads(sys.argv[2]):
         accuracies = {}
-        for penalty in PENALTIES:
+        for penalty in PENALTIES[: int((sys.argv[4:] or ["4"])[0])]:
             scores = []
             for _ in range(int(sys.argv[3])):
                 model = LogisticRegression(epsilon=epsilon, C=penalty, data_norm=1.0, max_iter=1000)

@@ -17,10 +17,7 @@ from importlib.metadata import version
 
 def main() -> None:
     """Print epsilons at delta = 1e-6 of 1, 10 and 100 uses, and scales of noise, as JSON."""
-    from autodp.mechanism_zoo import (  # noqa: PLC0415  # of another environment
-        GaussianSVT_Mechanism,
-        LaplaceSVT_Mechanism,
-    )
+    from autodp.mechanism_zoo import GaussianSVT_Mechanism, LaplaceSVT_Mechanism  # noqa: PLC0415  # of another environment
     from autodp.transformer_zoo import Composition  # noqa: PLC0415
     from diffprivlib.mechanisms import LaplaceBoundedDomain  # noqa: PLC0415
 

@@ -29,7 +29,7 @@ from dpproof.mechanisms import (
     UnaryEncoding,
     samplers,
 )
-from dpproof.mechanisms.samplers.geometric import geometric_ratio
+from dpproof.mechanisms.samplers.coins import geometric_ratio
 from dpproof.mechanisms.samplers.rng import SystemRng
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
 

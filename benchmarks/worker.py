@@ -152,11 +152,7 @@ class Workers:
         self.workers = {kind.name: Worker(kind) for kind in kinds}
 
     def ask(
-        self,
-        method: str,
-        *arguments: object,
-        repeats: dict[str, int],
-        seconds: float = SECONDS,
+        self, method: str, *arguments: object, repeats: dict[str, int], seconds: float = SECONDS
     ) -> dict[str, Outcome]:
         """Ask everybody the same, the round repeated, and take medians.
 

@@ -32,6 +32,7 @@ The rest has a place by topic:
 
     dpproof.learn         estimators of scikit-learn's kind
     dpproof.plot          pictures of guarantees, budgets and audits
+    dpproof.tables        questions about frames in which users have rows
     dpproof.learning      the learners as mechanisms, their covers, maps and bounds
     dpproof.mechanisms    every mechanism, and how one is made
     dpproof.accountant    every guarantee and theorem

@@ -9,23 +9,36 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from dpproof import streams
 from dpproof.accountant.errors import BudgetExceeded, PrivacyError
-from dpproof.accountant.relation import RELATIONS
 from dpproof.commands.calibrate import warn
-from dpproof.commands.ledger import exact, ledger
-from dpproof.files import seconds_of
+from dpproof.commands.ledger import (
+    HEAD_FILE,
+    OF_OTHERS,
+    balances,
+    exact,
+    ledger,
+    opened_at,
+    options,
+)
+from dpproof.time_limit import ROUGH, SECONDS, seconds_of
+
+if TYPE_CHECKING:
+    from dpproof.pipeline.pipeline import Pipeline
 
 HOLDS, DOES_NOT_HOLD, INTERRUPTED = 0, 1, 130
 BAD_INPUT = 2
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+_DELTA = "The delta of epsilon, by default a pipeline's, or 1e-6."
+DELTA = click.option("--delta", callback=exact, help=_DELTA)
+FOREIGN = options(click.argument("file"), OF_OTHERS, DELTA, SECONDS, JSON)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,9 +56,7 @@ def commands(context: click.Context) -> None:
 @commands.command()
 @click.argument("file")
 @click.option("--certify", "out", type=OUT, help="Also write a certificate of the total.")
-@click.option(
-    "--seconds", callback=seconds_of, metavar="N", help="Show what is known after N seconds."
-)
+@SECONDS
 @click.option(
     "--set",
     "numbers",
@@ -102,9 +113,15 @@ def budget(  # the options of a command
 @click.argument("file")
 @click.option("--stage", required=True, help="The stage that has the number.")
 @click.option("--parameter", required=True, help="The number: noise_multiplier, rate, count, …")
+@SECONDS
 @JSON
-def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
-    """Find the number at which a pipeline just meets its budget."""
+def calibrate(
+    file: str, stage: str, parameter: str, *, seconds: float | None, as_json: bool
+) -> int:
+    """Find the number at which a pipeline just meets its budget.
+
+    With --seconds, a safe number is found when the time is up, which may be improved with more.
+    """
     from dpproof.commands import answers  # noqa: PLC0415  # as in budget
     from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
     from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
@@ -117,7 +134,7 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
     number = free_parameter.find(pipeline, stage, parameter)
     try:
         with progress(None) as step:
-            solved = solve(number, step)
+            solved = solve(number, step, seconds)
     except Unreachable as reason:
         if as_json:
             streams.say_json("calibrate", {"value": None, "epsilon": None, "reason": str(reason)})
@@ -148,13 +165,28 @@ def calibrate(file: str, stage: str, parameter: str, *, as_json: bool) -> int:
 @click.option(
     "--advantage", is_flag=True, help="Certify the largest advantage of an attack over guessing."
 )
-def certify(file: str, *, out: str | None, formal: str | None, **question: Any) -> int:  # noqa: ANN401  # as click gives it
+@OF_OTHERS
+@DELTA
+@SECONDS
+def certify(
+    file: str,
+    *,
+    out: str | None,
+    formal: str | None,
+    seconds: float | None,
+    relation: str | None,
+    poisson: bool,
+    delta: Fraction | None,
+    **question: Any,  # noqa: ANN401  # as click gives it
+) -> int:
     """Write a certificate of the total cost of the pipeline in FILE.
 
-    With --formal, write a theorem for Coq, too, or alone.
+    FILE is a pipeline, or what `dpproof import` reads. With --formal, write a theorem for Coq, too,
+    or alone. With --seconds, the certificate of a quick upper end is written when half of the time
+    is up.
     """
     from dpproof.commands.certify import write  # noqa: PLC0415  # as in budget
-    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+    from dpproof.commands.interchange import pipeline_of  # noqa: PLC0415  # as in budget
     from dpproof.proofs.__main__ import lines  # noqa: PLC0415  # as in budget
 
     if question["advantage"] and question["false_positive_rate"] is not None:
@@ -169,13 +201,13 @@ def certify(file: str, *, out: str | None, formal: str | None, **question: Any) 
         raise click.UsageError(
             "certify writes a file: --output for a certificate, --formal for Coq"
         )
-    for each in (out, formal):
-        if each is not None:
-            _require_other(each, file)
-    pipeline = parse.load(file)
+    for one in (out, formal):
+        _require_other(one, file)
+    pipeline = pipeline_of(file, relation, poisson=poisson, delta=delta)
     warn(pipeline.delta)
     if out is not None:
-        streams.say("\n".join(lines(write(pipeline, out, **question))))
+        verdict, is_rough = write(pipeline, out, seconds=seconds, **question)
+        streams.say("\n".join([*lines(verdict), *([ROUGH] if is_rough else [])]))
     if formal is not None:
         from dpproof.commands import formal as theorem  # noqa: PLC0415  # as in budget
         from dpproof.rounding import above  # noqa: PLC0415  # as in budget
@@ -192,8 +224,10 @@ def certify(file: str, *, out: str | None, formal: str | None, **question: Any) 
     "--show", metavar="DIGEST", help="Print the text that the verdict names by this digest."
 )
 @click.option(
-    "--against", metavar="FILE", help="Say whether the certificate is about this pipeline file."
+    "--against", metavar="FILE", help="Say whether the certificate is about what is in this file."
 )
+@OF_OTHERS
+@SECONDS
 @JSON
 def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click gives it
     """Verify a CERTIFICATE.
@@ -207,7 +241,11 @@ def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click 
 
 
 @commands.command()
-@click.argument("target")
+@click.argument("target", required=False)
+@click.option("--command", help="A program in place of TARGET: 'bin {size} {dataset} {seed}'.")
+@click.option("--url", help="A server in place of TARGET: 'http://host/?n={size}&d={dataset}'.")
+@click.option("--timeout", type=float, help="Seconds of one call of either, 60 by default.")
+@click.option("--datasets", nargs=2, metavar="D D'", help="Names of both in place of --pair.")
 @click.option("--pair", help="package.module:name of two datasets, or of a function giving them.")
 @click.option("--epsilon", type=float, help="The claimed epsilon.")
 @click.option("--delta", type=float, help="The claimed delta, by default 0, or the pipeline's.")
@@ -223,11 +261,12 @@ def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click 
 @click.option("--version", help="Name of the sampler's code in the store.")
 @click.option("--plot", "picture", type=OUT, help="Draw the claimed curve and the measured region.")
 @JSON
-def audit(target: str, *, picture: str | None, as_json: bool, **options: object) -> int:
+def audit(target: str | None, *, picture: str | None, as_json: bool, **options: object) -> int:
     """Test whether outputs of an implementation contradict its claim.
 
-    TARGET is a file with an [audit] table, or package.module:sampler with options. With a file,
-    only --seconds, --workers, --executor, --store, --plot and --json may be given.
+    TARGET is a file with an [audit] table, or package.module:sampler with options. A program or a
+    server in its place writes one line an output; no shell reads the command. With a file, only
+    --seconds, --workers, --executor, --store, --plot and --json may be given.
 
     Exit status: 0 not refuted, 1 refuted, 2 bad input, 130 interrupted. An interrupted audit
     reports the tests that it made.
@@ -236,21 +275,15 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
 
     from dpproof.auditing import Outcome  # noqa: PLC0415  # as in budget
     from dpproof.commands import audit_requests  # noqa: PLC0415  # as in budget
-    from dpproof.pipeline.section import Section  # noqa: PLC0415  # as in budget
     from dpproof.reports import plot  # noqa: PLC0415  # as in budget
     from dpproof.streams import on_terminal, trials  # noqa: PLC0415  # as in budget
 
-    given = {name: value for name, value in options.items() if value is not None}
-    if "store" in given:
-        given["store"] = str(Path(str(given["store"])).absolute())
-    if target == "-" or target.endswith(".toml"):
-        if not given.keys() <= {*audit_requests.RUNNING}:
-            raise click.UsageError("a file and options together: state everything in the file")
-        request = audit_requests.from_file(target, given)
-    else:
-        request = audit_requests.from_table(Section("audit", {"sampler": target, **given}), Path())
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if "store" in chosen:
+        chosen["store"] = str(Path(str(chosen["store"])).absolute())
+    request = audit_requests.asked(target, chosen)
     if picture is not None:
-        _require_other(picture, target)
+        _require_other(picture, target or "")
         plot.library(picture)  # a refusal now, not after the audit
     if on_terminal():  # before the first sample, as drawing them may take long
         click.echo(request.needs(), err=True)
@@ -270,25 +303,15 @@ def audit(target: str, *, picture: str | None, as_json: bool, **options: object)
 commands.add_command(ledger)
 
 
-_RELATION = click.option(
-    "--relation",
-    type=click.Choice([one.name for one in RELATIONS]),
-    help="Which datasets are neighbours, if the file does not say.",
-)
-_POISSON = click.option("--poisson", is_flag=True, help="State that batches were Poisson samples.")
-_DELTA = click.option(
-    "--delta", callback=exact, help="The delta of epsilon, by default a pipeline's, or 1e-6."
-)
-
-
 @commands.command("import")
-@click.argument("file")
-@_RELATION
-@_POISSON
-@_DELTA
-@JSON
+@FOREIGN
 def import_(
-    file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
+    file: str,
+    *,
+    relation: str | None,
+    poisson: bool,
+    delta: Fraction | None,
+    **shown: Any,  # noqa: ANN401  # as click gives it
 ) -> int:
     """Compute the cost of another tool's events or accountant.
 
@@ -297,89 +320,142 @@ def import_(
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
     warn(delta)
-    known = interchange.imported(file, relation, poisson=poisson)
-    found = interchange.answer(*known, Fraction(1, 10**6) if delta is None else delta)
-    if as_json:
-        streams.say_json("import", found)
+    history = interchange.imported(file, relation, poisson=poisson)
+    answer = interchange.answer(*history, delta, shown["seconds"])
+    if shown["as_json"]:
+        streams.say_json("import", answer)
         return HOLDS
-    ends = found["epsilon"]
-    streams.say(f"{found['statement']}, {found['relation']} neighbours")
+    ends = answer["epsilon"]
+    streams.say(f"{answer['statement']}, {answer['relation']} neighbours")
     whose = "" if ends["attained"] else " of the dominating pair"
-    streams.say(f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {found['delta']:g}")
-    if found["meaning"]:
-        streams.say(found["meaning"])
-    for assumption in found["assumptions"]:
+    streams.say(
+        f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {answer['delta']:g}"
+    )
+    if answer["meaning"]:
+        streams.say(answer["meaning"])
+    if not answer["exact"]:
+        streams.say(ROUGH)
+    for assumption in answer["assumptions"]:
         streams.say(f"- {assumption}")
     return HOLDS
 
 
 @commands.command()
-@click.argument("file")
-@_RELATION
-@_POISSON
-@_DELTA
-@JSON
-def compare(
-    file: str, *, relation: str | None, poisson: bool, delta: Fraction | None, as_json: bool
-) -> int:
+@FOREIGN
+def compare(file: str, *, as_json: bool, **asked: Any) -> int:  # noqa: ANN401  # as click gives it
     """Compare our bracket with other accountants.
 
     FILE is a pipeline or what `dpproof import` reads; the others are RDP, PLD and PRV.
     """
     from dpproof.commands import interchange  # noqa: PLC0415  # as in budget
 
-    warn(delta)
-    found = interchange.comparison(file, relation, delta, poisson=poisson)
+    warn(asked["delta"])
+    answer = interchange.comparison(file, **asked)
     if as_json:
-        streams.say_json("compare", found)
+        streams.say_json("compare", answer)
     else:
-        streams.say("\n".join(interchange.lines(found)))
+        streams.say("\n".join(interchange.lines(answer)))
     return HOLDS
 
 
 @commands.command()
+@click.option(
+    "--library", "libraries", multiple=True, help="Ask this one, or those of a .toml file."
+)
+@click.option("--python", default=sys.executable, help="Ask those installed for this interpreter.")
+@click.option("--seconds", callback=seconds_of, default="60", show_default=True, metavar="N")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draw other questions.")
+@click.option("-o", "--output", "out", type=OUT, help="Also write a page with certificates.")
+def refute(
+    *, libraries: tuple[str, ...], python: str, seconds: float, seed: int, out: str | None
+) -> int:
+    """Look for wrong numbers of other accountants.
+
+    They are asked random questions. Below a lower end of ours that some instance attains, a claim
+    is refuted. Exit status: 0 nothing is, 1 something is, 2 a rigorous number contradicts ours.
+    """
+    from dpproof.commands.refute import refute as ask  # noqa: PLC0415  # as in budget
+    from dpproof.refute.page import write  # noqa: PLC0415  # as in budget
+
+    reports = ask(libraries, python, seconds, seed)
+    if out is not None:
+        write(reports, out)
+    return DOES_NOT_HOLD if any(report.found for report in reports) else HOLDS
+
+
+@commands.command()
 @click.argument("file")
-@click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write the page.")
+@click.option("-o", "--output", "out", type=OUT, help="Where to write the page, as HTML.")
+@click.option("--pdf", type=OUT, help="Print the page here, by an installed browser.")
 @click.option("--registry", type=OUT, help="Also write the record for the Deployments Registry.")
-def report(file: str, *, out: str, registry: str | None) -> int:
-    """Write a page for a review board on the pipeline in FILE."""
-    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+@click.option("--ledger", "place", help="Also say what is left in this ledger, a path or a URL.")
+@SECONDS
+def report(
+    file: str,
+    *,
+    out: str | None,
+    pdf: str | None,
+    registry: str | None,
+    place: str | None,
+    seconds: float | None,
+) -> int:
+    """Write a page for a review board on the pipeline in FILE.
+
+    The [about] table of the file says what is released, by whom and when.
+    """
     from dpproof.reports.page import write  # noqa: PLC0415  # as in budget
 
-    _require_other(out, file)
-    _require_other(registry, file)
-    if registry is not None and os.path.realpath(registry) == os.path.realpath(out):
-        raise click.UsageError("the page and the record need a file each")
-    pipeline = parse.load(file)
-    warn(pipeline.delta)
-    within = write(pipeline, out, registry)
-    streams.say("\n".join(one for one in (out, registry) if one))
+    written = [one for one in (out, pdf, registry) if one is not None]
+    if out is None and pdf is None:
+        raise click.UsageError("report writes a file: --output for a page, --pdf for its print")
+    if len({os.path.realpath(one) for one in written}) < len(written):
+        raise click.UsageError("the page, its print and the record need a file each")
+    pipeline = _loaded(file, *written)
+    for one in written:
+        _require_other(one, place or "")
+    left = () if place is None else balances(place)
+    within = write(pipeline, out, record=registry, printed=pdf, seconds=seconds, left=left)
+    streams.say("\n".join(written))
     return DOES_NOT_HOLD if within is False else HOLDS
+
+
+@ledger.command("report")
+@click.argument("file")
+@click.option("-o", "--output", "out", type=OUT, required=True, help="Where to write the page.")
+@HEAD_FILE
+def ledger_report(file: str, *, out: str, head_file: str | None) -> int:
+    """Write a page: what is left, what is pending, who spent what."""
+    from dpproof.files import save  # noqa: PLC0415  # as in budget
+    from dpproof.reports import ledger_page  # noqa: PLC0415  # as in budget
+
+    _require_other(out, file)
+    opened = opened_at(file, head_file)
+    save(out, ledger_page.rendered(opened.place, opened.status(), opened.log()))
+    streams.say(out)
+    return HOLDS
 
 
 @commands.command("plot")
 @click.argument("file")
 @click.option("-o", "--output", "out", type=OUT, default="pipeline.png", show_default=True)
-def plot_(file: str, *, out: str) -> int:
+@SECONDS
+def plot_(file: str, *, out: str, seconds: float | None) -> int:
     """Draw the curves of the pipeline in FILE.
 
     These are the trade-off of attacks, and epsilon against delta, noise and count.
     """
-    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
     from dpproof.plot import save_pipeline  # noqa: PLC0415  # as in budget
 
-    _require_other(out, file)
-    pipeline = parse.load(file)
-    warn(pipeline.delta)
-    save_pipeline(pipeline, out)
-    streams.say(out)
+    complete = save_pipeline(_loaded(file, out), out, seconds)
+    streams.say(out if complete else f"{out} ({ROUGH})")
     return HOLDS
 
 
 @commands.command()
 @click.argument("before")
 @click.argument("after")
-def explain(before: str, after: str) -> int:
+@SECONDS
+def explain(before: str, after: str, *, seconds: float | None) -> int:
     """Explain why two pipeline files cost different amounts.
 
     It goes from BEFORE to AFTER, one change at a time.
@@ -389,18 +465,71 @@ def explain(before: str, after: str) -> int:
 
     one, other = parse.load(before), parse.load(after)
     warn(max(one.delta, other.delta))
-    streams.say("\n".join(lines(one, other)))
+    streams.say("\n".join(lines(one, other, seconds)))
     return HOLDS
+
+
+EXAMPLES: Final = {
+    "audit": ("audit.toml", "package.module:sampler --pair package.module:pair --epsilon 1"),
+    "budget": ("p.toml", "p.toml --seconds 10 --json", "p.toml --set training.count=2000"),
+    "calibrate": ("p.toml --stage training --parameter noise_multiplier",),
+    "certify": (
+        "p.toml -o certificate.json",
+        "accountant.json --relation add-remove -o certificate.json",
+    ),
+    "check": ("certificate.json", "certificate.json --against p.toml"),
+    "compare": ("p.toml", "event.json --relation add-remove --delta 1e-5"),
+    "explain": ("before.toml after.toml",),
+    "import": ("accountant.json --relation add-remove --poisson --delta 1e-5",),
+    "plot": ("p.toml -o pipeline.png",),
+    "refute": ("--seconds 60", "--library opacus --python venv/bin/python -o gallery.md"),
+    "report": ("p.toml -o report.html --ledger study.ledger", "p.toml --pdf report.pdf"),
+}
+LEDGER_EXAMPLES: Final = {
+    "backup": ("study.ledger copy.ledger",),
+    "certificate": ("study.ledger --key week-1 -o week-1.json",),
+    "close": ("study.ledger --dataset visits --by alice",),
+    "commit": ("study.ledger --key week-1",),
+    "export": ("study.ledger -o study.json",),
+    "import": ("study.json new.ledger",),
+    "init": (
+        "a.ledger --relation add-remove --epsilon 1 --delta 1e-6",
+        "postgresql+psycopg://host/d --relation add-remove --rho 1",
+    ),
+    "limit": ("study.ledger --rho 0.1 --principal alice",),
+    "log": ("study.ledger", "study.ledger --csv --delta 1e-6"),
+    "lower": ("study.ledger --epsilon 0.5 --delta 1e-6 --by alice",),
+    "raise": ("study.ledger --epsilon 2 --delta 1e-6 --by alice",),
+    "release": ("study.ledger --key week-1",),
+    "renew": ("study.ledger --epsilon 1 --delta 1e-6 --by alice",),
+    "report": ("study.ledger -o page.html",),
+    "reserve": ("study.ledger p.toml --key week-1", "study.ledger p.toml --key a --dataset visits"),
+    "restore": ("copy.ledger study.ledger --head-file head.txt",),
+    "spend": ("study.ledger p.toml --key week-1", "study.ledger p.toml --key a --seconds 10"),
+    "status": ("study.ledger", "study.ledger --older-than 24h", "study.ledger --metrics"),
+    "verify": ("study.ledger --head-file head.txt",),
+    "what-if": ("study.ledger p.toml --delta 1e-7",),
+}
+
+
+def _show_examples(group: click.Group, path: str, examples: Mapping[str, Sequence[str]]) -> None:
+    for name, lines in examples.items():
+        shown = "\n".join(f"  {path} {name} {line}" for line in lines)
+        group.commands[name].epilog = f"\b\nExamples:\n{shown}"
+
+
+_show_examples(commands, "dpproof", EXAMPLES)
+_show_examples(ledger, "dpproof ledger", LEDGER_EXAMPLES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if sys.stdout is None:
         return refuse("dpproof: standard output is closed: nobody would see an answer", BAD_INPUT)
     streams.prepare()
     try:
-        status = commands.main(given or ["--help"], prog_name="dpproof", standalone_mode=False)
+        status = commands.main(words or ["--help"], prog_name="dpproof", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         return refuse("dpproof: interrupted", INTERRUPTED)
@@ -411,6 +540,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return failed(error)
     return int(status or HOLDS)
+
+
+def _loaded(file: str, *written: str | None) -> Pipeline:
+    """Return the pipeline of a file, which is none that is written; warn of a large delta."""
+    from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
+
+    for out in written:
+        _require_other(out, file)
+    pipeline = parse.load(file)
+    warn(pipeline.delta)
+    return pipeline
 
 
 def _require_other(out: str | None, file: str) -> None:
@@ -431,8 +571,8 @@ def failed(error: Exception) -> int:
         case OSError():
             reason = error.strerror or str(error)
         case _:
-            told = f"{_raised_in(error)} raised {type(error).__name__}"
-            reason = f"{told}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
+            what = f"{_raised_in(error)} raised {type(error).__name__}"
+            reason = f"{what}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
     if isinstance(error, OSError):
         _discard_output()
     return (

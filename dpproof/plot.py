@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from dpproof.accountant.errors import MissingDependency, ParameterError, Privacy
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.auditing import Report
-from dpproof.commands.budget import total
+from dpproof.commands.budget import together, total
 from dpproof.errors import InputError
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.status import Status
@@ -28,6 +29,7 @@ from dpproof.reports.facts import missed, noise_addresses
 from dpproof.reports.plot import CLAIM, CLASH, EDGE, INK, QUIET, draw, library as checked
 from dpproof.rounding import above, below, exactly, percent_above
 from dpproof.streams import progress
+from dpproof.time_limit import ended_in_time, known_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,20 +67,22 @@ def trade_off(
         'Trade-off of attacks'
     """
     stated = guarantee_of(guarantee)
-    found = _axes(axes)
+    drawn_on = _axes(axes)
     curve = _misses(stated)
-    found.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
+    drawn_on.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
     if budget is not None:
-        found.plot(
+        drawn_on.plot(
             *_split(_misses(guarantee_of(budget))), color=EDGE, linestyle="--", label="budget"
         )
-    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
+    drawn_on.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
     equal = max(min(point) for point in curve)
-    _mark(found, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least")
-    found.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses, at least")
-    for axis in (found.xaxis, found.yaxis):
+    _mark(
+        drawn_on, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least"
+    )
+    drawn_on.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses, at least")
+    for axis in (drawn_on.xaxis, drawn_on.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    return _finished(found, "Trade-off of attacks")
+    return _finished(drawn_on, "Trade-off of attacks")
 
 
 def profile(
@@ -113,16 +117,16 @@ def profile(
         deltas = np.union1d(deltas, np.geomspace(min(present, 1e-12), max(present, 1e-2), 5))
     with progress(len(deltas)) as step:
         curve = [_told(step, "δ", one, lambda at: stated.epsilon(delta=at)) for one in deltas]
-    found = _axes(axes)
-    found.set_xscale("log")
-    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
-    _budget(found, epsilon)
+    drawn_on = _axes(axes)
+    drawn_on.set_xscale("log")
+    drawn_on.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
+    _budget(drawn_on, epsilon)
     if present is not None:
         upper = stated.epsilon(delta=exact).upper
-        _mark(found, (present, upper), f"ε = {above(upper)} at δ = {exactly(exact)}")
-    found.set(xlabel="δ", ylabel="ε")
-    found.set_ylim(bottom=0)
-    return _finished(found, "ε against δ")
+        _mark(drawn_on, (present, upper), f"ε = {above(upper)} at δ = {exactly(exact)}")
+    drawn_on.set(xlabel="δ", ylabel="ε")
+    drawn_on.set_ylim(bottom=0)
+    return _finished(drawn_on, "ε against δ")
 
 
 def sweep(
@@ -171,15 +175,15 @@ def sweep(
     if len(curve) < 2:
         allowed = "at least two that build takes"
         raise ParameterError("values", len(curve), allowed) from refused
-    found = _axes(axes)
-    found.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
-    _budget(found, epsilon)
+    drawn_on = _axes(axes)
+    drawn_on.plot(*_split(curve), color=CLAIM, linewidth=2, label="upper end of ε")
+    _budget(drawn_on, epsilon)
     if present is not None:
         upper = _cost(build, present, exact).upper
         shown = float(present)
-        _mark(found, (shown, upper), f"ε = {above(upper)} at {shown:.6g}")
-    found.set(xlabel=name, ylabel=f"ε at δ = {exactly(exact)}")
-    return _finished(found, f"ε against {name}")
+        _mark(drawn_on, (shown, upper), f"ε = {above(upper)} at {shown:.6g}")
+    drawn_on.set(xlabel=name, ylabel=f"ε at δ = {exactly(exact)}")
+    return _finished(drawn_on, f"ε against {name}")
 
 
 def ledger(source: Ledger | Status, *, axes: Axes | None = None) -> Axes:
@@ -190,8 +194,11 @@ def ledger(source: Ledger | Status, *, axes: Axes | None = None) -> Axes:
         axes: where to draw.
     Raises:
         MissingDependency: matplotlib is not installed.
+        ParameterError: neither.
     """
-    found = _axes(axes)
+    if not isinstance(source, Ledger | Status):
+        raise ParameterError("source", type(source).__name__, "a Ledger, or its status()")
+    drawn_on = _axes(axes)
     status = source if isinstance(source, Status) else source.status()
     bars: list[tuple[str, float, bool]] = []
     for budget in status.budgets:
@@ -209,17 +216,17 @@ def ledger(source: Ledger | Status, *, axes: Axes | None = None) -> Axes:
         ] or [(where, 0.0, True)]
     places = range(len(bars))
     colours = [CLAIM if is_open else QUIET for _, _, is_open in bars]
-    found.barh(places, [min(share, 1.0) for _, share, _ in bars], color=colours, height=0.6)
+    drawn_on.barh(places, [min(share, 1.0) for _, share, _ in bars], color=colours, height=0.6)
     for place, (_, share, is_open) in zip(places, bars, strict=True):
-        told = f" {percent_above(share)} spent" if is_open else " admits nothing more"
+        words = f" {percent_above(share)} spent" if is_open else " admits nothing more"
         side, colour = ("right", "white") if share > 0.6 else ("left", INK)
-        found.text(min(share, 1.0), place, f"{told} ", va="center", ha=side, color=colour)
-    found.axvline(1, color=CLASH, linewidth=1.5)
-    found.set(xlim=(0, 1.02), xlabel="share of the budget that is spent")
-    found.set_yticks(places, [name for name, _, _ in bars])
-    found.invert_yaxis()
-    found.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    return _finished(found, f"{len(status.committed)} spent, {len(status.pending)} reserved")
+        drawn_on.text(min(share, 1.0), place, f"{words} ", va="center", ha=side, color=colour)
+    drawn_on.axvline(1, color=CLASH, linewidth=1.5)
+    drawn_on.set(xlim=(0, 1.02), xlabel="share of the budget that is spent")
+    drawn_on.set_yticks(places, [name for name, _, _ in bars])
+    drawn_on.invert_yaxis()
+    drawn_on.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    return _finished(drawn_on, f"{len(status.committed)} spent, {len(status.pending)} reserved")
 
 
 def audit(report: Report, claim: object) -> list[Axes]:
@@ -237,33 +244,52 @@ def audit(report: Report, claim: object) -> list[Axes]:
     return list(figure.axes)
 
 
-def save_pipeline(pipeline: Pipeline, path: str) -> None:
+def save_pipeline(pipeline: Pipeline, path: str, seconds: float | None = None) -> bool:
     """Write the picture of a pipeline; the path's ending chooses the format.
 
+    Args:
+        pipeline: what runs.
+        path: of the picture.
+        seconds: half of them for the curves of everything, which are those of Renyi divergences
+            when it is over; a quarter for each of the others, left out if it is not enough.
+    Returns:
+        Whether all of it is exact.
     Raises:
         MissingDependency: matplotlib is not installed.
-        InputError: a stage is refused, or the path cannot be written.
+        InputError: a stage is refused, nothing is known in time, or the path cannot be written.
     """
     figure = checked(path)(figsize=(12, 8.5), facecolor="white", layout="constrained")
     (top, curve), (noise, count) = figure.subplots(2, 2)
-    whole = total([stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta)
     allowed = pipeline.epsilon
-    trade_off(whole, axes=top)
-    profile(whole, delta=pipeline.delta, epsilon=allowed, axes=curve)
+
+    def draw_whole(whole: Guarantee[Relation]) -> None:
+        top.clear()
+        curve.clear()
+        trade_off(whole, axes=top)
+        profile(whole, delta=pipeline.delta, epsilon=allowed, axes=curve)
+
+    make = partial(together, pipeline)
+    half, told = seconds and seconds / 2, f"{pipeline.file}: the picture"
+    complete = not known_in(half, make, draw_whole, pipeline.delta, told)[1]
     for axes, change, name in (
         (noise, _noise, "all noise, times what it is"),
         (count, _count, "all counts above 1, times what they are"),
     ):
+        draw_change = partial(
+            sweep,
+            _changed(pipeline, change),
+            _FACTORS,
+            delta=pipeline.delta,
+            epsilon=allowed,
+            present=1.0,
+            name=name,
+            axes=axes,
+        )
         try:
-            sweep(
-                _changed(pipeline, change),
-                _FACTORS,
-                delta=pipeline.delta,
-                epsilon=allowed,
-                present=1.0,
-                name=name,
-                axes=axes,
-            )
+            if not ended_in_time(seconds and seconds / 4, draw_change):
+                complete = False
+                axes.clear()
+                axes.set_axis_off()
         except ParameterError:  # no theorem covers what a change makes
             axes.set_axis_off()
     figure.suptitle(pipeline.file, parse_math=False)  # a name may have two dollar signs
@@ -271,6 +297,7 @@ def save_pipeline(pipeline: Pipeline, path: str) -> None:
         figure.savefig(path, dpi=120)
     except OSError as error:
         raise InputError(f"{path}: cannot write the plot: {error.strerror}") from error
+    return complete
 
 
 def _library() -> Any:  # noqa: ANN401  # matplotlib.pyplot, a module
@@ -281,13 +308,13 @@ def _library() -> Any:  # noqa: ANN401  # matplotlib.pyplot, a module
     return plt
 
 
-def _axes(given: Axes | None) -> Axes:
+def _axes(axes: Axes | None) -> Axes:
     """Return the axes to draw on."""
-    if given is not None:
-        return given
+    if axes is not None:
+        return axes
     _, made = _library().subplots(figsize=(6.4, 4.4), facecolor="white", layout="constrained")
-    found: Axes = made
-    return found
+    drawn_on: Axes = made
+    return drawn_on
 
 
 def _cost(build: Callable[[Any], HasGuarantee | Guarantee[Any]], at: Number, delta: Number) -> Any:  # noqa: ANN401  # a Bound
@@ -307,8 +334,8 @@ def _misses(guarantee: Guarantee[Any]) -> Points:
     most = min(guarantee.epsilon(delta=_LEAST_DELTA).upper, _LARGEST)
     epsilons = most * np.linspace(0.0, 1.0, POINTS) ** 1.5
     with progress(POINTS) as step:
-        known = [_told(step, "ε", one, lambda at: guarantee.delta(epsilon=at)) for one in epsilons]
-    return missed([(delta, epsilon) for epsilon, delta in known], _RATES)
+        points = [_told(step, "ε", one, lambda at: guarantee.delta(epsilon=at)) for one in epsilons]
+    return missed([(delta, epsilon) for epsilon, delta in points], _RATES)
 
 
 def _split(points: Points) -> tuple[list[float], list[float]]:
@@ -320,14 +347,14 @@ def _split(points: Points) -> tuple[list[float], list[float]]:
 def _budget(axes: Axes, epsilon: Number | None) -> None:
     if epsilon is not None:
         allowed = positive(epsilon=epsilon)
-        told = f"budget ε = {exactly(allowed)}"
-        axes.axhline(float(allowed), color=EDGE, linestyle="--", label=told)
+        label = f"budget ε = {exactly(allowed)}"
+        axes.axhline(float(allowed), color=EDGE, linestyle="--", label=label)
 
 
-def _mark(axes: Axes, at: tuple[float, float], told: str) -> None:
+def _mark(axes: Axes, at: tuple[float, float], label: str) -> None:
     """Mark the present point, if it can be shown."""
     if all(map(math.isfinite, at)):
-        axes.plot(*at, marker="o", color=CLASH, linestyle="none", label=told, zorder=5)
+        axes.plot(*at, marker="o", color=CLASH, linestyle="none", label=label, zorder=5)
 
 
 def _finished(axes: Axes, title: str) -> Axes:

@@ -6,8 +6,10 @@ import hashlib
 import json
 import math
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -27,6 +29,9 @@ from dpproof.mechanisms.queries import scored
 from dpproof.mechanisms.samplers import run_count
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
+
+if sys.platform != "win32":
+    import fcntl
 
 FORMAT: Final = "dpproof-search/1"
 T = TypeVar("T")
@@ -71,24 +76,24 @@ def _exactly(value: object) -> str:
     """Return a value's type and content as a text, nothing rounded or left out."""
     names = declared(value)
     if names is not None:
-        told = [f"{one}={_exactly(getattr(value, one))}" for one in names]
+        parts = [f"{one}={_exactly(getattr(value, one))}" for one in names]
     elif isinstance(value, Mapping):
-        told = sorted(f"{_exactly(key)}: {_exactly(one)}" for key, one in value.items())
+        parts = sorted(f"{_exactly(key)}: {_exactly(one)}" for key, one in value.items())
     elif isinstance(value, list | tuple):
-        told = [_exactly(one) for one in value]
+        parts = [_exactly(one) for one in value]
     elif isinstance(value, AbstractSet):
-        told = sorted(map(_exactly, value))
+        parts = sorted(map(_exactly, value))
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         held = _exactly(array.tolist()) if array.dtype.hasobject else array.tobytes().hex()
-        told = [repr(array.dtype), str(array.shape), held]
+        parts = [repr(array.dtype), str(array.shape), held]
     elif isinstance(value, int):
-        told = [hex(value)]  # a long one has no repr
+        parts = [hex(value)]  # a long one has no repr
     elif isinstance(value, Fraction):
-        told = [hex(value.numerator), hex(value.denominator)]
+        parts = [hex(value.numerator), hex(value.denominator)]
     else:
-        told = [repr(value)]
-    return f"{type(value).__module__}.{type(value).__qualname__}({', '.join(told)})"
+        parts = [repr(value)]
+    return f"{type(value).__module__}.{type(value).__qualname__}({', '.join(parts)})"
 
 
 @final
@@ -222,11 +227,15 @@ class PricedSearch(Generic[T]):
         self._require_unchanged()
         if self._state["done"] < len(self._state["candidates"]):
             raise InputError("runs are left: the best is known, and priced, after all of them")
-        found = json.loads(self._text)["best"]  # a copy, the caller's to change
-        return None if found is None else (self._candidates[found["candidate"]], found["result"])
+        state = json.loads(self._text)["best"]  # a copy, the caller's to change
+        return None if state is None else (self._candidates[state["candidate"]], state["result"])
 
     def _finished(self, run: Run[T], score: float, result: Any) -> None:  # noqa: ANN401  # as above
         """Keep a run if it is better than all before it."""
+        with self._alone():
+            self._keep(run, score, result)
+
+    def _keep(self, run: Run[T], score: float, result: Any) -> None:  # noqa: ANN401  # as above
         self._require_unchanged()
         if run.number != self._state["done"] + 1:
             raise InputError(f"run {run.number} was finished before")
@@ -247,12 +256,21 @@ class PricedSearch(Generic[T]):
         self._write(text)
         self._text, self._state = text, state
 
-    def _require_unchanged(self) -> None:
-        """Refuse to go on if anything else wrote the file.
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from finishing a run meanwhile; Windows has no such lock."""
+        try:
+            state = self._place.open("rb")
+        except OSError:
+            self._read()
+            raise
+        with state:
+            if sys.platform != "win32":
+                fcntl.flock(state, fcntl.LOCK_EX)  # of others that go on from the same state
+            yield
 
-        Raises:
-            InputError: the file is not as this search left it.
-        """
+    def _require_unchanged(self) -> None:
+        """Refuse to go on if anything else wrote the file."""
         if self._read()[0] != self._text:
             raise InputError(
                 f"{self._place}: this search was continued elsewhere; open the file again"
@@ -262,19 +280,19 @@ class PricedSearch(Generic[T]):
         """Return the text of the file and the state in it."""
         try:
             text = self._place.read_text(encoding="utf-8")
-            found = json.loads(text)
+            state = json.loads(text)
         except (OSError, ValueError, RecursionError):
-            text, found = "", None
-        if not self._is_state(found):
+            text, state = "", None
+        if not self._is_state(state):
             raise InputError(
                 f"{self._place}: expected the state of this search, of the same guarantee, law and "
                 "candidates; name another file for another search"
             )
-        return text, found
+        return text, state
 
-    def _is_state(self, found: Any) -> bool:  # noqa: ANN401  # whatever JSON holds
+    def _is_state(self, state: Any) -> bool:  # noqa: ANN401  # whatever JSON holds
         """Return whether this is a state of this search, with every field."""
-        match found:
+        match state:
             case {
                 "format": str(form),
                 "search": str(digest),

@@ -6,19 +6,22 @@ import codecs
 import io
 import json
 import sys
-import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from contextvars import ContextVar
+from threading import Timer
+from typing import TYPE_CHECKING, Final
+
+from dpproof.accountant.progress import WAIT, below_the_cell, notebook
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN: Final = "dpproof.plain"
 VERSION: Final = 1  # of the fields of JSON answers: raised where one is renamed or left out
+_IS_SHOWN: Final = ContextVar("_IS_SHOWN", default=False)
 LEAST_WIDTH, USUAL_WIDTH = 20, 80
-_WAIT: Final = 2.0  # seconds of work in a notebook before it is shown
 _WORDS: Final = {
     "ε": "eps",
     "δ": "delta",
@@ -90,12 +93,8 @@ def console() -> Console:
     """Return standard output as rich sees it; a width that nobody can read is the usual one."""
     from rich.console import Console  # noqa: PLC0415  # as above
 
-    found = Console()
-    return found if found.width >= LEAST_WIDTH else Console(width=USUAL_WIDTH)
-
-
-def _silent(_: str) -> None:
-    """Do nothing: standard error is not a terminal."""
+    usual = Console()
+    return usual if usual.width >= LEAST_WIDTH else Console(width=USUAL_WIDTH)
 
 
 def on_terminal() -> bool:
@@ -105,60 +104,34 @@ def on_terminal() -> bool:
 
 @contextmanager
 def progress(total: int | None) -> Iterator[Callable[[str], None]]:
-    """Yield a bar that disappears when the work is done; a spinner if the total is unknown.
+    """Yield a bar from the third second on, without an end if the total is unknown.
 
-    In a notebook it is a line below the cell, from the third second on.
+    In a notebook it is a line below the cell. Inside of another one there is none.
 
     Yields:
         To be called with the name of each piece of work, before it begins.
     """
-    notebook = _notebook()
-    if notebook is not None:
-        yield from _below_the_cell(notebook, total)
+    if notebook() is not None or not on_terminal():
+        with below_the_cell(total) as step:
+            yield step
         return
-    if not on_terminal():
-        yield _silent
+    if _IS_SHOWN.get():
+        yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  # nothing to import without a terminal
     from rich.progress import Progress  # noqa: PLC0415  # as above
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def step(name: str) -> None:
-            bar.update(task, advance=1, description=name.replace("[", r"\["))
-
-        yield step
-
-
-def _notebook() -> Any:  # noqa: ANN401  # IPython, or None
-    """Return IPython if this is a cell of a notebook."""
-    found: Any = sys.modules.get("IPython")
-    shell = None if found is None else found.get_ipython()
-    return found if type(shell).__name__ == "ZMQInteractiveShell" else None
-
-
-def _below_the_cell(notebook: Any, total: int | None) -> Iterator[Callable[[str], None]]:  # noqa: ANN401  # IPython
-    """Yield what shows the name of a piece of work, once there has been work for a while."""
-    started, done = time.monotonic(), 0
-    handle: Any = None
-    of = "" if total is None else f" of {total}"
-
-    def step(name: str) -> None:
-        nonlocal done, handle
-        done += 1
-        if time.monotonic() - started > _WAIT:
-            line = {"text/plain": f"{done}{of}: {name}"}
-            if handle is None:
-                handle = notebook.display.display(line, raw=True, display_id=True)
-            else:
-                handle.update(line, raw=True)
-
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task("", total=total)
+    shown, timer = _IS_SHOWN.set(True), Timer(WAIT, bar.start)  # its value
+    timer.start()
     try:
-        yield step
+        yield lambda name: bar.update(task, advance=1, description=name.replace("[", r"\["))
     finally:
-        if handle is not None:
-            handle.update({"text/plain": ""}, raw=True)
+        _IS_SHOWN.reset(shown)
+        timer.cancel()
+        timer.join()
+        bar.stop()
 
 
 @contextmanager
@@ -172,12 +145,7 @@ def trials() -> Iterator[Callable[[int, int], None] | None]:
         yield None
         return
     from rich.console import Console  # noqa: PLC0415  # as above
-    from rich.progress import (  # noqa: PLC0415  # as above
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415  # as above
 
     columns = ("trials", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -1,7 +1,7 @@
 """JAX with a loop of one's own, from the price to the report: digits, searched over two rates.
 
-    pip install dpproof jax scikit-learn
-    python examples/jax_training.py digits
+    pip install . jax scikit-learn
+    python examples/jax_training.py digits  # both in the folder of dpproof
 
 1. Price: the noise at which the best of a random number of trainings costs (3, 1e-5).
 2. Ledger: the whole search is paid for before it runs.

@@ -1,7 +1,7 @@
 """PyTorch with Opacus, from the price to the report: digits, ten epochs.
 
-    pip install dpproof torch opacus scikit-learn
-    python examples/opacus_training.py digits
+    pip install . torch opacus scikit-learn
+    python examples/opacus_training.py digits  # both in the folder of dpproof
 
 1. Price: the noise at which the training costs (3, 1e-5), with a certificate.
 2. Ledger: the training is paid for before it runs.

@@ -50,7 +50,7 @@ def sampling(records: int = 10_000, delta: float = 1e-6) -> report.Table:
     """Return one record's cost in Algorithm 4's phases: on a permutation, with replacement."""
     rows: list[list[object]] = []
     for mu in (0.05, 0.1, 0.2):
-        shared: dict[str, Any] = {"margin": 1, "norm_bound": 1, "mu": mu, "records": records}
+        shared: dict[str, Any] = {"margin": 1, "norm": 1, "mu": mu, "records": records}
         shared["relation"] = ReplaceOne()
         costs = [
             PhasedHinge(**shared, sampling=s).guarantee().epsilon(delta=delta).upper
@@ -102,7 +102,7 @@ def learners(
             rows.append([split.name, name, accuracy(pick, split, fits)])
         for margin in MARGINS:
             descent = MarginDescent(
-                margin=margin, norm_bound=1, steps=steps, mu=mu, relation=ReplaceOne()
+                margin=margin, norm=1, steps=steps, mu=mu, relation=ReplaceOne()
             )
             name = f"hinge descent, margin 1/{1 / margin:.0f}"
             rows.append([split.name, name, accuracy(descent, split, fits)])

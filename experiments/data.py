@@ -107,14 +107,14 @@ def mnist(directory: Path) -> Split:
     return _cut("MNIST (test images)", rows, labels, delta=1e-5, classes=10, size=8_000)
 
 
-_NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
+NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
     "age": (17, 90),
     "education-num": (1, 16),
     "capital-gain": (0, 20_000),
     "capital-loss": (0, 4_000),
     "hours-per-week": (1, 99),
 }
-_CATEGORIES: Final[Mapping[str, str]] = {
+CATEGORIES: Final[Mapping[str, str]] = {
     "workclass": "? Federal-gov Local-gov Never-worked Private Self-emp-inc Self-emp-not-inc "
     "State-gov Without-pay",
     "education": "10th 11th 12th 1st-4th 5th-6th 7th-8th 9th Assoc-acdm Assoc-voc Bachelors "
@@ -142,8 +142,8 @@ def adult(directory: Path) -> Split:
     """
     with gzip.open(directory / "adult.csv.gz", "rt", encoding="utf-8") as file:
         table = list(csv.DictReader(file, delimiter="\t"))
-    columns = [_number([row[name] for row in table], *ends) for name, ends in _NUMBERS.items()]
-    for name, listed in _CATEGORIES.items():
+    columns = [_number([row[name] for row in table], *ends) for name, ends in NUMBERS.items()]
+    for name, listed in CATEGORIES.items():
         found = np.array([row[name] for row in table])
         columns += [(found == category).astype(np.float64) for category in listed.split()]
     rows = np.column_stack([*columns, np.ones(len(table))])

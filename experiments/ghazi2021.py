@@ -148,7 +148,7 @@ def kernel(
             learner = learners.at_budget(build, epsilon=epsilon, delta=split.delta)
             if width is not None:
                 waves = _waves(split, frequencies, width)
-                learner = Featured(base=learner, map=waves)  # type: ignore[arg-type]
+                learner = Featured(base=learner, map=waves)
             found.append(learners.accuracy(learner, split, fits))
         rows.append(["linear" if width is None else f"Fourier, width {width:g}", *found])
     columns = ("rows", *[f"epsilon {e:g}" for e in epsilons])
@@ -174,7 +174,11 @@ def robust(
     for name, plan in (("linear", None), ("Fourier", waves)):
         for epsilon in epsilons:
             model = PerceptronClassifier(
-                epsilon=epsilon, delta=split.delta, classes=range(split.classes), map=plan
+                epsilon=epsilon,
+                delta=split.delta,
+                classes=range(split.classes),
+                fit_intercept=False,
+                map=plan,
             ).fit(split.train_x, split.train_y)
             brackets = [
                 robust_accuracy(model, kept, labels, radius=radius, steps=20, starts=1)
@@ -196,11 +200,7 @@ def _waves(split: Split, frequencies: int, width: float) -> FourierFeatures:
     """Return random Fourier features of rows whose numbers lie in [0, 1]."""
     features = split.train_x.shape[1]
     return FourierFeatures(
-        features=features,
-        frequencies=frequencies,
-        width=width,
-        seed=1,
-        norm=features**0.5,
+        features=features, frequencies=frequencies, width=width, seed=1, norm=features**0.5
     )
 
 

@@ -17,11 +17,11 @@ from dpproof.mechanisms import (
     KeslerPerceptron,
     MeanHalfspace,
     Mechanism,
-    OneVsRest,
     Records,
-    SubsampledHinge,
 )
 from experiments.data import Split, unit
+from experiments.noisy_hinge import SubsampledHinge
+from experiments.one_vs_rest import OneVsRest
 
 Learner = Mechanism[AddRemove]
 Build = Callable[[float], Learner]

@@ -32,17 +32,13 @@ from dpproof.mechanisms import (
     MilpOracle,
     Records,
     SeparatorPerturbation,
-    SubsampledHinge,
     ZeroOne,
 )
 from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.noises import LAWS
-from dpproof.mechanisms.learning.separators.oracles import (
-    Problem,
-    best_candidates,
-    levels_at,
-)
+from dpproof.mechanisms.learning.separators.oracles import Problem, best_candidates, levels_at
 from dpproof.mechanisms.samplers.rng import SystemRng
+from experiments.noisy_hinge import SubsampledHinge
 
 COUNT = 7_841
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -356,6 +352,10 @@ def main() -> None:
             results[-1]["diffprivlib"] = peer(options.peer, train, test, options.runs)
     for line in oracles(train, (8, 12, 15, 19, 23), 60):
         print("{} columns, {} rows: enumeration {:.2f} s, program {:.2f} s".format(*line))
+    for width in (12, 15):
+        seconds = [line[3] for line in oracles(train, [width] * 20, 60)]
+        least, *middle, most = np.quantile(seconds, (0, 0.25, 0.5, 0.75, 1))
+        print(f"{width} columns, 20 noises: {least:.2f}, {middle}, {most:.2f} s by the program")
     print(" " * 24, "  ".join(f"ε = {epsilon:<6g}" for epsilon in EPSILONS))
     joined = averages(results)
     for name, values in joined.items():

@@ -160,7 +160,7 @@ def risk_bounds(records: int = 10_000, failure: float = 0.05) -> report.Table:
             [
                 share,
                 "unit weights, margin 0.5, any dimension",
-                relative_margin_risk(count, weight_norm=1, norm_bound=1, margin=0.5, **both).risk,
+                relative_margin_risk(count, weight_norm=1, norm=1, margin=0.5, **both).risk,
             ],
         ]
     columns = ("error (of the margin, if there is one)", "class", "risk at most")

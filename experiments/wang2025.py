@@ -81,11 +81,7 @@ def scored(margin: float, noise: float, steps: int) -> Chained[ReplaceOne]:
     """Return one run: training with most of mu^2, and a noisy count of mistakes with the rest."""
     mu = 1 / noise
     first = MarginDescent(
-        margin=margin,
-        norm_bound=1,
-        steps=steps,
-        mu=mu * (1 - SCORE_SHARE) ** 0.5,
-        relation=ReplaceOne(),
+        margin=margin, norm=1, steps=steps, mu=mu * (1 - SCORE_SHARE) ** 0.5, relation=ReplaceOne()
     )
     sigma = 1 / (mu * SCORE_SHARE**0.5)
     return Chained(first=first, then=NoisyMistakes(sigma=sigma, relation=ReplaceOne()))
@@ -103,9 +99,7 @@ def tuned(
     mu = calibrate(lambda m: GDP(mu=m, relation=ReplaceOne()), epsilon=epsilon, delta=delta).value
     rows: list[list[object]] = []
     for margin in grid:
-        learner = MarginDescent(
-            margin=margin, norm_bound=1, steps=steps, mu=mu, relation=ReplaceOne()
-        )
+        learner = MarginDescent(margin=margin, norm=1, steps=steps, mu=mu, relation=ReplaceOne())
         rows.append([split.name, f"margin 1/{1 / margin:.0f}", accuracy(learner, split, fits)])
     every, tried = noises(len(grid), epsilon=epsilon, delta=delta)
     train = Records(extended(split.train_x), 2 * split.train_y - 1)

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
         index_batches as index_batches,
         index_samples as index_samples,
     )
+    from dpproof.mechanisms.blocks import (
+        BlockError as BlockError,
+        Blocks as Blocks,
+        NeedsAllRecords as NeedsAllRecords,
+    )
     from dpproof.mechanisms.combinators.allocated import Allocated as Allocated
     from dpproof.mechanisms.combinators.best_of_runs import (
         Selected as Selected,
@@ -96,6 +101,7 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.noise.staircase import Staircase as Staircase
     from dpproof.mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
     from dpproof.mechanisms.queries import (
+        Additive as Additive,
         ClippedSum as ClippedSum,
         Count as Count,
         Scores as Scores,

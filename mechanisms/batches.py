@@ -118,23 +118,23 @@ def index_samples(
         yield sampled_indices(scheme, total, source)
 
 
-def is_about(scheme: SamplingScheme, records: int) -> bool:
+def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> bool:
     """Return whether a theorem on the scheme covers so many records.
 
     Where one record less is a neighbour, the scheme is about the larger of both numbers.
 
     Example:
         >>> scheme = WithoutReplacement(sample_size=2, population_size=5)
-        >>> is_about(scheme, 5), is_about(scheme, 4)
-        (True, False)
+        >>> is_about(scheme, 5), is_about(scheme, 4), is_about(scheme, 4, smaller=True)
+        (True, False, True)
     """
     match scheme:
-        case WithoutReplacement():
+        case WithoutReplacement() if not smaller:
             return records == scheme.population_size
-        case WithReplacement():
-            return records >= scheme.population_size - 1
+        case WithoutReplacement() | WithReplacement():
+            return records >= scheme.population_size - smaller
         case TruncatedPoisson():
-            return abs(records - scheme.population_size) <= 1
+            return abs(records - scheme.population_size) <= smaller
         case Poisson() | UserPoisson():
             return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, final
+from typing import TYPE_CHECKING, ClassVar, Generic, final
 
 import numpy as np
 from attrs import field, frozen
@@ -21,9 +21,10 @@ from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, SamplingScheme, Shuffle
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.blocks import Blocks, NeedsAllRecords
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.queries import Query
+from dpproof.mechanisms.queries import SUMS, Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     __slots__ = ()
 
+    whole: ClassVar[str] = "its outputs are not known to follow from a sum over records"
+
     @property
     @abstractmethod
     def relation(self) -> R:
@@ -60,6 +63,12 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     def acts_on_records(self) -> bool:
         """Return whether the data is a sequence of records; False for one value of a query."""
         return True
+
+    @property
+    def needs_all(self) -> str:
+        """Return why ``release`` takes no ``Blocks``; empty if it does."""
+        parts = *getattr(self, "parts", ()), getattr(self, "base", None)
+        return self.whole or next((one.needs_all for one in parts if one and one.needs_all), "")
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:
@@ -90,8 +99,10 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
                 types, shapes and positions, never a value. Whether it is raised depends on the
                 data and is covered by no guarantee: make the query total (clip, replace nan) so
                 that it cannot happen.
+            NeedsAllRecords: the data is ``Blocks``, which the mechanism does not take.
+            BlockError: a block cannot be added up; nothing is released.
         """
-        return unpack(self.draw([data], 1, as_rng(rng))[0, 0])
+        return unpack(self.release_many(data, 1, rng=rng)[0])
 
     @final
     def release_many(
@@ -108,6 +119,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         Returns:
             First axis = outputs; a composition gives a structured array with one field a part.
         """
+        if isinstance(data, Blocks) and data.records is None and self.needs_all:
+            raise NeedsAllRecords(f"{type(self).__name__} takes no blocks: {self.needs_all}")
         return np.asarray(self.draw([data], arguments.count(size=size), as_rng(rng))[0])
 
     @final
@@ -134,9 +147,9 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
         ``CyclicPoisson`` is for ``MatrixMechanism``: all its rounds, each on a sample of a part.
 
-        Its ``guarantee`` raises NotImplied where no theorem covers the scheme: all but
-        Gaussian noise; for shuffled batches all but sums whose sensitivity is an
-        ``L2Contribution``, and add-remove; for random allocation replace-one.
+        Its ``guarantee`` raises NotImplied where no theorem covers the scheme. Shuffled batches
+        take Gaussian sums whose sensitivity is an ``L2Contribution``, not under add-remove; random
+        allocation takes Gaussian noise and bounded losses, under replace-one such sums alone.
 
         Raises:
             ParameterError: not a scheme of an epoch.
@@ -207,6 +220,13 @@ class QueryMechanism(Mechanism[R], ABC):
     def acts_on_records(self) -> bool:
         """Return whether the mechanism carries its query."""
         return self.query is not None
+
+    @property
+    def needs_all(self) -> str:
+        """Return why ``release`` takes no ``Blocks``: its query is not known to be a sum."""
+        return (
+            "" if isinstance(self.query, SUMS) else "its query is not Count, ClippedSum or Additive"
+        )
 
 
 class NoiseMechanism(QueryMechanism[R], ABC):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
+from dpproof.mechanisms.blocks import Blocks, number_of
 
 
 def real_column(data: object) -> NDArray[np.float64]:
@@ -97,14 +98,16 @@ class Count:
     """
 
     @withholding
-    def __call__(self, records: Sized) -> int:
+    def __call__(self, records: Sized | Blocks) -> int:
         """Return the number of records."""
+        if isinstance(records, Blocks):
+            return int(records.sum(number_of)[0])
         return len(records)
 
     @withholding
     def on_each(self, samples: Sequence[Any]) -> NDArray[np.int64]:
         """Return the number of records of each of many samples."""
-        return np.fromiter(map(len, samples), np.int64, len(samples))
+        return np.fromiter(map(self, samples), np.int64, len(samples))
 
 
 @final
@@ -153,11 +156,17 @@ class ClippedSum:
         object.__setattr__(self, "granularity", grain)
 
     @withholding
-    def __call__(self, records: ArrayLike) -> float:
+    def __call__(self, records: ArrayLike | Blocks) -> float:
         """Return the sum of the clipped records, in their unit."""
+        size, total = records.sum(self._sum) if isinstance(records, Blocks) else self._sum(records)
+        self._refuse_more(size)
+        return float(total * self.granularity)
+
+    def _sum(self, records: ArrayLike) -> tuple[int, int]:
+        """Return the number of records, and the grains of their sum."""
         values = real_column(records)
         self._refuse_more(len(values))
-        return float(int(self._grains(values).sum()) * self.granularity)
+        return len(values), int(self._grains(values).sum())
 
     @withholding
     def on_each(self, samples: Sequence[Any]) -> NDArray[np.float64]:
@@ -183,6 +192,36 @@ class ClippedSum:
         low, high = float(self.lower), float(self.upper)
         clipped = np.clip(np.where(np.isnan(values), 0.0, values), low, high)
         return np.rint(clipped / float(self.granularity)).astype(np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Additive:
+    """A query of whole numbers whose value is the sum of its values on any parts of the records.
+
+    It takes ``Blocks``. A query that bounds what a user adds is none: a user may be in many blocks.
+
+    Args:
+        query: data -> an integer, or an array of integers.
+    Example:
+        >>> from dpproof.mechanisms import Blocks
+        >>> ages = Additive(lambda ages: np.bincount(ages, minlength=3))
+        >>> ages(Blocks([np.array([0, 2]), np.array([2, 2])])).tolist()
+        [1, 0, 3]
+    """
+
+    query: Query
+
+    @withholding
+    def __call__(self, records: Any) -> Any:  # noqa: ANN401  # whatever the query takes
+        """Return the query's value, of blocks the sum of its values."""
+        if isinstance(records, Blocks):
+            return records.sum(self._sum)[1]
+        return self.query(records)
+
+    def _sum(self, records: Any) -> tuple[int, NDArray[Any]]:  # noqa: ANN401
+        """Return 0 for the number of records, which does not matter, and the value."""
+        return 0, _whole(self.query(records)).astype(np.object_)
 
 
 @final
@@ -246,21 +285,23 @@ def bound_contributions(
         ['shop', 'bank', 'bank']
     """
     limit = arguments.count(most=most)
-    kept: Counter[Hashable] = Counter()
+    counts: Counter[Hashable] = Counter()
     seen: set[tuple[Hashable, object]] = set()
-    found: list[Record] = []
+    bounded: list[Record] = []
     for user, record in records:
-        if kept[user] >= limit or (once and (user, record) in seen):
+        if counts[user] >= limit or (once and (user, record) in seen):
             continue
-        kept[user] += 1
-        found.append(record)
+        counts[user] += 1
+        bounded.append(record)
         if once:
             seen.add((user, record))
-    return found
+    return bounded
 
 
 # The query's author knows the type of the records; the mechanism never looks at them.
 Query: TypeAlias = Callable[[Any], object]
+SUMS: Final = (Count, ClippedSum, Additive)
+"""Queries that take ``Blocks``."""
 
 _LARGEST = 2**62
 _QUERY_EXACT = 2.0**53
@@ -289,6 +330,7 @@ def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
     return _stacked([_real(value) for value in _values(query, datasets)])
 
 
+@withholding
 def whole_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
     """Return the query's value on each dataset: shape (len(datasets), ...), int64.
 

@@ -58,10 +58,10 @@ def check_text(text: str, *, core: bool = False) -> Verdict:
     return kernel.check_text(text)
 
 
-def _require_certificate(given: object) -> None:
+def _require_certificate(certificate: object) -> None:
     """Refuse an argument of another type."""
-    if not isinstance(given, Certificate):
-        kind = type(given).__name__
+    if not isinstance(certificate, Certificate):
+        kind = type(certificate).__name__
         raise TypeError(
             f"certificate must be of the type Certificate, got {kind}; check_text takes its text"
         )

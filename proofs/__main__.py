@@ -32,18 +32,18 @@ VERIFIED, REJECTED, UNREADABLE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one file and print the verdict, or one content that it names by its digest."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if {"-h", "--help"} & set(given):
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"} & set(words):
         sys.stdout.write(f"{USAGE}\n{__doc__}")
         return VERIFIED
-    core = "--core" in given
-    given = [one for one in given if one != "--core"]
-    if len(given) not in {1, 3} or given[1:2] not in ([], ["--show"]):
+    core = "--core" in words
+    words = [one for one in words if one != "--core"]
+    if len(words) not in {1, 3} or words[1:2] not in ([], ["--show"]):
         sys.stderr.write(USAGE)
         return UNREADABLE
-    show = given[2] if given[1:] else ""
+    show = words[2] if words[1:] else ""
     try:
-        return _answer(given[0], show, core=core)
+        return _answer(words[0], show, core=core)
     except OSError as error:  # of standard output: let what is still buffered go nowhere
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +27,10 @@ from mkdocs.structure.pages import Page
 from dpproof.__main__ import commands as command_line
 from dpproof.accountant.public_names import homes_of
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # mkdocs loads this file by its path
+
+from tests.docs.blocks import FENCE, ROOT
+
 DOCS: Final = ROOT / "docs"
 API: Final = "reference/api"
 WIDEST: Final = 60  # characters of a signature on one line
@@ -43,7 +48,13 @@ TOPICS: Final = {
     "Filters and odometers": ("accountant.adaptive",),
     "Certificates": ("accountant.certificates", "proofs"),
     "Mechanisms of your own": (
-        *("mechanisms.mechanism", "mechanisms.queries", "mechanisms.samplers", "pipeline.stated"),
+        *(
+            "mechanisms.mechanism",
+            "mechanisms.queries",
+            "mechanisms.blocks",
+            "mechanisms.samplers",
+            "pipeline.stated",
+        ),
     ),
     "Noise": ("mechanisms.noise",),
     "Correlated noise": ("mechanisms.correlated",),
@@ -56,6 +67,7 @@ TOPICS: Final = {
     "Audits": ("auditing",),
     "Ledger": ("ledger",),
     "Plots": ("plot",),
+    "Tables of users": ("tables",),
     "Other tools": ("interop",),
     "Errors": ("accountant.errors", "accountant.form"),
 }
@@ -82,10 +94,11 @@ def public_names() -> dict[str, tuple[str, str]]:
         for name in getattr(module, "__all__", homes_of(package)):
             home = homes.get(name) or getattr(module, name).__module__
             found.setdefault(name, (package, home))
-    drawn = vars(importlib.import_module("dpproof.plot"))
-    for name, value in drawn.items():
-        if not name.startswith("_") and getattr(value, "__module__", "") == "dpproof.plot":
-            found[f"plot.{name}"] = ("dpproof", "dpproof.plot")
+    for topic in ("plot", "tables"):
+        home = f"dpproof.{topic}"
+        for name, value in vars(importlib.import_module(home)).items():
+            if not name.startswith("_") and getattr(value, "__module__", "") == home:
+                found[f"{topic}.{name}"] = ("dpproof", home)
     return found
 
 
@@ -202,6 +215,38 @@ def command_page() -> str:
     return "\n".join(lines)
 
 
+def notebook(text: str) -> str:
+    """Return a page as a notebook: its prose, and cells that do what its blocks do.
+
+    A block with a title writes its file, commands run in a shell, and outputs are left out.
+    """
+    cells: list[dict[str, object]] = []
+
+    def add(kind: str, source: str) -> None:
+        code: dict[str, object] = {"execution_count": None, "outputs": []}
+        if source.strip():
+            cell = {"cell_type": kind, "metadata": {}, "source": source.strip()}
+            cells.append(cell | (code if kind == "code" else {}))
+
+    end = 0
+    for match in FENCE.finditer(text):
+        add("markdown", text[end : match.start()])
+        end, (language, title, content) = match.end(), match.groups()
+        if title:
+            add("code", f"%%writefile {title}\n{content}")
+        elif language == "console":
+            commands_of = re.findall(r"^\$ (.*)$", content, re.MULTILINE)
+            add("code", "\n".join(f"!{command}" for command in commands_of))
+        elif language == "python":
+            add("code", content)
+        elif language != "text":
+            add("markdown", match[0])
+    add("markdown", text[end:])
+    return json.dumps(
+        {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}, indent=1
+    )
+
+
 def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     """Yield a command and all below it, each with its full name."""
     yield name, command
@@ -253,6 +298,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     generated |= {f"{API}/index.md": api_index(), "reference/cli.md": command_page()}
     for uri, content in generated.items():
         files.append(File.generated(config, uri, content=content))
+    for page in sorted((DOCS / "tutorials").glob("*-*.md")):
+        uri, text = f"tutorials/{page.stem}.ipynb", page.read_text(encoding="utf-8")
+        files.append(File.generated(config, uri, content=notebook(text)))
     for path in outside():
         files.append(File.generated(config, place(path), abs_src_path=str(path)))
     return files
@@ -269,4 +317,6 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
             return match[0]
         return f"{match[1]}{os.path.relpath(place(target), here)}{match[3]}"
 
+    if here == "tutorials" and "-" in source.stem:
+        markdown += f"\n[This page as a notebook]({source.stem}.ipynb)\n"
     return LINK.sub(moved, markdown)

@@ -56,12 +56,33 @@ MACHINE = {  # the theorems of proofs/formal that prove a rule on finite spaces
     ),
     "convert/approx-advantage": ("Rules.advantage_bound",),
     "hockey-stick/bounded": ("Rules.bounded_loss",),
+    "group/pure-dp": ("Groups.group_pure",),
+    "group/approx-dp": ("Groups.group_approx",),
+    "group/bounded-range": ("Groups.group_bounded_range",),
+    "group/trade-off": ("Groups.group_trade_off",),
+    "choice": ("Groups.choice_pair", "Groups.choice_pure", "Groups.choice_largest"),
+    "mixture": ("Groups.mixture_pair",),
+    "subsample/without-replacement": (
+        "Samples.without_replacement",
+        "Samples.without_replacement_below",
+        "Samples.without_replacement_ordered",
+    ),
+    "subsample/counted-sum": ("Samples.mixture_to_point", "Samples.point_to_mixture"),
+    "select/pure": (
+        "Selection.select_pure",
+        "Selection.selection_selected",
+        "Selection.select_fixed",
+    ),
 }
 SCOPE = {  # what the formal theorem is about, where that is less than the rule
     "post-process": " (of dominating pairs)",
     "map-records": " (of maps that take neighbours to neighbours)",
     "subsample/poisson": " (under add-remove)",
     "hockey-stick/bounded": " (of one pair)",
+    "group/trade-off": " (of curves; that corners decide is on paper)",
+    "choice": " (zCDP by any divergence that scales with both laws)",
+    "subsample/counted-sum": " (mixtures, from tests of their parts; of Gaussian parts on paper)",
+    "select/pure": " (of a geometric number of runs, and of so many at most)",
 }
 NO_CONDITION = ("nothing", "what the theorem that applies assumes")
 CONDITIONS = {
@@ -244,8 +265,10 @@ def spelled_out(assumes: str) -> str:
 
 def _place(rule: str) -> str:
     function = RULES[rule]
-    module = function.__module__.removeprefix("dpproof.").replace(".", "/")
-    return f"{module}.py:{function.__qualname__.split('.')[0]}"
+    file = function.__module__.removeprefix("dpproof.").replace(".", "/")
+    named = vars(sys.modules[function.__module__]).items()  # a rule may be made by a function
+    made = next((name for name, value in named if value is function), function.__qualname__)
+    return f"{file}.py:{made.split('.')[0]}"
 
 
 def _module(rule: str) -> str:

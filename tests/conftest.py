@@ -67,7 +67,7 @@ def mark_slow_cases(items: list[pytest.Item]) -> None:
         marker = group[0].get_closest_marker("some")
         count = marker.args[0] if marker else len(group)
         last = len(group) - 1
-        quick = {round(i * last / (count - 1)) for i in range(count)}
+        quick = {round(i * last / max(count - 1, 1)) for i in range(count)}
         for place, item in enumerate(group):
             if place not in quick:
                 item.add_marker("slow")

@@ -320,6 +320,7 @@ def nights(
     return [tuple(json.loads(line.removeprefix("SAID"))) for line in lines], result.stdout
 
 
+@pytest.mark.slow
 def test_evidence_adds_up_for_one_code_and_claim(tmp_path: Path) -> None:
     """Fresh runs multiply and refute by the store; a replay, other claims and code do not.
 

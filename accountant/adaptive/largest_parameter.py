@@ -56,9 +56,9 @@ def largest_parameter(
         >>> 0.056 < found < 0.0561
         True
     """
-    found = _by_secants(notion, epsilon, delta, start)
-    if found is not None and implies(notion(found), epsilon, delta):
-        return found
+    value = _by_secants(notion, epsilon, delta, start)
+    if value is not None and implies(notion(value), epsilon, delta):
+        return value
 
     def fits(parameter: Fraction) -> bool:
         return implies(notion(parameter), epsilon, delta)

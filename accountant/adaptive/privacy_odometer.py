@@ -49,10 +49,10 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
     @final
     def __repr__(self) -> str:
         """Return the class, what is spent, and the relation, on one line."""
-        told = " and ".join(
+        amounts = " and ".join(
             f"{unit} = {show(part)}" for unit, part in zip(self._UNITS, self._total, strict=False)
         )
-        return f"<{type(self).__name__}: {told} spent, {self._relation}>"
+        return f"<{type(self).__name__}: {amounts} spent, {self._relation}>"
 
     @property
     @final
@@ -296,10 +296,10 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
 
     def _bound(self, delta: Fraction) -> float:
         rho, failed, epsilon, concentrated = self._total
-        kept = delta / 2 if self._failures is None else self._failures
-        if not kept < delta:
-            raise ParameterError("delta", delta, f"above failures = {float(kept):g}")
-        if failed > kept:
+        reserved = delta / 2 if self._failures is None else self._failures
+        if not reserved < delta:
+            raise ParameterError("delta", delta, f"above failures = {float(reserved):g}")
+        if failed > reserved:
             return math.inf
-        mixed = mixture_bound(rho, log_inverse_up(delta - kept))
+        mixed = mixture_bound(rho, log_inverse_up(delta - reserved))
         return mixed if concentrated else min(mixed, float_up(epsilon))

@@ -189,10 +189,10 @@ def within(limit: Mapping[str, tuple[Fraction, ...]], epsilon: Fraction, delta: 
         False
     """
     try:
-        told = [needed(way, one, epsilon) for way, one in limit.items()]
+        needs = [needed(way, one, epsilon) for way, one in limit.items()]
     except ParameterError:  # an unknown way
         return False
-    return bool(told) and sum(told) <= delta
+    return bool(needs) and sum(needs) <= delta
 
 
 @lru_cache(maxsize=256)

@@ -143,31 +143,10 @@ class Atoms:
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Approximate K, K' and K'' at real c by the moments of the tilted masses.
-
-        Heuristic: used only to place contours.
-        """
-        exponent = np.multiply.outer(c, self.loss)
-        tilted = exponent + self.log_p
-        peak = tilted.max(axis=1)
-        weight = np.exp(tilted - peak[:, None])
-        total = weight.sum(axis=1)
-        slope, square = ((weight @ power) / total for power in (self.loss, self.loss**2))
-        value = peak + np.log(total)
-        near = np.abs(exponent).max(axis=1) < _LARGE
-        if near.any():
-            value[near] = np.log1p(
-                np.expm1(exponent[near]) @ np.exp(self.log_p) - self.infinite_mass
-            )
-        return value, slope, square - slope**2
-
     def _near_one(self, low: float, high: float) -> bool:
         """Return whether M is so close to 1 on the real interval that a plain sum would lose K.
 
         Heuristic: the error is bounded either way.
-
-        Steers only: either way the error is bounded.
         """
         if -math.log1p(-min(self.infinite_mass, 0.5)) * (1.0 + high) > _FADED:
             return False
@@ -178,10 +157,10 @@ class Atoms:
 
     def _plain(self, s: Complexes) -> Enclosure:
         """Enclose K(s) by the log of the sum, whose terms are divided by the largest."""
-        known = 96.0 + 2.0 * summation_ulps(self.loss.size) + 8.0 * np.abs(self.log_p)
+        rounding = 96.0 + 2.0 * summation_ulps(self.loss.size) + 8.0 * np.abs(self.log_p)
         size = np.abs(self.loss)
         turning = 8.0 * (min(float(size.max(initial=0.0)), 1.0) + size)
-        columns = np.column_stack([known, turning, np.ones(self.loss.size)])
+        columns = np.column_stack([rounding, turning, np.ones(self.loss.size)])
         total, sums, peak = exponential_sums(s, self.loss, self.log_p, columns)
         error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]
         error = error + 8.0 * np.abs(peak) * sums[:, 2]

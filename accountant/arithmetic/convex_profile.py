@@ -204,8 +204,8 @@ def _certified(
             break
         atoms, slip = _balanced(atoms)
 
-        def covers(found: _Long, needed: Reals, slip: float = slip) -> bool:
-            return bool((sign * found * (1.0 - sign * slip) >= sign * needed).all())
+        def covers(values: _Long, needed: Reals, slip: float = slip) -> bool:
+            return bool((sign * values * (1.0 - sign * slip) >= sign * needed).all())
 
         checked = corners if sign > 0 else tuple(np.arange(loss.size) for loss in losses)
         sides = list(zip(losses, wanted, checked, strict=True))
@@ -261,9 +261,7 @@ def _widths(loss: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bridge(
-    losses: tuple[Reals, Reals],
-    heights: tuple[_Long, _Long],
-    corners: tuple[Positions, Positions],
+    losses: tuple[Reals, Reals], heights: tuple[_Long, _Long], corners: tuple[Positions, Positions]
 ) -> tuple[Positions, Positions]:
     """Replace the corner at t = 1 by a segment between two corners below both hulls.
 

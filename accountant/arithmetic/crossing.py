@@ -185,8 +185,8 @@ def crossings(
         blur = np.where(np.isfinite(low) & np.isfinite(high), high - low, 0.0)
         left[active] = np.where(gap > 0.0, here, left[active])
         right[active] = np.where(gap > 0.0, right[active], here)
-        found = (above[active] - gap) / (here - last[active])
-        steep[active] = np.where(found > 0.1 * slope[active], found, steep[active])
+        secant = (above[active] - gap) / (here - last[active])
+        steep[active] = np.where(secant > 0.1 * slope[active], secant, steep[active])
         last[active], above[active] = here, gap
         there = here + gap / steep[active]
         inside = (there > left[active]) & (there < right[active])
@@ -245,11 +245,11 @@ def _crossing(
         before = low, high
         for _ in range(2):
             new = distinct(np.clip(new, low, high))
-            found = gap(new)
-            points, values = np.append(points, new), np.append(values, found)
-            low = float(new[found > 0].max(initial=low))
-            high = float(new[(found <= 0) & (new > low)].min(initial=high))
-            if (before[0] < low and high < before[1]) or (found == 0.0).any():
+            gaps = gap(new)
+            points, values = np.append(points, new), np.append(values, gaps)
+            low = float(new[gaps > 0].max(initial=low))
+            high = float(new[(gaps <= 0) & (new > low)].min(initial=high))
+            if (before[0] < low and high < before[1]) or (gaps == 0.0).any():
                 break
             size = high - low  # all on one side: the crossing is close to them
             new = low + size * _BESIDE if before[0] < low else high - size * _BESIDE

@@ -252,10 +252,12 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
     factors = unit * growth / k
     factors[0] *= unit * growth * np.exp(log_weights)
     moments = np.multiply.accumulate(factors, axis=0).sum(axis=1)
-    powers = np.empty((moments.size, alpha.size), dtype=_complex(growth))
-    powers[:] = alpha / unit
-    powers[0] *= powers[0]
-    return np.asarray(moments @ np.multiply.accumulate(powers, axis=0))
+    scaled = (alpha / unit).astype(_complex(growth))
+    total = np.full(alpha.shape, moments[-1], dtype=_complex(growth))
+    for moment in moments[-2::-1]:  # Horner: term k has k products and k sums
+        total *= scaled
+        total += moment
+    return np.asarray(total * (scaled * scaled))
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
@@ -285,8 +287,8 @@ def _sum_of_powers(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> C
         total, _, peak = exponential_sums(alpha, growth, log_weights, np.zeros((growth.size, 1)))
         return np.asarray(total * np.exp(peak))
     log_size, phase = _modulus_and_phase(alpha, growth, log_weights)
-    kept = (log_size > log_size.max(axis=1, keepdims=True) - _LOST).any(axis=0)
-    return _sum_of_phasors(np.exp(log_size[:, kept]), phase[:, kept])
+    large = (log_size > log_size.max(axis=1, keepdims=True) - _LOST).any(axis=0)
+    return _sum_of_phasors(np.exp(log_size[:, large]), phase[:, large])
 
 
 def _complex(numbers: Numbers) -> np.dtype[Any]:
@@ -373,11 +375,11 @@ def log_enclosure(value: Complexes, relative: Reals, ulps: Reals) -> Enclosure:
     |log(1 + r)| <= -log(1 - |r|). From |r| = 1/2 on only the size of x is bounded, by
     |x| <= e^value (1 + |r|): an infinite radius.
     """
-    known = relative < 0.5
+    small = relative < 0.5
     rounding = ulps * unit_roundoff(value.dtype)
-    radius = -np.log1p(-np.where(known, relative, 0.0)) * (1 + 1e-12) + rounding
+    radius = -np.log1p(-np.where(small, relative, 0.0)) * (1 + 1e-12) + rounding
     ceiling = value.real + np.log1p(relative) + rounding
-    return Enclosure(np.where(known, value, ceiling), np.where(known, radius, np.inf))
+    return Enclosure(np.where(small, value, ceiling), np.where(small, radius, np.inf))
 
 
 def log_sum(one: float, other: float) -> float:

@@ -88,8 +88,8 @@ def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
     rounding = (len(counts) + 4) * unit_roundoff(value.dtype) * size
     lost = np.isinf(radius)
     if lost.any():
-        known = np.where(np.isinf(each.radius), 0.0, each.radius)
-        ceiling = (scaled.real + weights * known).sum(axis=0)
+        radii = np.where(np.isinf(each.radius), 0.0, each.radius)
+        ceiling = (scaled.real + weights * radii).sum(axis=0)
         value = np.where(lost, ceiling + 1e-12 * np.abs(ceiling) + rounding, value)
     return Enclosure(value, radius * (1 + 1e-12) + rounding)
 

@@ -10,9 +10,7 @@ Vector: TypeAlias = Sequence[Fraction]
 Matrix: TypeAlias = Sequence[Vector]
 
 
-def triangular_factors(
-    matrix: Matrix,
-) -> tuple[list[list[Fraction]], list[Fraction]] | None:
+def triangular_factors(matrix: Matrix) -> tuple[list[list[Fraction]], list[Fraction]] | None:
     """Return L with ones on its diagonal and D with matrix = L diag(D) L', None if some D <= 0.
 
     Statement: they exist, all D being positive, exactly if a symmetric matrix is positive definite.

@@ -19,18 +19,19 @@ from typing import Final, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.elementary import log1p_enclosure, summation_ulps
+from dpproof.accountant.arithmetic.elementary import log1p_enclosure, log_of_sum, summation_ulps
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
+    Enclosure,
     Reals,
 )
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
 _STRIP: Final = 1.5  # Half width of the strip of phi's sum, and its largest angle: below pi/2.
 _FALL: Final = 54.0  # Log of how little phi's sum loses by its step. Heuristic: it is bounded.
-_REACH: Final = 9.5  # Standard deviations that phi's sum takes. Heuristic: the rest is bounded.
+_REACH: Final = 10.0  # Standard deviations that phi's sum takes. Heuristic: the rest is bounded.
 _LARGE: Final = 1e5  # |z| from which e^{-z} is 0 in every digit. Soundness depends on it.
 _WIDEST: Final = math.pi / 8  # Largest angle b. Heuristic, below pi/4.
 _DIGITS: Final = 39.0  # Log of what the sum over the hyperbola may lose. Heuristic.
@@ -40,7 +41,8 @@ _DEEPEST: Final = -200.0  # Least log of phi^t that is computed. Heuristic.
 _LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
 _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
-_RESOLVED: Final = -23.0  # Least log phi that has digits. Heuristic.
+_RESOLVED: Final = -38.0  # Least log phi that has digits. Heuristic.
+_TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
 _MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _LARGEST_VARIANCE: Final = 800.0  # Of log Y, for which phi is computed: its nodes overflow beyond.
@@ -53,17 +55,23 @@ _TURNS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-13.0, 1.0)])  # Tried. 
 _TERM: Final = 64.0 * ELEMENTARY_ULPS
 
 
-def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]:
-    """Bound E(c - M)_+ from both sides.
+def mean_shortfall(
+    variance: float, count: int, c: Reals, *, excess: bool = False
+) -> tuple[Reals, Reals]:
+    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1).
 
     Args:
         variance: of log Y, above 0, exact.
         count: the number of variables, from 2.
         c: shape (n,), above 0; the ends hold for all numbers within 8 u of it.
+        excess: whether of E(M - c)_+.
     Returns:
-        Lower and upper ends; (c - 1)_+ and c, rounded, where nothing better is computed.
+        Lower and upper ends; (c - 1)_+ and c, rounded, where nothing better is computed, or 0 and 1
+        of the excess.
     """
-    lower, upper = np.maximum(c - 1.0, 0.0), c.copy()
+    lower, upper = np.maximum((1.0 - c if excess else c - 1.0), 0.0), c.copy()
+    if excess:
+        upper[:] = 1.0
     tilts = _tilts(variance, count)
     place = np.where(c <= _LARGEST_C, np.searchsorted(-tilts.ends, -c), tilts.p.size)
     for one in np.unique(place[place < tilts.p.size]).tolist():
@@ -71,11 +79,12 @@ def mean_shortfall(variance: float, count: int, c: Reals) -> tuple[Reals, Reals]
         nodes = _hyperbola(variance, count, one)
         if nodes is None:
             continue
-        found, error = nodes.integral(c[some])
-        lower[some] = np.maximum(lower[some], found - error)
-        upper[some] = np.minimum(upper[some], found + error)
+        integrals, error = nodes.excess(c[some]) if excess else nodes.integral(c[some])
+        lower[some] = np.maximum(lower[some], integrals - error)
+        upper[some] = np.minimum(upper[some], integrals + error)
     deep = c < 1.0
-    upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
+    if not excess:
+        upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
     return lower, upper
 
 
@@ -86,6 +95,14 @@ def _chernoff(variance: float, count: int, c: Reals) -> Reals:
         return np.asarray(c.copy())  # as M > 0
     bound = np.multiply.outer(c, u) + log_power - np.log(u) - 1.0 + 16 * UNIT_ROUNDOFF * u
     return np.asarray(np.exp(np.minimum(bound.min(axis=1), 0.0) + _SLACK))
+
+
+def log_shortfall(variance: float, count: int, c: Reals) -> Reals:
+    """Return about log E(c - M)_+ by its saddle point. Heuristic."""
+    u, log_power = log_transform(variance, count)
+    if not u.size:
+        return np.zeros(c.shape)
+    return np.asarray((np.multiply.outer(c, u) + log_power - np.log(u)).min(axis=1) - 1.3)
 
 
 def resolved(variance: float, count: int) -> Reals:
@@ -120,8 +137,8 @@ def _log_moments(variance: float, count: int) -> tuple[Reals, Reals]:
 
 def _log_convolved(first: Reals, second: Reals) -> Reals:
     """Return logs of the first coefficients of a product of series, from theirs."""
-    found = [np.logaddexp.reduce(first[: k + 1] + second[k::-1]) for k in range(first.size)]
-    return np.array(found)
+    sums = [np.logaddexp.reduce(first[: k + 1] + second[k::-1]) for k in range(first.size)]
+    return np.array(sums)
 
 
 def log_transform(variance: float, count: int) -> tuple[Reals, Reals]:
@@ -140,12 +157,11 @@ def _excess(variance: float, count: int) -> tuple[Reals, Reals]:
         return np.zeros(1), np.zeros(1)  # the line of slope 1 alone
     powers = math.ceil(math.log(_LARGEST_TILT * count / _LEAST_TILT, _FINE))
     u = _LEAST_TILT * _FINE ** np.arange(powers)
-    value, error = _transform(math.sqrt(variance), u / count, np.zeros(u.shape))
-    size = value.real + error  # log1p errs relatively, and negatively
-    with np.errstate(invalid="ignore", divide="ignore"):
-        log = count * np.log1p(np.minimum(size, 0.0)) * (1 - 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF)
-    kept = np.exp(_RESOLVED) < 1.0 + size
-    u, log = u[kept], log[kept]
+    found = _log_transform(math.sqrt(variance), u / count, np.zeros(u.shape))
+    one = np.minimum(found.value.real + found.radius, 0.0)
+    log = count * one * (1 - 4 * UNIT_ROUNDOFF)
+    resolved = np.isfinite(found.radius) & (found.value.real > _RESOLVED)
+    u, log = u[resolved], log[resolved]
     return np.append(0.0, u), np.append(0.0, log + u + 2 * UNIT_ROUNDOFF * u)
 
 
@@ -156,10 +172,10 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _transform(a: float, size: Reals, angle: Reals) -> tuple[Complexes, Reals]:
-    """Return phi(w) - 1 at w = size e^{i angle}, and how much it errs by.
+def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
+    """Enclose log phi(w), up to turns, at w = size e^{i angle}; the radius is infinite near 0.
 
-    It covers an error of 100 u in w, relative.
+    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small.
 
     Args:
         a: standard deviation of log Y.
@@ -180,17 +196,23 @@ def _transform(a: float, size: Reals, angle: Reals) -> tuple[Complexes, Reals]:
     weight *= step / math.sqrt(2 * math.pi)
     # e^{-z} - 1, without cancellation
     down, across = np.expm1(-real) - 2.0 * decay * half * half, -decay * np.sin(imag)
-    cosine, sine = np.cos(phase), np.sin(phase)
-    value = (weight * (down * cosine - across * sine)).sum(axis=1) + 1j * (
-        weight * (down * sine + across * cosine)
-    ).sum(axis=1)
+    turned = weight * np.exp(1j * phase)
+    value = (turned * (down + 1j * across)).sum(axis=1)
+    whole = (turned * (decay * np.exp(-1j * imag))).sum(axis=1)
     bound = weight * np.minimum(z, 2.0)
     grown = _TERM + summation_ulps(g.size) + 300.0 + 8.0 * g * g + 16.0 * (a * np.abs(g) + a * a)
     rounding = UNIT_ROUNDOFF * ((bound @ grown) + 8.0 * bound.sum(axis=1) * turn * (1.0 + turn))
     outside = 2.0 * float(ndtr(np.array(0.0 - _REACH)))
     left_out = np.exp(0.5 * turn * turn) * outside * np.minimum(size, 2.0)
     alias = np.exp(0.5 * (turn + strip) ** 2) * 2.1 * math.exp(-_FALL) * np.minimum(size, 2.0)
-    return value, np.asarray(1.01 * (rounding + left_out + alias))
+    small = log1p_enclosure(value, np.asarray(1.01 * (rounding + left_out + alias)))
+    shrunk = weight * decay * (1.0 + z)
+    blur = UNIT_ROUNDOFF * ((shrunk @ grown) + 8.0 * shrunk.sum(axis=1) * turn * (1.0 + turn))
+    large = log_of_sum(whole, np.asarray(1.01 * (blur + left_out + alias)), 0.0)
+    near = np.abs(value) < 0.5
+    return Enclosure(
+        np.where(near, small.value, large.value), np.where(near, small.radius, large.radius)
+    )
 
 
 @final
@@ -234,6 +256,8 @@ class _Hyperbola:
         p: where the inner hyperbola, a vertical line, crosses the real axis.
         log_inner: log of the error by that line, over e^{pc}.
         rest: the error by the outer hyperbola and by the terms left out.
+        constant: the error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of
+            it; None if the terms do not end.
     """
 
     u: Complexes
@@ -243,6 +267,7 @@ class _Hyperbola:
     p: float
     log_inner: float
     rest: float
+    constant: tuple[float, float] | None
 
     def integral(self, c: Reals) -> tuple[Reals, Reals]:
         """Return E(c - M)_+ and how much it errs by, for c of this hyperbola."""
@@ -255,8 +280,34 @@ class _Hyperbola:
         terms = np.where(bounded, 0.0, (np.exp(exponent) * self.factor).real)
         lost = size * np.where(bounded, 1.0 + error, np.expm1(error))
         rounding = lost + UNIT_ROUNDOFF * summation_ulps(self.u.size) * size
-        outside = np.exp(self.p * c + self.log_inner + _SLACK) + self.rest
-        return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + outside)
+        return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + self._outside(c))
+
+    def excess(self, c: Reals) -> tuple[Reals, Reals]:
+        """Return E(M - c)_+ and how much it errs by, without cancellation from c = 2 on.
+
+        It is the sum for M less that for the constant 1, which is c - 1.
+        """
+        if self.constant is None:
+            found, error = self.integral(c)
+            return found - (c - 1.0), error + 16 * UNIT_ROUNDOFF * c
+        grown = np.multiply.outer(c, self.u)
+        beside, moved = np.exp(grown - self.u) * self.factor, self.log_power + self.u
+        bounded = np.isinf(self.radius)
+        more, away = np.exp(moved.real), np.expm1(moved)
+        terms = np.where(bounded, 0.0, (beside * away).real)
+        blur = 8.0 * (np.abs(self.log_power) + np.abs(self.u)) * more
+        blur += 64.0 * np.abs(moved) * np.maximum(more, 1.0)
+        blur = UNIT_ROUNDOFF * blur + more * np.expm1(np.where(bounded, 0.0, self.radius))
+        ulps = 200.0 + 64.0 * np.abs(grown) + summation_ulps(self.u.size)
+        lost = np.where(bounded, 2.0 + 2.0 * more, blur + UNIT_ROUNDOFF * ulps * np.abs(away))
+        rounding = (np.abs(beside) * lost).sum(axis=1)
+        share, rest = self.constant
+        outside = self._outside(c) + np.exp(self.p * (c - 1.0) + _SLACK) * share + rest
+        return terms.sum(axis=1), 1.001 * (rounding + outside)
+
+    def _outside(self, c: Reals) -> Reals:
+        """Return what the sum for M errs by in exact arithmetic."""
+        return np.asarray(np.exp(self.p * c + self.log_inner + _SLACK) + self.rest)
 
 
 @lru_cache(maxsize=512)
@@ -269,6 +320,9 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
     line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
+    upright = line.upright()
+    if upright is not None:
+        return upright
     best = line.shape(line.widest)
     for k in range(1, _ANGLES):
         other = line.shape(line.widest * 2.0 ** (-0.5 * k))
@@ -330,6 +384,42 @@ class _Line:
         """Return the log of the integrand's size on the real axis, at the least c."""
         return self.p * self.low + self.log_real
 
+    @property
+    def cancels(self) -> bool:
+        """Return whether c - 1 is most of E(c - M)_+, so that the sum for M = 1 has to end, too."""
+        return self.low >= _TWICE
+
+    def upright(self) -> _Hyperbola | None:
+        """Return a sum over the vertical line itself, or None if it takes more terms than few.
+
+        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
+        """
+        depth = _DIGITS - self.level
+        period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
+        step = 2 * math.pi / period
+        end = step * np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
+        turn = _TURNS[1:, None]
+        reach = (self.p * np.cos(turn) + end * np.sin(turn)) * (1 - _SLACK)
+        log_size = _excess_above(self.variance, self.count, reach) - reach
+        log_size += 0.5 * self.count * (turn / self.a) ** 2
+        log_inner = log_size.min(axis=0) - np.log(math.pi * end) + _SLACK
+        short = np.flatnonzero(self.p * self.low + log_inner < -depth)
+        if self.cancels or not short.size:
+            return None
+        u = self.p + 1j * step * np.arange(64.0 * 2.0 ** short[0] + 1.0)
+        log = _log_transform(self.a, np.abs(u) / self.count, np.angle(u))
+        lost = math.exp(-self.p * period)
+        return _Hyperbola(
+            u=u,
+            log_power=self.count * log.value,
+            radius=self.count * log.radius,
+            factor=np.where(u.imag > 0, 2.0, 1.0) * step / (2 * math.pi) / (u * u),
+            p=self.p,
+            log_inner=float(log_inner[short[0]]),
+            rest=lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK),
+            constant=None,
+        )
+
     def shape(self, angle: float) -> _Shape:
         """Return step and terms for one angle."""
         outer = self.outer(2.0 * angle)
@@ -339,7 +429,7 @@ class _Line:
     def cut(self, angle: float) -> float:
         """Return cosh x from which on the integrand on a hyperbola of this angle is negligible."""
         bent = self.count * (angle / self.a) ** 2 / 2
-        scale = self.p * self.low
+        scale = self.p * (self.low - self.cancels)
         return (2.0 + (scale + bent + _DIGITS - self.level) / scale) / math.sin(angle)
 
     def outer(self, angle: float) -> float:
@@ -362,9 +452,9 @@ class _Line:
         bound = (
             np.max(ends, axis=0) - below * sine + grown + 0.5 * self.count * (turn / self.a) ** 2
         )
-        found = np.where(allowed, bound, np.inf).min(axis=1)
+        bounds = np.where(allowed, bound, np.inf).min(axis=1)
         slack = _SLACK + 64 * UNIT_ROUNDOFF * (1.0 + self.high) * float(imag[-1] - real[-1])
-        return max(float(found.max()), beyond) + slack
+        return max(float(bounds.max()), beyond) + slack
 
     def nodes(self, shape: _Shape) -> _Hyperbola:
         """Return the sum of one shape."""
@@ -372,12 +462,12 @@ class _Line:
         sine, cosine = math.sin(shape.angle), math.cos(shape.angle)
         flat, steep = np.cosh(x), np.sinh(x)
         u = self.p * ((1.0 - flat * sine) + 1j * steep * cosine)
-        found, error = _transform(self.a, self.p * (flat - sine) / self.count, np.angle(u))
-        log = log1p_enclosure(found, error)
+        log = _log_transform(self.a, self.p * (flat - sine) / self.count, np.angle(u))
         weight = np.where(x > 0, 2.0, 1.0) * shape.step / (2 * math.pi)
         log_lost = -2 * math.pi * shape.angle / shape.step + _SLACK  # 1 / (e^{2 pi b / step} - 1)
-        wide = 1.0 - math.sin(2 * shape.angle)
-        outer = math.exp(log_lost + shape.log_outer) * (math.pi + 4 * shape.angle) / wide
+        wide = 2 * math.pi * self.p * (1.0 - math.sin(2 * shape.angle))
+        share = (math.pi + 4 * shape.angle) / wide
+        end = float(x[-1])
         return _Hyperbola(
             u=u,
             log_power=self.count * log.value,
@@ -385,15 +475,20 @@ class _Line:
             factor=weight * self.p * (flat * cosine + 1j * steep * sine) / (u * u),
             p=self.p,
             log_inner=log_lost - math.log(2 * self.p) + self.log_real,
-            rest=(outer / (2 * math.pi * self.p) + self.left_out(shape, float(x[-1])))
+            rest=(share * math.exp(log_lost + shape.log_outer) + self.left_out(shape, end))
             * (1 + _SLACK),
+            constant=(
+                (math.exp(log_lost) * (share + 0.5 / self.p), self.left_out(shape, end, 1.0))
+                if self.cancels
+                else None
+            ),
         )
 
-    def left_out(self, shape: _Shape, end: float) -> float:
-        """Bound the terms beyond the last one."""
+    def left_out(self, shape: _Shape, end: float, constant: float = 0.0) -> float:
+        """Bound the terms beyond the last one, for M or a constant in its place."""
         sine, flat, bent = math.sin(shape.angle), math.cosh(end), shape.angle / self.a
-        scale = self.p * self.low
-        size = scale * (1.0 - flat * sine) + self.count * bent**2 / 2
+        scale = self.p * (self.low - constant)
+        size = scale * (1.0 - flat * sine) + (0.0 if constant else self.count * bent**2 / 2)
         shrunk = math.sqrt((1 + sine) / (1 - sine)) / (
             (flat - sine) * scale * sine * math.sinh(end)
         )

@@ -16,6 +16,7 @@ from dpproof.accountant.calibration.monotone_search import Search
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.progress import below_the_cell
 from dpproof.accountant.readable import Readable
 
 # Ends of a search for which none are given; no privacy parameter in use is near either. Heuristic.
@@ -146,17 +147,18 @@ def calibrate(
         false_positive_rate=false_positive_rate,
     )
     interval = _interval(lower, upper, integer=integer)
-    search = _search(build, target, interval, increasing=increasing, tolerance=tolerance)
-    found = search.run()
-    value = found.sample.place
+    with below_the_cell(None) as step:
+        search = _search(build, target, interval, step, increasing=increasing, tolerance=tolerance)
+        result = search.run()
+    value = result.sample.place
     return Calibrated(
         value=int(value) if integer else value,
-        achieved=found.sample.answer,
+        achieved=result.sample.answer,
         target=target.limit,
         guarantee=_built(build, int(value) if integer else value),
         delta=target.at_delta(),
         evaluations=len(search.samples),
-        at_limit=found.at_limit,
+        at_limit=result.at_limit,
     )
 
 
@@ -263,10 +265,10 @@ def _target(
     if true_positive_rate is not None and false_positive_rate is not None:
         targets.append(_power(true_positive_rate, false_positive_rate))
     if len(targets) != 1:
-        given = [target.describe() for target in targets]
+        descriptions = [target.describe() for target in targets]
         raise ParameterError(
             "target",
-            given,
+            descriptions,
             "exactly one of (epsilon, delta), mu, rho, advantage, "
             "(true_positive_rate, false_positive_rate)",
         )
@@ -321,6 +323,7 @@ def _search(
     build: Callable[[Any], HasGuarantee | Guarantee[Any]],
     target: _Target,
     interval: _Interval,
+    step: Callable[[str], None],
     *,
     increasing: bool | None,
     tolerance: float,
@@ -340,8 +343,12 @@ def _search(
             return False
         return True
 
+    def ask(place: float) -> Bound:
+        step(f"value {place:.6g}, for {target.describe()}")
+        return target.ask(at(place))
+
     return Search(
-        ask=lambda place: target.ask(at(place)),
+        ask=ask,
         accepts=accepts,
         limit=target.limit,
         lower=interval.lower,

@@ -62,6 +62,7 @@ class SelectionPlan(Readable):
         all_candidates_noise: the noise with which releasing one run of every candidate meets
             the target; every candidate is then tried, and all results may be looked at.
         all_candidates_epsilon: epsilon of that with the best option's noise.
+        one_run_epsilon: epsilon of a single run with that noise.
         left_out: the laws that do not reach the probability, and what they reach.
     """
 
@@ -69,20 +70,23 @@ class SelectionPlan(Readable):
     options: tuple[SelectionOption, ...]
     all_candidates_noise: float
     all_candidates_epsilon: Bound
+    one_run_epsilon: Bound
     left_out: tuple[str, ...] = ()
 
     def explain(self) -> str:
         """Return what was tried in a line each: the noise, the runs, and why a law lost."""
-        told = []
+        lines = []
         for option in self.options:
             runs, more = option.runs, option.noise / self.best.noise - 1
             lost = "least noise" if option is self.best else f"{100 * more:.3g} % more noise"
-            told.append(
+            lines.append(
                 f"{runs.describe()}: noise {option.noise:.5g}, {lost}; {runs.mean:.4g} runs on "
                 f"average, 99 % of the time at most {_quantile(runs)}"
             )
+        once, best = self.one_run_epsilon.upper, self.best.epsilon.upper
+        price = f"one run with the least noise: epsilon {once:.5g}, the best of the runs {best:.5g}"
         every = f"every candidate once, all released: noise {self.all_candidates_noise:.5g}"
-        return "\n".join([*told, *self.left_out, every])
+        return "\n".join([*lines, *self.left_out, price, every])
 
     @property
     def selecting_pays(self) -> bool:
@@ -127,14 +131,14 @@ def plan_selection(
     target = arguments.positive(epsilon=epsilon), arguments.open_probability(delta=delta)
 
     def meeting(cost: Callable[[Guarantee[Any]], Guarantee[Any]]) -> tuple[float, Bound]:
-        found = calibrate(
+        result = calibrate(
             lambda noise: cost(guarantee_of(build(noise))),
             epsilon=target[0],
             delta=target[1],
             increasing=False,
             tolerance=_TOLERANCE,
         )
-        return found.value, found.epsilon
+        return result.value, result.epsilon
 
     options = []
     reaching, left_out = _laws(number, float(wanted))
@@ -147,12 +151,13 @@ def plan_selection(
     options.sort(key=lambda option: option.noise)
     best = options[0]
     every, _ = meeting(lambda one: self_compose(one, number))
-    at_best = self_compose(guarantee_of(build(best.noise)), number).epsilon(delta=target[1])
+    once = guarantee_of(build(best.noise))
     return SelectionPlan(
         best=best,
         options=tuple(options),
         all_candidates_noise=every,
-        all_candidates_epsilon=at_best,
+        all_candidates_epsilon=self_compose(once, number).epsilon(delta=target[1]),
+        one_run_epsilon=once.epsilon(delta=target[1]),
         left_out=left_out,
     )
 
@@ -171,11 +176,11 @@ def _laws(candidates: int, wanted: float) -> tuple[list[RunLaw], tuple[str, ...]
         *(partial(_negative_binomial, eta) for eta in _SHAPES),
         lambda share: PoissonRuns(rate=_LARGEST_RATE**share),
     ]
-    found, left_out = [], []
+    laws, left_out = [], []
     for family in families:
         law = _reaching(family, candidates, wanted)
         if law is not None:
-            found.append(law)
+            laws.append(law)
             continue
         most = family(1.0 - _MARGIN)
         drawn = most.probability_drawn(candidates=candidates)
@@ -183,7 +188,7 @@ def _laws(candidates: int, wanted: float) -> tuple[list[RunLaw], tuple[str, ...]
             f"{most.describe()}: left out, its {most.mean:.4g} runs on average draw a candidate "
             f"with probability {drawn:.4g} only"
         )
-    return found, tuple(left_out)
+    return laws, tuple(left_out)
 
 
 def _negative_binomial(eta: Fraction, share: float) -> RunLaw:

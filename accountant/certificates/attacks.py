@@ -68,8 +68,8 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
     least = max(guarantee.delta(epsilon=epsilon).upper, bound * _NEGLIGIBLE)
     delta = _proved_delta(steps, guarantee, Point(epsilon, least, moves=False))
     exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
-    found = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
-    shown = min(Fraction(float_up(found * (1 + _ROOM))), Fraction(1))
+    power = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
+    shown = min(Fraction(float_up(power * (1 + _ROOM))), Fraction(1))
     said = {**_rates(Fraction(rate), shown), **_about(steps)}
     steps.add("convert/approx-true-positive-rate", said, [len(steps.listed) - 1], {})
 

@@ -12,10 +12,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import (
-    lower_fact_by_cells,
-    needs_cells,
-)
+from dpproof.accountant.certificates.hockey_stick.cells import lower_fact_by_cells, needs_cells
 from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
 from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
 from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
@@ -27,11 +24,8 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
-from dpproof.accountant.subsampling.allocated import (
-    AllocatedGaussianPair,
-    as_largest,
-    is_allocated,
-)
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated
+from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
@@ -90,6 +84,30 @@ def certify(
         NotCertified: no rule of the checker covers a theorem in the derivation, or the number is
             infinite, no proof comes near it, or the checker rejects what was written.
     """
+    return checked(
+        unchecked(
+            guarantee,
+            delta=delta,
+            epsilon=epsilon,
+            order=order,
+            false_positive_rate=false_positive_rate,
+            advantage=advantage,
+            lower=lower,
+        )
+    )
+
+
+def unchecked(
+    guarantee: Guarantee[Any],
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    order: Number | None = None,
+    false_positive_rate: Number | None = None,
+    advantage: bool = False,
+    lower: bool = False,
+) -> Certificate:
+    """Return what ``certify`` does, for callers who let the checker verify it themselves."""
     questions = (delta, epsilon, order, false_positive_rate, advantage or None)
     if sum(given is not None for given in questions) > 1:
         raise ParameterError("delta", delta, "given, or else another question", "choose one")
@@ -99,11 +117,8 @@ def certify(
         _refuse_without_moments(distinct(guarantee.to_pair()), None if lower else order)
     if lower:
         epsilon = 0 if advantage else epsilon  # the advantage is delta at epsilon = 0
-        return checked(
-            Certificate(
-                _lower(_products_with_rules(guarantee), delta, epsilon, order, false_positive_rate)
-            )
-        )
+        products = _products_with_rules(guarantee)
+        return Certificate(_lower(products, delta, epsilon, order, false_positive_rate))
     guarantee, proofs = raise_numbers(guarantee)
     steps = Steps(proofs)
     if order is not None:
@@ -119,7 +134,7 @@ def certify(
         prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
     else:
         steps.derive(guarantee.derivation)
-    return checked(Certificate(_named(steps.listed, guarantee.derivation.label)))
+    return Certificate(_named(steps.listed, guarantee.derivation.label))
 
 
 def _named(listed: list[Step], label: str) -> tuple[Step, ...]:
@@ -133,13 +148,13 @@ def _named(listed: list[Step], label: str) -> tuple[Step, ...]:
 def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
     """Return the point to prove if epsilon is queried at a delta."""
     exact = float_down(arguments.probability(delta=delta))
-    found = guarantee.epsilon(delta=exact).upper
-    if math.isinf(found):
+    epsilon = guarantee.epsilon(delta=exact).upper
+    if math.isinf(epsilon):
         raise NotCertified(
             f"{guarantee.describe()} has no finite epsilon at delta = {exact:g}: there is "
             "nothing to certify; try a larger delta"
         )
-    return Point(epsilon=found, delta=exact, moves=True)
+    return Point(epsilon=epsilon, delta=exact, moves=True)
 
 
 def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
@@ -155,7 +170,7 @@ def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
             f"{guarantee.describe()} has no dominating pair to bound from below; ask for the upper "
             "end"
         )
-    products = distinct(guarantee.to_pair())
+    products = [expanded(product, high=False) for product in distinct(guarantee.to_pair())]
     for product in products:
         if composes_ranges(product):
             raise NotCertified(
@@ -211,8 +226,8 @@ def _lower_point(products: list[Product], delta: Number | None, epsilon: Number 
     """Return the fact about the lower end of the direction with the larger number."""
     if any(map(is_allocated, products)) and not any(map(needs_cells, products)):
         with contextlib.suppress(NotCertified):  # cells of the largest coordinate may do
-            found = _larger(products, delta, epsilon, by_largest=False)
-            return checked(Certificate((found,))).steps[0]
+            fact = _larger(products, delta, epsilon, by_largest=False)
+            return checked(Certificate((fact,))).steps[0]
     by_largest = any(map(needs_cells, products)) or any(map(is_allocated, products))
     return _larger(products, delta, epsilon, by_largest=by_largest)
 
@@ -221,21 +236,21 @@ def _larger(
     products: list[Product], delta: Number | None, epsilon: Number | None, *, by_largest: bool
 ) -> Step:
     """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
-    known = [as_largest(product) if by_largest else product for product in products]
+    used = [as_largest(product) if by_largest else product for product in products]
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
-        found = [answers.epsilon(product, wanted).lower for product in known]
-        place = max(range(len(found)), key=found.__getitem__)
-        if not (wanted and 0 < found[place] < math.inf):
+        ends = [answers.epsilon(product, wanted).lower for product in used]
+        place = max(range(len(ends)), key=ends.__getitem__)
+        if not (wanted and 0 < ends[place] < math.inf):
             raise NotCertified(
                 f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
                 "to certify; try another delta"
             )
-        return _fact(products[place], found[place], wanted, moves=True, by_largest=by_largest)
+        return _fact(products[place], ends[place], wanted, moves=True, by_largest=by_largest)
     at = float_up(arguments.non_negative(epsilon=epsilon))
-    found = [answers.delta(product, at).lower for product in known]
-    place = max(range(len(found)), key=found.__getitem__)
-    return _fact(products[place], at, found[place], moves=False, by_largest=by_largest)
+    ends = [answers.delta(product, at).lower for product in used]
+    place = max(range(len(ends)), key=ends.__getitem__)
+    return _fact(products[place], at, ends[place], moves=False, by_largest=by_largest)
 
 
 def _fact(product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool) -> Step:
@@ -248,19 +263,19 @@ def _fact(product: Product, epsilon: float, delta: float, *, moves: bool, by_lar
 def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:
     """Return the facts about the power of a test for the direction with the larger power."""
     rate = float_down(arguments.probability(false_positive_rate=false_positive_rate))
-    found = [answers.true_positive_rate(product, rate).lower for product in products]
-    place = max(range(len(found)), key=found.__getitem__)
-    if not (0.0 < rate < found[place] < 1.0):
+    powers = [answers.true_positive_rate(product, rate).lower for product in products]
+    place = max(range(len(powers)), key=powers.__getitem__)
+    if not (0.0 < rate < powers[place] < 1.0):
         raise NotCertified(
             f"the true-positive rate at {rate:g} has no lower end between that and 1: there is "
             "nothing to certify; try another rate"
         )
-    return power_facts(products[place], rate, found[place])
+    return power_facts(products[place], rate, powers[place])
 
 
 def _lower_renyi(products: list[Product], order: Number) -> Step:
     """Return the fact about the larger direction's Renyi divergence, from below."""
     exact = renyi_order(order=order)
-    found = [answers.renyi(product, float(exact)).lower for product in products]
-    place = max(range(len(found)), key=found.__getitem__)
+    divergences = [answers.renyi(product, float(exact)).lower for product in products]
+    place = max(range(len(divergences)), key=divergences.__getitem__)
     return renyi_fact(products[place], exact)

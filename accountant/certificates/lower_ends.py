@@ -78,8 +78,8 @@ class _Facts:
             return None
         first = low[1] - (high[2] - low[1]) * before / after + rate * t1
         last = low[1] - (high[0] - low[1]) * after / before + rate * t3
-        found = min(first, low[1] + rate * t2, max(last, low[2] + rate * t2))
-        return found * (1 - _SLIP) - _ULP
+        height = min(first, low[1] + rate * t2, max(last, low[2] + rate * t2))
+        return height * (1 - _SLIP) - _ULP
 
 
 def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]:

@@ -43,6 +43,7 @@ from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.theorems.allocation import ALLOCATE_PURE
 from dpproof.accountant.theorems.composition import compose_rdp, self_compose
 from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
 from dpproof.accountant.theorems.mixture import MIXTURE
@@ -64,6 +65,7 @@ _BY_FINITE_PAIRS: Final = {
     MIXTURE,
     SHUFFLE_RANDOMIZED_RESPONSE,
     SHUFFLE_PURE,
+    ALLOCATE_PURE,
 }
 
 
@@ -90,8 +92,8 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     Raises:
         NotCertified: it is infinite or unknown, or no rule covers some theorem.
     """
-    known = with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
-    value = known.rdp(order=order).upper
+    stated = with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
+    value = stated.rdp(order=order).upper
     if math.isinf(value):
         raise NotCertified(
             f"{guarantee.describe()} has no finite Renyi divergence at order "
@@ -105,13 +107,13 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         place, apart = steps.derive(guarantee.derivation)
         steps.add(rule, conclusion(claim, apart), [place], {})
     elif isinstance(guarantee, FaithfulPairGuarantee) and has_selections(guarantee.derivation):
-        known, shown = raise_numbers(as_renyi(guarantee.derivation, [order]))
-        if not isinstance(known, RDP):
-            raise NotCertified(unsaid(known.derivation.rule))
+        stated, shown = raise_numbers(as_renyi(guarantee.derivation, [order]))
+        if not isinstance(stated, RDP):
+            raise NotCertified(unsaid(stated.derivation.rule))
         steps.raised = {**steps.raised, **shown}
-        place, apart = steps.derive(known.derivation)
+        place, apart = steps.derive(stated.derivation)
         claim = RDP(
-            points=[one for one in known.points if one[0] == order], relation=guarantee.relation
+            points=[one for one in stated.points if one[0] == order], relation=guarantee.relation
         )
         steps.add("convert/rdp-rdp", conclusion(claim, apart), [place], {})
     elif isinstance(guarantee, FaithfulPairGuarantee):
@@ -205,11 +207,11 @@ def _is_near(trial: Steps, point: Point) -> bool:
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """Prove a point by the pure DP of a selection from a pure base."""
     runs = law_of(dict(pair.derivation.parameters))
-    known = _selected_pure(pair, runs) if runs.corner_is_worst else None
-    if known is not None:
-        least = max(floats_around(known.stated_epsilon)[1], point.epsilon)
+    selected = _selected_pure(pair, runs) if runs.corner_is_worst else None
+    if selected is not None:
+        least = max(floats_around(selected.stated_epsilon)[1], point.epsilon)
         if point.moves or least == point.epsilon:
-            _prove_stated(steps, known, Point(least, point.delta, moves=False))
+            _prove_stated(steps, selected, Point(least, point.delta, moves=False))
             return
     raise NotCertified(
         f"no pure epsilon is known of {pair.derivation.statement}; ask at a delta above 0"
@@ -291,24 +293,26 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
     Raises:
         NotCertified: it has a theorem that Renyi divergences do not have.
     """
-    known, given = derivation.conclusion, dict(derivation.parameters)
-    if not isinstance(known, Guarantee):
+    conclusion, parameters = derivation.conclusion, dict(derivation.parameters)
+    if not isinstance(conclusion, Guarantee):
         raise NotCertified(unsaid(derivation.rule))
     if not has_selections(derivation):
-        return notion_to_rdp(known, orders=orders)
+        return notion_to_rdp(conclusion, orders=orders)
     if derivation.rule == "select/pair":
         base = as_renyi(derivation.premises[0], sorted({*orders, *_OTHERS}))
-        return select_rdp(base, law_of(given))
+        return select_rdp(base, law_of(parameters))
     parts = [as_renyi(one, orders) for one in derivation.premises]
     match derivation.rule:
         case "compose/pair":
             return compose_rdp(parts, orders=orders)
         case "repeat/pair":
-            return compose_rdp([self_compose(parts[0], int(str(given["count"])))], orders=orders)
+            return compose_rdp(
+                [self_compose(parts[0], int(str(parameters["count"])))], orders=orders
+            )
         case "post-process":
-            return post_process(parts[0], description=str(given["description"]))
+            return post_process(parts[0], description=str(parameters["description"]))
         case "map-records":
-            return map_records(parts[0], description=str(given["description"]))
+            return map_records(parts[0], description=str(parameters["description"]))
         case _:
             raise NotCertified(
                 f"Renyi divergences through {derivation.rule} of a selection are not certified; "

@@ -69,11 +69,13 @@ class RangeParts:
         ahead: list[Factor] = []
         behind: list[Factor] = []
         for part, count in ordered:
-            known = part.conclusion
-            if isinstance(known, BoundedRange):
-                lengths[known.stated_epsilon] = lengths.get(known.stated_epsilon, 0) + count
-            elif isinstance(known, DominatingPair):
-                used = with_logistic(substitutes.of(known))
+            conclusion = part.conclusion
+            if isinstance(conclusion, BoundedRange):
+                lengths[conclusion.stated_epsilon] = (
+                    lengths.get(conclusion.stated_epsilon, 0) + count
+                )
+            elif isinstance(conclusion, DominatingPair):
+                used = with_logistic(substitutes.of(conclusion))
                 ahead += used.forward.times(count).factors
                 behind += used.backward.times(count).factors
         parts = [self.above(length, count) for length, count in lengths.items()]
@@ -161,8 +163,8 @@ def range_parts(pair: DominatingPair[Any], point: Point) -> RangeParts | None:
 
 def _length(part: Derivation) -> Fraction:
     """Return the length of the range that a pair is made of."""
-    known = part.premises[0].conclusion
-    return known.stated_epsilon if isinstance(known, BoundedRange) else Fraction(0)
+    conclusion = part.premises[0].conclusion
+    return conclusion.stated_epsilon if isinstance(conclusion, BoundedRange) else Fraction(0)
 
 
 def _rows(length: float, count: int, depth: float) -> float:

@@ -72,8 +72,8 @@ def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[
             f"{node.rule} is not certified of numbers that come from a conversion; certify what "
             "it was applied to"
         )
-    given = dict(node.parameters)
+    parameters = dict(node.parameters)
     if isinstance(node.conclusion, RDP):
-        given["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
-    again: Guarantee[Any] = node.theorem.again(premises, given)
+        parameters["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
+    again: Guarantee[Any] = node.theorem.again(premises, parameters)
     return again

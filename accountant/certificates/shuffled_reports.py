@@ -1,4 +1,4 @@
-"""Finite pairs above shuffled local reports, and the layers by which the checker bounds them.
+"""Finite pairs above hidden reports, and the layers by which the checker bounds them.
 
 Heuristic: all constants; the checker repeats every bound.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.certificates.format.serialize import Object, unsaid
+from dpproof.accountant.certificates.format.serialize import Object, unsaid, unwritten
 from dpproof.accountant.certificates.selection.finite_base import (
     CLOSE_BY,
     FAINT,
@@ -36,31 +36,46 @@ _FINEST: Final = 2.0**-9  # Least distance of ratios, for the largest loss that 
 _LAYERS: Final = 1_200  # Blocks times nodes.
 _LEFT_OUT: Final = 1e-3  # Share of the tail that may be counted as infinite.
 _LEAST: Final = 1e-25  # The same without a tail.
+_FLOOR: Final = 1e-40  # Least bound, above what integer masses miss.
 
 
-def pair_above_reports(found: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
-    """Return a finite pair above shuffled reports, and the witness for it.
+def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
+    """Return a finite pair above reports, in the forward direction, and the witness for it.
 
     Args:
-        found: the reports' pair, the same in both directions.
+        guarantee: the reports' pair, of shuffled ones the same in both directions.
         aim: what the pair is for.
     """
-    pair = found.forward.factors[0].pair
+    factors = guarantee.forward.factors
+    pair = factors[0].pair
     if not isinstance(pair, ShuffledReportsPair):
-        raise NotCertified(unsaid("shuffled reports of another pair"))
+        raise NotCertified(unsaid("hidden reports of another pair"))
+    if len(factors) > 1 or factors[0].count > 1:
+        raise NotCertified(unwritten("records that draw several rounds of a largest loss"))
     tail, plan = max(aim.tail * _LEFT_OUT, _LEAST), layout(pair.reports, most=_LAYERS)
-    bound = HiddenBits(layers_above(pair.reports, plan), upper=True)
+    ahead, behind = (
+        HiddenBits(layers_above(pair.reports, plan, removal=removal), upper=True)
+        for removal in (True, False)
+    )
 
     def profile(t: Reals) -> Reals:
-        above = np.minimum(bound(np.abs(np.log(t))), 1.0)
-        return np.where(t >= 1.0, above, 1.0 - t + t * above)
+        size = np.abs(np.log(t))
+        above, below = (np.minimum(bound(size), 1.0) for bound in (ahead, behind))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
 
-    end = bisect(lambda x: float(bound(np.array([x]))[0]) > tail, 0.0, pair.max_loss * 1.001)[1]
+    def matters(x: float) -> bool:
+        return max(float(bound(np.array([x]))[0]) for bound in (ahead, behind)) > tail
+
+    end = bisect(matters, 0.0, pair.max_loss * 1.001)[1]
     near = [aim.epsilon * (1.0 + x) for x in CLOSE_BY] if aim.epsilon else []
     extra = (-end, end, *(one for one in near if one < end))
     finest = min(end, 1.0) * _FINEST
     listed = ratios(profile, end, end, extra, floor=tail / FAINT, count=_COUNT, finest=finest)
-    heights = np.minimum(bound(np.abs([math.log(t) for t in listed])), 1.0)
+    places = np.abs([math.log(t) for t in listed])
+    heights = np.where([t >= 1 for t in listed], ahead(places), behind(places))
+    heights = np.clip(heights, _FLOOR, 1.0)
     points = [corner(t, height) for t, height in zip(listed, heights.tolist(), strict=True)]
+    if pair.reports.alike:
+        return pair_above_corners(points), {}
     witness: Object = {"groups": [list(one) for one in plan.groups], "nodes": list(plan.nodes)}
     return pair_above_corners(points), witness

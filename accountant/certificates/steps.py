@@ -49,6 +49,7 @@ from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.guarantees.rdp import RDP
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import OneStepScheme
 from dpproof.proofs.core.certificate import Json, Step, show_rational
@@ -140,6 +141,8 @@ class Steps:
         (steps,) = apart
         if node.rule.startswith("group/"):
             steps *= int(str(dict(node.parameters)["size"]))
+        elif node.rule == "restrict/relation":
+            steps //= int(str(dict(node.parameters).get("size", 1)))
         if self.ranges and node is self.ranges.root:
             produce = Steps.with_ranges
         return produce(self, node, node.conclusion, [place for place, _ in premises], steps)
@@ -257,12 +260,13 @@ class Steps:
     def shuffled_reports(
         self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Add a finite pair above shuffled local reports, with the layers that prove it."""
+        """Add a finite pair above hidden reports, with the layers that prove it."""
         if not isinstance(proved, DominatingPair):
             raise NotCertified(unsaid(node.rule))
         above, witness = pair_above_reports(proved, self.aim)
-        self.substitutes.add(proved, above, above)
-        said = conclusion(finite_guarantee(proved, above, above), steps)
+        other = above if proved.relation.symmetric else FinitePair(p=above.q, q=above.p)
+        self.substitutes.add(proved, above, other)
+        said = conclusion(finite_guarantee(proved, above, other), steps)
         parameters = {name: _json(value) for name, value in node.parameters}
         return self.add(node.rule, said, places, {**parameters, **witness}), steps
 
@@ -325,7 +329,8 @@ class Steps:
         pair = premise.to_pair()
         place, _ = self.derive(pair.derivation)
         if self.substitutes.of(pair) != pair:
-            raise NotCertified(f"{node.rule} of a selection is not certified; {UNCERTIFIED}")
+            what = "a pair that the checker knows from above"
+            raise NotCertified(f"{node.rule} of {what} is not certified; {UNCERTIFIED}")
         return with_logistic(pair), place
 
     def to_selected_rdp(

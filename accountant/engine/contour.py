@@ -89,11 +89,11 @@ def along(product: Product, saddle: Saddle, s: Complexes) -> tuple[Enclosure, Re
     places = np.concatenate([[0.0], points, s.real[:1]])
     upper = np.append(0.0, (total.value.real + total.radius)[: after + 1]).astype(float)
     order = np.argsort(places)
-    known = RealBounds(places[order], upper[order], tuple(_real(one, after) for one in each))
-    found = Enclosure(total.value[after:], total.radius[after:])
+    on_axis = RealBounds(places[order], upper[order], tuple(_real(one, after) for one in each))
+    enclosure = Enclosure(total.value[after:], total.radius[after:])
     if s.size > CHUNK:
-        found = joined([found, total_cgf(product, s[CHUNK:])])
-    return found, known
+        enclosure = joined([enclosure, total_cgf(product, s[CHUNK:])])
+    return enclosure, on_axis
 
 
 def expected(product: Product, saddle: Saddle) -> RealBounds:
@@ -103,8 +103,10 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     for a few wrong digits.
     """
     c, factors = rounded_short(saddle.c), product.factors
-    known = sorted([(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)])
-    points, upper = (np.array(one) for one in zip(*known, strict=True))
+    ladder = sorted(
+        [(0.0, 0.0), *zip(saddle.points, saddle.values, strict=True), (c, saddle.value)]
+    )
+    points, upper = (np.array(one) for one in zip(*ladder, strict=True))
     if len(factors) == 1:
         moments = [saddle.value / factors[0].count]
     else:
@@ -114,9 +116,9 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     return RealBounds(points, upper, tuple(around))
 
 
-def _real(found: Enclosure, at: int) -> Bound:
+def _real(enclosure: Enclosure, at: int) -> Bound:
     """Return the bracket of the real part of one value."""
-    value, radius = found.value.real[at], found.radius[at]
+    value, radius = enclosure.value.real[at], enclosure.radius[at]
     return Bound(float(value - radius), float(value + radius))
 
 
@@ -127,7 +129,7 @@ def chernoff(c: Reals, upper: Reals, epsilon: float | Reals) -> Reals:
     return np.asarray(upper - c * epsilon - entropy + 16 * UNIT_ROUNDOFF * size)
 
 
-def alias_step(saddle: Saddle, known: RealBounds) -> float:
+def alias_step(saddle: Saddle, on_axis: RealBounds) -> float:
     """Return the largest step whose aliases are negligible against the estimate of delta.
 
     Raises:
@@ -135,16 +137,16 @@ def alias_step(saddle: Saddle, known: RealBounds) -> float:
     """
     c = rounded_short(saddle.c)
     with np.errstate(invalid="ignore"):  # infinities of losses beyond 1e60, refused below
-        needed = known.upper - known.points * saddle.epsilon
+        needed = on_axis.upper - on_axis.points * saddle.epsilon
         needed -= saddle.log_delta + saddle.log_tolerance
     if np.isnan(needed).any():
         raise NotCertified(
             f"the moment of order {1 + c:.6g} of the privacy loss, which this answer is computed "
             f"from, is not representable as a float; {EASIER}"
         )
-    gap = np.abs(known.points - c)
+    gap = np.abs(on_axis.points - c)
     period = 0.0
-    for side in (known.points < c, known.points > c):
+    for side in (on_axis.points < c, on_axis.points > c):
         each = np.maximum(needed[side], 4.0) / gap[side]
         period = max(period, float(each.min(initial=math.inf)))
     if not period < _LONGEST:
@@ -172,12 +174,12 @@ class Aliases:
     heights: tuple[Reals, Reals]
 
     @staticmethod
-    def of(known: Reals, c: float, period: float) -> Aliases:
+    def of(on_axis: Reals, c: float, period: float) -> Aliases:
         """Return the bound from points c' and upper bounds of K there, shape (m, 2).
 
         The distance R is rounded down.
         """
-        sides = known[known[:, 0] < c], known[known[:, 0] > c]
+        sides = on_axis[on_axis[:, 0] < c], on_axis[on_axis[:, 0] > c]
         gaps = [np.abs(side[:, 0] - c) * period for side in sides]
         lower, upper = (
             side[:, 1] + 1e-12 * np.abs(side[:, 1]) - gap - np.log(-np.expm1(-gap))
@@ -358,19 +360,19 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
     unit = unit_roundoff(log_kernel.dtype)
     weight = np.where(np.arange(s.size) == 0, 1.0, 2.0) * (step / (2 * math.pi))
     wobble = (radius + 4 * unit * (np.abs(log_kernel) + 8.0)).astype(float)
-    known = wobble < _VAGUE  # beyond, a term is only known by its size
-    growth = np.where(known, 0.0, np.where(np.isinf(radius), 1.0, radius))
+    precise = wobble < _VAGUE  # beyond, a term is only known by its size
+    growth = np.where(precise, 0.0, np.where(np.isinf(radius), 1.0, radius))
     with np.errstate(over="ignore"):
         size = np.exp(log_kernel.real - log_kernel[0].real + growth) * weight
     slight = np.minimum(wobble, _VAGUE)
-    off = np.where(known, slight * (1.0 + slight), 1.0) + 8 * ELEMENTARY_ULPS * unit
+    off = np.where(precise, slight * (1.0 + slight), 1.0) + 8 * ELEMENTARY_ULPS * unit
     turn = log_kernel.imag
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(size.sum())  # of infinite size the sum says nothing
         moment = float((size * s.imag).sum())  # whoever uses it asks whether it is finite
         base = float((size * off).sum()) + 2 * _SUMMED * unit * total
     return _Terms(
-        known=np.where(known, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
+        known=np.where(precise, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
         size=total,
         moment=moment,
         reach=float(s[-1].imag),
@@ -441,15 +443,15 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
             nodes, tau = _shortened(parts, step, c, needed + saddle.log_tolerance, limit)
         s = c + 1j * step * np.arange(nodes)
         try:
-            cgf, known = along(product, saddle, s)
+            cgf, on_axis = along(product, saddle, s)
         except NotCertified:  # too far up: a shorter line and a larger tau
             if nodes <= _FEWEST:
                 raise
             limit = nodes // 2
             continue
         break
-    parts = smoothnesses(product, c, known.moments)  # the guess only placed the nodes
-    log_moment = known.at(c)
+    parts = smoothnesses(product, c, on_axis.moments)  # the guess only placed the nodes
+    log_moment = on_axis.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)
     extra = 0.5 * tau * tau * precise * (precise + 1.0)
@@ -468,7 +470,7 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         radius=radius,
         step=step,
         log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
-        known=np.column_stack([known.points, known.upper]),
+        known=np.column_stack([on_axis.points, on_axis.upper]),
         tau=tau,
     )
 

@@ -110,7 +110,7 @@ def some(mixtures: GaussianMixtures, rows: Where) -> GaussianMixtures:
 def saddles(
     mixtures: GaussianMixtures,
     count: Reals,
-    known: Reals,
+    asked: Reals,
     *,
     is_delta: bool,
     near: Reals | None = None,
@@ -120,12 +120,12 @@ def saddles(
     Args:
         mixtures: p rows.
         count: shape (p,).
-        known: shape (p,), epsilon or log delta.
+        asked: shape (p,), epsilon or log delta.
         is_delta: whether the log of delta is known.
         near: shape (p,), tilts that suit nearly; without them a Gaussian's are taken.
     """
     if near is None:
-        near = _gaussian_tilts(mixtures, count, known, is_delta=is_delta)
+        near = _gaussian_tilts(mixtures, count, asked, is_delta=is_delta)
     top = (
         np.minimum(_BEYOND * near, _FARTHEST / mixtures.mu)
         if mixtures.removal
@@ -133,24 +133,24 @@ def saddles(
     )
     order = np.argsort(top * mixtures.mu)
     parts = [order[start : start + _BLOCK] for start in range(0, order.size, _BLOCK)]
-    found = [
-        _saddles(some(mixtures, at), count[at], known[at], top[at], is_delta=is_delta)
+    blocks = [
+        _saddles(some(mixtures, at), count[at], asked[at], top[at], is_delta=is_delta)
         for at in parts
     ]
     back = np.argsort(np.concatenate(parts))
-    columns = (np.concatenate([getattr(one, name) for one in found]) for name in Saddles.__slots__)
+    columns = (np.concatenate([getattr(one, name) for one in blocks]) for name in Saddles.__slots__)
     return Saddles(*(one[back] for one in columns))
 
 
 def _gaussian_tilts(
-    mixtures: GaussianMixtures, count: Reals, known: Reals, *, is_delta: bool
+    mixtures: GaussianMixtures, count: Reals, asked: Reals, *, is_delta: bool
 ) -> Reals:
     """Return the saddles of Gaussians with the losses' variances."""
     at = 1e-3
     value = mixtures.steer(np.array([at]))[0][:, 0]
     variance = (count * np.maximum(2.0 * value / (at * (1.0 + at)), 1e-300))[:, None]
     guess = _ridge(_ALL, 0.5 * variance * _ALL * (_ALL + 1), variance * (_ALL + 0.5), variance)
-    return np.asarray(_ALL[np.argmax(_excess(guess, known, is_delta=is_delta) >= 0.0, axis=1)])
+    return np.asarray(_ALL[np.argmax(_excess(guess, asked, is_delta=is_delta) >= 0.0, axis=1)])
 
 
 def _ridge(c: Reals, value: Reals, slope: Reals, bend: Reals) -> Reals:
@@ -161,9 +161,9 @@ def _ridge(c: Reals, value: Reals, slope: Reals, bend: Reals) -> Reals:
     return np.stack([spread, epsilon, exponent - 0.5 * np.log(2 * math.pi * spread)])
 
 
-def _excess(ridge: Reals, known: Reals, *, is_delta: bool) -> Reals:
+def _excess(ridge: Reals, asked: Reals, *, is_delta: bool) -> Reals:
     """Return a function of c that crosses 0 at the saddle, from below."""
-    return np.asarray(known[:, None] - ridge[-1] if is_delta else ridge[-2] - known[:, None])
+    return np.asarray(asked[:, None] - ridge[-1] if is_delta else ridge[-2] - asked[:, None])
 
 
 def _survey(mixtures: GaussianMixtures, count: Reals, c: Reals) -> Reals:
@@ -173,7 +173,7 @@ def _survey(mixtures: GaussianMixtures, count: Reals, c: Reals) -> Reals:
 
 
 def _saddles(
-    mixtures: GaussianMixtures, count: Reals, known: Reals, top: Reals, *, is_delta: bool
+    mixtures: GaussianMixtures, count: Reals, asked: Reals, top: Reals, *, is_delta: bool
 ) -> Saddles:
     """Return the tilts of some rows, below a largest one each.
 
@@ -182,7 +182,7 @@ def _saddles(
     """
     rows = np.arange(count.size)
     ladder = _survey(mixtures, count, top[:, None] * _LADDER)
-    right = np.argmax(_excess(ladder, known, is_delta=is_delta) >= 0.0, axis=1).clip(
+    right = np.argmax(_excess(ladder, asked, is_delta=is_delta) >= 0.0, axis=1).clip(
         _SPAN, _LADDER.size - 1
     )
     ends = ladder[0, rows, right - _SPAN, None], ladder[0, rows, right, None]
@@ -190,14 +190,14 @@ def _saddles(
     every = np.concatenate([ladder, finer], axis=2)
     c, value, spread, *_ = every = np.take_along_axis(every, np.argsort(every[:1], axis=2), 2)
 
-    gap = _excess(every, known, is_delta=is_delta)
+    gap = _excess(every, asked, is_delta=is_delta)
     right = np.argmax(gap >= 0.0, axis=1)
     left = right - 1
     share = -gap[rows, left] / (gap[rows, right] - gap[rows, left])
     epsilon, log_delta = (
         one[rows, left] + share * (one[rows, right] - one[rows, left]) for one in every[-2:]
     )
-    epsilon, log_delta = (epsilon, known) if is_delta else (known, log_delta)
+    epsilon, log_delta = (epsilon, asked) if is_delta else (asked, log_delta)
 
     points, values = (np.pad(one, ((0, 0), (1, 0))) for one in (c, value))
     needed = values - points * epsilon[:, None] - log_delta[:, None] - _LOG_TOLERANCE
@@ -409,27 +409,27 @@ def _line(
     """Return the lines of rows whose terms fit into one array."""
     c, step = saddle.c[:, None], saddle.step[:, None]
     points = np.column_stack([saddle.beside, saddle.c])
-    real, found = moments(mixtures, mixtures.power(points), saddle.step, rule, shape)
+    real, enclosure = moments(mixtures, mixtures.power(points), saddle.step, rule, shape)
     n, k = count[:, None], np.arange(shape[0] * shape[1])
     size = np.abs(real.value.real) + real.radius
     upper = n * (real.value.real + real.radius + 8 * UNIT_ROUNDOFF * size)
     upper = np.where(points > 0.0, upper, 0.0)
 
-    value = found.value if mixtures.removal else found.value.conj()
+    value = enclosure.value if mixtures.removal else enclosure.value.conj()
     floor = n * value[:, :1].real
     exponent = n * value - floor
-    off = n * found.radius * (1 + 1e-12)
+    off = n * enclosure.radius * (1 + 1e-12)
     off += 8 * UNIT_ROUNDOFF * (n * np.abs(value) + np.abs(floor))
-    known = off < _VAGUE
+    precise = off < _VAGUE
     y = step * k
     inverse = 1.0 / ((c + 1j * y) * (c + 1.0 + 1j * y))
     weight = np.where(k == 0, 1.0, 2.0) * (step / (2 * math.pi))
-    growth = np.where(known, 0.0, np.where(np.isinf(found.radius), 1.0, off))
+    growth = np.where(precise, 0.0, np.where(np.isinf(enclosure.radius), 1.0, off))
     sizes = np.exp(exponent.real + growth) * weight * np.abs(inverse)
     slight = np.minimum(off, _VAGUE)
-    share = np.where(known, slight * (1.0 + slight), 1.0)
+    share = np.where(precise, slight * (1.0 + slight), 1.0)
     share += 24 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
-    terms = np.exp(exponent) * (np.where(known, weight, 0.0) * inverse)
+    terms = np.exp(exponent) * (np.where(precise, weight, 0.0) * inverse)
 
     reach, most = y[:, -1], 2 * _SUMMED * UNIT_ROUNDOFF
     ends = (real.value.real + sign * real.radius for sign in (1.0, -1.0))
@@ -494,17 +494,17 @@ def deltas(runs: Runs, epsilon: Reals) -> tuple[Reals, Reals]:
 
 
 def _answered(
-    runs: Runs, possible: Truths, known: Reals, sampled: Answer, closed: Answer
+    runs: Runs, possible: Truths, asked: Reals, sampled: Answer, closed: Answer
 ) -> tuple[Reals, Reals]:
     """Return the answers of rows that are no extremes, those without sampling in closed form."""
-    lower, upper = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
-    possible = possible & np.isfinite(known) & (runs.mu > _LEAST_MU) & (runs.mu < _LARGEST_MU)
+    lower, upper = np.full(asked.shape, np.nan), np.full(asked.shape, np.nan)
+    possible = possible & np.isfinite(asked) & (runs.mu > _LEAST_MU) & (runs.mu < _LARGEST_MU)
     rare = possible & (runs.q > _RAREST) & (runs.q < 1.0) & (runs.count > 1.0)
     with np.errstate(all="ignore"):  # nan and infinities prove nothing, in any row
         for some_, ask in ((rare, sampled), (possible & (runs.q == 1.0), closed)):
             rows = np.flatnonzero(some_)
             if rows.size:
-                lower[rows], upper[rows] = ask(runs.at(rows), known[rows])
+                lower[rows], upper[rows] = ask(runs.at(rows), asked[rows])
         narrow = (upper - lower <= _WIDEST * upper) & (upper < np.inf)
     return np.where(narrow, lower, np.nan), np.where(narrow, upper, np.nan)
 
@@ -515,9 +515,9 @@ def _epsilons(runs: Runs, delta: Reals) -> tuple[Reals, Reals]:
     lower, upper = np.full(delta.shape, np.nan), np.full(delta.shape, np.nan)
     forward = runs.mixtures(removal=True)
     saddle = saddles(forward, runs.count, target[0], is_delta=True)
-    for at, found in lines(forward, runs.count, saddle):
+    for at, line in lines(forward, runs.count, saddle):
         sought = target[0][at], target[1][at]
-        lower[at], upper[at] = crossings(_brackets(found), sought, saddle.epsilon[at], found.c)
+        lower[at], upper[at] = crossings(_brackets(line), sought, saddle.epsilon[at], line.c)
     near = np.where(np.isfinite(lower), saddle.c, np.nan)
     high = _backward(runs, lower, near=near, limit=target[0])[1]
     smaller = high <= target[0]
@@ -529,8 +529,8 @@ def _deltas(runs: Runs, epsilon: Reals) -> tuple[Reals, Reals]:
     low, high = np.full(epsilon.shape, np.nan), np.full(epsilon.shape, np.nan)
     forward = runs.mixtures(removal=True)
     saddle = saddles(forward, runs.count, epsilon, is_delta=False)
-    for at, found in lines(forward, runs.count, saddle):
-        ends = found.log_brackets(epsilon[at, None])
+    for at, line in lines(forward, runs.count, saddle):
+        ends = line.log_brackets(epsilon[at, None])
         low[at], high[at] = ends[0][:, 0], ends[1][:, 0]
     other = _backward(runs, epsilon, near=saddle.c, limit=low)
     high = np.where(other[1] <= low, high, np.maximum(high, other[1]))
@@ -560,9 +560,9 @@ def _gaussian_epsilons(runs: Runs, delta: Reals) -> tuple[Reals, Reals]:
     return crossings(brackets, target, 0.5 * size * size + size, 1.0 / size)
 
 
-def _brackets(found: Lines) -> Brackets:
+def _brackets(line: Lines) -> Brackets:
     """Return bounds of log delta at points of some rows."""
-    return lambda x, rows: found.at(rows).log_brackets(x)
+    return lambda x, rows: line.at(rows).log_brackets(x)
 
 
 def _backward(runs: Runs, epsilon: Reals, *, near: Reals, limit: Reals) -> tuple[Reals, Reals]:
@@ -584,8 +584,8 @@ def _backward(runs: Runs, epsilon: Reals, *, near: Reals, limit: Reals) -> tuple
     if left.size:
         own = some(mixtures, left)
         saddle = saddles(own, count[left], epsilon[left], is_delta=False, near=near[left])
-        for rows, found in lines(own, count[left], saddle):
-            ends, at = found.log_brackets(epsilon[left[rows], None]), left[rows]
+        for rows, line in lines(own, count[left], saddle):
+            ends, at = line.log_brackets(epsilon[left[rows], None]), left[rows]
             low[at], high[at] = ends[0][:, 0], np.fmin(high[at], ends[1][:, 0])
     return low, high
 

@@ -79,23 +79,25 @@ def common_lattice(product: Product, c: float) -> CommonLattice | None:
 
     It exists if each has one, with spans multiples of the least, as floats.
     """
-    found: list[tuple[Lattice, int]] = []
+    lattices: list[tuple[Lattice, int]] = []
     for factor in product.factors:
         lattice = factor.pair.lattice(c)
         if lattice is None:
             return None
-        found.append((lattice, factor.count))
-    span = min(lattice.span for lattice, _ in found)
-    ratios = [lattice.span / span for lattice, _ in found]
+        lattices.append((lattice, factor.count))
+    span = min(lattice.span for lattice, _ in lattices)
+    ratios = [lattice.span / span for lattice, _ in lattices]
     if any(abs(ratio - round(ratio)) > _SAME * ratio for ratio in ratios):
         return None
-    finest = [(one, n) for (one, n), ratio in zip(found, ratios, strict=True) if round(ratio) == 1]
+    finest = [
+        (one, n) for (one, n), ratio in zip(lattices, ratios, strict=True) if round(ratio) == 1
+    ]
     return CommonLattice(
-        offset=math.fsum(count * lattice.offset for lattice, count in found),
+        offset=math.fsum(count * lattice.offset for lattice, count in lattices),
         span=span,
         decay=0.5 * sum(count * lattice.adjacency for lattice, count in finest),
-        size=math.fsum(count * abs(lattice.offset) for lattice, count in found),
-        fewest=min(count for _, count in found),
+        size=math.fsum(count * abs(lattice.offset) for lattice, count in lattices),
+        fewest=min(count for _, count in lattices),
     )
 
 
@@ -227,31 +229,31 @@ class LatticeNodes:
         wobble = self.radius + 4 * UNIT_ROUNDOFF * (
             np.abs(phase) + np.abs(shift) + np.abs(self.cgf) + 8.0
         )
-        known = wobble < _KNOWN
-        growth = np.where(known, 0.0, np.where(np.isinf(wobble), 1.0, wobble))
+        precise = wobble < _KNOWN
+        growth = np.where(precise, 0.0, np.where(np.isinf(wobble), 1.0, wobble))
         with np.errstate(over="ignore"):
-            slip = np.where(known, np.expm1(np.where(known, wobble, 0.0)), 1.0 + np.exp(growth))
+            slip = np.where(precise, np.expm1(np.where(precise, wobble, 0.0)), 1.0 + np.exp(growth))
         loose = self._ragged() * largest
         with np.errstate(over="ignore", invalid="ignore"):
             error = (size * (np.abs(kernel) * slip + loose * (1 + slip))).sum(axis=1)
             blur = self.blur(epsilon)
             error += blur * ((np.abs(kernel) + loose) @ self.pull(float(blur.max())))
         error = np.where(np.isnan(error), np.inf, error)  # 0 times infinity: nothing is known
-        total = (np.where(known, scale, 0.0) * kernel).real.sum(axis=1)
+        total = (np.where(precise, scale, 0.0) * kernel).real.sum(axis=1)
         return total, error + 64 * UNIT_ROUNDOFF * (size * np.abs(kernel)).sum(axis=1)
 
     def _transformed(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return that sum and its error by the transforms."""
         first = self.first(epsilon)
         furthest = max(float(np.abs(first).max()), float(np.abs(epsilon).max()), self.period)
-        found = _transform(self, math.ldexp(1.0, math.frexp(furthest)[1]))
+        transform = _transform(self, math.ldexp(1.0, math.frexp(furthest)[1]))
         place = np.rint((first - self.lattice.offset) / self.lattice.span)
         place = np.mod(place, self.count).astype(int)
         a, b = self._shares(epsilon)
-        turned = 4 * UNIT_ROUNDOFF * np.abs(first) * found.turn
-        turned += 4 * UNIT_ROUNDOFF * np.abs(self.log_moment - self.c * first) * found.size
-        error = (a + b) * (found.error + _GROWN * turned + self.blur(epsilon) * found.pull)
-        return a * found.near[place] + b * found.far[place], error
+        turned = 4 * UNIT_ROUNDOFF * np.abs(first) * transform.turn
+        turned += 4 * UNIT_ROUNDOFF * np.abs(self.log_moment - self.c * first) * transform.size
+        error = (a + b) * (transform.error + _GROWN * turned + self.blur(epsilon) * transform.pull)
+        return a * transform.near[place] + b * transform.far[place], error
 
     def transform(self, furthest: float) -> Transform:
         """Compute the sums at all lattice points of a period, for epsilons up to ``furthest``.
@@ -265,22 +267,22 @@ class LatticeNodes:
         turn = np.abs(self.s)
         flat = np.abs(self.log_moment) + self.c * furthest
         most = radius + 4 * UNIT_ROUNDOFF * (turn * furthest + flat)
-        known = most < _KNOWN
-        kept, lost = size[known], np.where(np.isinf(most), 1.0, most)[~known]
+        precise = most < _KNOWN
+        sizes, lost = size[precise], np.where(np.isinf(most), 1.0, most)[~precise]
         blur = float(self.blur(np.array([furthest]))[0])
-        turned = np.where(known, np.exp(self.cgf - self.log_moment), 0.0) * self.weights
+        turned = np.where(precise, np.exp(self.cgf - self.log_moment), 0.0) * self.weights
         turned = turned * np.exp(-1j * self.s.imag * self.lattice.offset)
         with np.errstate(over="ignore", invalid="ignore"):
-            error = float(size[~known] @ (2.0 + np.exp(lost)))
+            error = float(size[~precise] @ (2.0 + np.exp(lost)))
             pull = 1.1 * float(np.abs(whole) @ self.pull(blur))
         error = math.inf if math.isnan(error) else 1.1 * error
         rounding = (64 + 8 * math.log2(self.count) + 16) * UNIT_ROUNDOFF + 2.0 * self._ragged()
         return Transform(
             near=self._along(turned * whole),
             far=self._along(turned * np.exp(-self.s * self.lattice.span) * whole),
-            size=float(kept.sum()),
-            turn=float(kept @ turn[known]),
-            error=error + rounding * float(size.sum()) + _GROWN * float(kept @ radius[known]),
+            size=float(sizes.sum()),
+            turn=float(sizes @ turn[precise]),
+            error=error + rounding * float(size.sum()) + _GROWN * float(sizes @ radius[precise]),
             pull=pull,
         )
 
@@ -396,9 +398,9 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
         NotCertified: the period needs more nodes than allowed.
     """
     c = rounded_short(saddle.c)
-    known = real_bounds(product, saddle)
-    known = replace(known, upper=known.upper + 2 * lattice.moved * known.points)
-    wanted = 2 * math.pi / (alias_step(saddle, known) * lattice.span)
+    on_axis = real_bounds(product, saddle)
+    on_axis = replace(on_axis, upper=on_axis.upper + 2 * lattice.moved * on_axis.points)
+    wanted = 2 * math.pi / (alias_step(saddle, on_axis) * lattice.span)
     if wanted > 2.0**60:
         raise NotCertified(
             f"{too_fine(lattice)} in {wanted:.3g} sums, at most {_MAX_NODES}: {COARSER}"
@@ -408,10 +410,10 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
         half = 1 << (half - 1).bit_length()  # for the fast Fourier transform
     period = 2 * half * lattice.span
     angle = math.pi / half
-    log_moment = known.at(c)
+    log_moment = on_axis.at(c)
     needed = log_moment - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
     needed += math.log(2.0 / -math.expm1(-c * lattice.span) + 2.0)
-    keep, log_cut = _kept(product, known.moments, lattice=lattice, half=half, c=c, needed=needed)
+    keep, log_cut = _kept(product, on_axis.moments, lattice=lattice, half=half, c=c, needed=needed)
     if keep > _MAX_NODES:
         raise NotCertified(f"{too_fine(lattice)} in {keep} sums, at most {_MAX_NODES}: {COARSER}")
     index = np.arange(keep + 1)
@@ -425,7 +427,7 @@ def build_lattice(product: Product, saddle: Saddle, lattice: CommonLattice) -> L
         LatticeNodes(s, cgf.value, cgf.radius, weights, lattice, period),
         epsilon=saddle.epsilon,
         log_cut=log_moment + log_cut + 1e-9,
-        aliases=Aliases.of(np.column_stack([known.points, known.upper]), c, period),
+        aliases=Aliases.of(np.column_stack([on_axis.points, on_axis.upper]), c, period),
     )
 
 
@@ -436,8 +438,8 @@ def _without_negligible(
     if nodes.s.size <= _FEW:
         return LatticeContour(nodes, log_cut, -math.inf, 0.0, math.inf, aliases)
     kernel, weights = nodes.largest(), nodes.weights
-    known = np.where(np.isinf(nodes.radius), 0.0, nodes.radius)
-    log_size = nodes.cgf.real + known + np.log(kernel * weights)
+    radii = np.where(np.isinf(nodes.radius), 0.0, nodes.radius)
+    log_size = nodes.cgf.real + radii + np.log(kernel * weights)
     order = np.argsort(log_size)
     sums = np.logaddexp.accumulate(log_size[order])
     cut = int(np.searchsorted(sums, log_size[0] + _LOG_DROPPED))
@@ -486,15 +488,15 @@ def _many_values(product: Product, s: Complexes, half: int, span: float) -> Encl
     """
     ladders = [(f.pair, f.count) for f in product.factors if isinstance(f.pair, LatticePair)]
     others = Product(tuple(f for f in product.factors if not isinstance(f.pair, LatticePair)))
-    found = total_cgf(others, s)
-    value, radius = found.value, found.radius
-    known = np.where(np.isinf(radius), 0.0, radius)
+    cgf = total_cgf(others, s)
+    value, radius = cgf.value, cgf.radius
+    radii = np.where(np.isinf(radius), 0.0, radius)
     for pair, count in ladders:
         one = pair.cgf_on_period(float(s[0].real), half, span)
         part = one.radius[: s.size]
         value = value + count * one.value[: s.size]
         radius = radius + count * part
-        known = known + count * np.where(np.isinf(part), 0.0, part)
+        radii = radii + count * np.where(np.isinf(part), 0.0, part)
     radius = radius + 8 * UNIT_ROUNDOFF * np.abs(value)
-    ceiling = value.real + known + 8 * UNIT_ROUNDOFF * np.abs(value)
+    ceiling = value.real + radii + 8 * UNIT_ROUNDOFF * np.abs(value)
     return Enclosure(np.where(np.isinf(radius), ceiling, value), radius)

@@ -67,8 +67,8 @@ def _cgf(product: Product) -> tuple[Reals, Reals]:
         left = total_cgf(product, -_ORDERS[near] + 0j)
         right = total_cgf(product.swapped(), _ORDERS[~near] - 1.0 + 0j)
         upper = np.concatenate([one.value.real + one.radius for one in (left, right)])
-    known = np.isfinite(upper)
-    return np.where(known, upper, np.inf), np.where(known, np.abs(upper), 0.0)
+    finite = np.isfinite(upper)
+    return np.where(finite, upper, np.inf), np.where(finite, np.abs(upper), 0.0)
 
 
 # Places of the lines. Not -1/2, where some K divide by 0. Heuristic: each is valid.
@@ -109,8 +109,8 @@ def _ends(line: Contour, epsilon: Reals) -> tuple[Reals, Reals]:
     with np.errstate(all="ignore"):  # what is not finite says nothing
         rest = hat_left * np.exp(low[0] - high[1]) + hat_right * np.exp(low[2] - high[1])
         value = np.log((1.0 - rest * (1 - 1e-13)) / hat) + high[1] + 1e-12
-    known = np.isfinite(value) & (rest < 1.0) & (line.tau <= LARGEST_TAU)
-    return low[1], np.where(known, np.minimum(value, 0.0), 0.0)
+    proved = np.isfinite(value) & (rest < 1.0) & (line.tau <= LARGEST_TAU)
+    return low[1], np.where(proved, np.minimum(value, 0.0), 0.0)
 
 
 @lru_cache(maxsize=16)
@@ -118,8 +118,8 @@ def _ridge(product: Product) -> tuple[Reals, Reals]:
     """Return K at the places rounded up, not finite where it is out of reach, and K' nearly."""
     try:
         with np.errstate(all="ignore"):  # what is not finite says nothing
-            found = total_cgf(product, _PLACES + 0j)
-            upper = (found.value.real + found.radius).astype(float)
+            cgf = total_cgf(product, _PLACES + 0j)
+            upper = (cgf.value.real + cgf.radius).astype(float)
             return upper, np.gradient(upper, _PLACES)
     except NotCertified:
         return np.full(_PLACES.shape, np.inf), _PLACES
@@ -145,20 +145,20 @@ def _line(product: Product, place: int) -> Contour | None:
     nodes = max(math.ceil(reach / step), 1) + 1
     s = c + 1j * step * np.arange(nodes)
     try:
-        found = total_cgf(product, s)
+        enclosure = total_cgf(product, s)
     except NotCertified:
         return None
-    precise = s.astype(found.value.dtype)
+    precise = s.astype(enclosure.value.dtype)
     extra = 0.5 * tau * tau * precise * (precise + 1.0)
     logs = np.log(-precise), np.log(precise + 1.0)
-    unit = unit_roundoff(found.value.dtype)
+    unit = unit_roundoff(enclosure.value.dtype)
     parts = np.abs(logs[0]) + np.abs(logs[1]) + np.abs(extra)
-    radius = found.radius + 4 * (ELEMENTARY_ULPS + 1) * unit * (parts + np.abs(found.value))
+    radius = enclosure.radius + 4 * (ELEMENTARY_ULPS + 1) * unit * (parts + np.abs(enclosure.value))
     last = step * (nodes - 1)
-    moment = float(found.value[0].real + found.radius[0])
+    moment = float(enclosure.value[0].real + enclosure.radius[0])
     return Contour(
         s=s,
-        log_kernel=found.value + extra - logs[0] - logs[1],
+        log_kernel=enclosure.value + extra - logs[0] - logs[1],
         radius=radius,
         step=step,
         log_cut=moment - 0.5 * (tau * last) ** 2 * (1 - 1e-12) - math.log(math.pi * last) + 1e-9,

@@ -32,12 +32,14 @@ from dpproof.accountant.engine.overlap import delta_below
 from dpproof.accountant.engine.residues import exponential_sum
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle
 from dpproof.accountant.engine.shared_contours import (
+    WIDE,
     SharedContours,
     contour_at,
     reachable,
     shared_contours,
 )
 from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.cut_gaussian import cut
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair
@@ -57,12 +59,12 @@ def answer_bundled(question: Callable[[Product], Bound], product: Product) -> Bo
     if len(bundled.factors) == len(product.factors):
         return question(product)
     try:
-        found = question(bundled)
+        answer = question(bundled)
     except NotCertified:
         return question(product)
-    if found.relative_width <= _WIDE:
-        return found
-    return found.meet(question(product))
+    if answer.relative_width <= _WIDE:
+        return answer
+    return answer.meet(question(product))
 
 
 _CLOSE = 1e-9  # Width of a bracket from an exact formula that needs no second method. Heuristic.
@@ -74,6 +76,8 @@ _AGAIN = 2  # Most refinements. Heuristic.
 # Contours of a rough search, how much nearer each has to be, and steps outwards. Heuristic.
 _LOOKS, _NEARER, _DOUBLINGS = 4, 0.99, 24
 _SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
+# Width from which losses are cut at ends, and most ends. Heuristic.
+_ROUGH, _ENDS = 1e-2, 4
 _HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
 
 
@@ -132,6 +136,28 @@ def delta(product: Product, epsilon: float) -> Bound:
     return Bound(lower.lower, upper.upper)
 
 
+def delta_of_rare_losses(product: Product, epsilon: float, answer: Bound) -> Bound:
+    """Tighten a wide bracket of delta, for a lone rare sample, by losses up to an end.
+
+    The end is moved outwards until what is beyond counts little (proofs/theory/rare.md).
+    """
+    lower = None  # of delta, which says how far out losses count
+    for _ in range(_ENDS):
+        if answer.relative_width <= _ROUGH:
+            break
+        rare = cut(product, lower, epsilon, rare=True)
+        if rare is product:
+            break
+        try:
+            finite = delta(rare.below(), epsilon)
+        except NotCertified:
+            break
+        upper = up(finite.upper + infinite_mass(rare).upper)
+        answer = answer.meet(Bound(finite.lower, min(upper, 1.0)))
+        lower = answer.lower
+    return answer
+
+
 def _delta(product: Product, epsilon: float) -> Bound:
     """Bracket delta for a product whose K is exact, at epsilon >= 0."""
     mass = infinite_mass(product)
@@ -141,9 +167,9 @@ def _delta(product: Product, epsilon: float) -> Bound:
         return Bound(mass.lower, _delta(product, _FAR).upper)
     point = np.array([epsilon])
     closed = closed_form(product)
-    found = closed.profile(point) if closed is not None else None
-    if found is not None:
-        return Bound(float(found[0][0]), min(float(found[1][0]), 1.0))
+    ends = closed.profile(point) if closed is not None else None
+    if ends is not None:
+        return Bound(float(ends[0][0]), min(float(ends[1][0]), 1.0))
     low, high = _log_profile(product, point)
     finite = math.exp(low[0]) * (1 - 1e-14), math.exp(min(high[0], 1.0)) * (1 + 1e-14)
     lower, upper = max(down(mass.lower + finite[0]), 0.0), min(up(mass.upper + finite[1]), 1.0)
@@ -152,18 +178,19 @@ def _delta(product: Product, epsilon: float) -> Bound:
     return Bound(min(lower, upper), upper)
 
 
-def deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+def deltas(product: Product, epsilon: Reals, wide: float = WIDE) -> tuple[Reals, Reals]:
     """Return lower and upper ends of delta at many real epsilons, in any order.
 
-    One contour serves all epsilons within two standard deviations of its saddle's.
+    One contour serves all epsilons within two standard deviations of its saddle's. Where it leaves
+    a bracket of log delta wider than ``wide``, others are tried.
     """
     order = np.argsort(epsilon)
     x = epsilon[order]
     low, high = np.empty(x.shape), np.empty(x.shape)
     negative = int(np.searchsorted(x, 0.0))
-    low[negative:], high[negative:] = _ends(product, x[negative:])
+    low[negative:], high[negative:] = _ends(product, x[negative:], wide)
     if negative:
-        flipped = _ends(product.swapped(), -x[:negative][::-1])
+        flipped = _ends(product.swapped(), -x[:negative][::-1], wide)
         ends = from_swapped(flipped[0][::-1], flipped[1][::-1], x[:negative])
         low[:negative], high[:negative] = ends
     back = np.argsort(order)
@@ -175,23 +202,23 @@ def rough(product: Product) -> SharedContours:
     return shared_contours(product.above().bundled())
 
 
-def _ends(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+def _ends(product: Product, epsilon: Reals, wide: float) -> tuple[Reals, Reals]:
     """Return both ends of delta at increasing epsilons >= 0."""
     alone = closed_form(product)
     quick = alone.profile(epsilon) if alone is not None and alone.is_quick else None
     if quick is not None:
         return np.maximum(quick[0], 0.0), np.minimum(quick[1], 1.0)
     above, below = product.above().bundled(), product.below().bundled()
-    low, high = _deltas(above, epsilon)
-    return (low if above == below else _deltas(below, epsilon)[0]), high
+    low, high = _deltas(above, epsilon, wide)
+    return (low if above == below else _deltas(below, epsilon, wide)[0]), high
 
 
-def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
+def _deltas(product: Product, epsilon: Reals, wide: float) -> tuple[Reals, Reals]:
     """Return both ends of delta for a product whose K is exact, at increasing epsilons >= 0."""
     mass, top, closed = infinite_mass(product), max_loss(product), closed_form(product)
-    found = closed.profile(epsilon) if closed is not None else None
-    if found is not None:
-        return found[0], np.minimum(found[1], 1.0)
+    ends = closed.profile(epsilon) if closed is not None else None
+    if ends is not None:
+        return ends[0], np.minimum(ends[1], 1.0)
     low, high = np.full(epsilon.shape, mass.lower), np.full(epsilon.shape, mass.upper)
     stop = int(np.searchsorted(epsilon, top))
     exact = exponential_sum(product)
@@ -202,7 +229,7 @@ def _deltas(product: Product, epsilon: Reals) -> tuple[Reals, Reals]:
             high[:stop] = total_delta_up(mass, logs[1])
             return low, high
     if stop:
-        logs = shared_contours(product).log_profile(epsilon[:stop])
+        logs = shared_contours(product).log_profile(epsilon[:stop], wide)
         low[:stop] = np.maximum(mass.lower + np.exp(logs[0]) * (1 - 1e-14), 0.0)
         high[:stop] = total_delta_up(mass, logs[1])
     vague = (high > _NEAR_ONE) & (low < high - _LOOSE)
@@ -240,12 +267,12 @@ def epsilon_above(product: Product, delta: float) -> float:
     saddle = find_saddle(above, lambda one: target - one.log_delta)
     for _ in range(_LOOKS):
         start = max(saddle.epsilon, 1.0 / saddle.c)
-        found = _where_below(reachable(above, saddle), target, start, top)
-        if not found < best * _NEARER:
+        place = _where_below(reachable(above, saddle), target, start, top)
+        if not place < best * _NEARER:
             break
-        best = found
+        best = place
         saddle = find_saddle(above, lambda one, at=best: one.epsilon - at, (best, target))  # type: ignore[misc]
-    best = min(best, found)
+    best = min(best, place)
     if best == math.inf:
         raise NotCertified(f"delta is not proved to be at most {delta:.3g}; {EASIER}")
     return best
@@ -315,9 +342,9 @@ def _exact_epsilon(
     if closed is not None and closed.profile(np.zeros(1)) is not None:
         return invert(lambda x: log_ends(closed, mass, x), target, 1.0, 1.0, top)
     if terms is not None:
-        found = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
-        if found.relative_width <= _CLOSE or found.upper <= _ZERO:
-            return found
+        answer = invert(terms.log_profile, target, 0.9 * top, 0.1 * top, top)
+        if answer.relative_width <= _CLOSE or answer.upper <= _ZERO:
+            return answer
     return None
 
 
@@ -328,16 +355,16 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     """
     saddle = find_saddle(product, lambda one: target[0] - one.log_delta)
     contour = reachable(product, saddle)
-    found = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
+    answer = invert(contour.log_profile, target, max(saddle.epsilon, 0.0), 4.0 / saddle.c, top)
     for _ in range(_AGAIN):
-        if found.relative_width <= _LOOSE or not 0 < found.upper < math.inf:
+        if answer.relative_width <= _LOOSE or not 0 < answer.upper < math.inf:
             break
-        better = _aimed(product, saddle, found.upper, target[0])
+        better = _aimed(product, saddle, answer.upper, target[0])
         if better is None:
             break
         product, saddle, contour = better
-        found = found.meet(invert(contour.log_profile, target, found.upper, 4.0 / saddle.c, top))
-    return found
+        answer = answer.meet(invert(contour.log_profile, target, answer.upper, 4.0 / saddle.c, top))
+    return answer
 
 
 def _aimed(
@@ -359,22 +386,22 @@ def _aimed(
     return None
 
 
-def _capped(found: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
+def _capped(answer: Bound, mass: Bound, delta: Bound, top: float) -> Bound:
     """Cap a bracket of epsilon at the largest loss ``top``, where delta is the infinite mass.
 
     ``top`` is the upper end too if the finite losses may have less than 1e-300 of delta: the
     bracket found is for 1e-300.
     """
     if mass.upper > delta.lower:
-        return Bound(found.lower, math.inf)
+        return Bound(answer.lower, math.inf)
     if delta.lower - mass.upper < LEAST_DELTA:
-        return Bound(min(found.lower, top), top)
-    return Bound(min(found.lower, top), min(found.upper, top))
+        return Bound(min(answer.lower, top), top)
+    return Bound(min(answer.lower, top), min(answer.upper, top))
 
 
 def log_ends(pair: Pair, mass: Bound, epsilon: Reals) -> tuple[Reals, Reals]:
     """Return logs of the bounds of a closed profile, without the infinite mass."""
-    found = pair.profile(epsilon)
-    if found is None:
+    ends = pair.profile(epsilon)
+    if ends is None:
         raise AssertionError("only called for pairs with a closed profile")
-    return log_down(found[0] - mass.upper), log_up(found[1] - mass.lower)
+    return log_down(ends[0] - mass.upper), log_up(ends[1] - mass.lower)

@@ -34,9 +34,9 @@ def certainly_below(product: Product, epsilon: float, delta: float) -> bool:
     if epsilon >= max_loss(above):
         return True
     closed = closed_form(above)
-    found = closed.profile(np.array([epsilon])) if closed is not None else None
-    if found is not None:
-        return float(found[1][0]) <= delta
+    ends = closed.profile(np.array([epsilon])) if closed is not None else None
+    if ends is not None:
+        return float(ends[1][0]) <= delta
     log_delta = log_down(np.array(delta)).item()
     try:
         guess = gaussian_tilt(epsilon, log_delta)
@@ -71,8 +71,8 @@ def epsilon_is_zero(product: Product, delta: float) -> bool:
     total = 0.0
     for factor in product.factors:
         pair = factor.pair
-        found = pair.profile(np.zeros(1)) if pair.is_quick else None
-        if found is None:
+        ends = pair.profile(np.zeros(1)) if pair.is_quick else None
+        if ends is None:
             return False
-        total += factor.count * float(found[1][0])
+        total += factor.count * float(ends[1][0])
     return total * (1 + 4 * UNIT_ROUNDOFF * (len(product.factors) + 1)) <= delta

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.enclosure import Reals, distinct
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import has_infinite_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
@@ -18,7 +18,8 @@ _CLOSE, _ROUGH = (
     1e-10,
     1e-5,
 )  # Relative widths of rho at which it is known, and if by tables. Heuristic.
-_ROUNDS = 14  # Most refinements of the orders. Heuristic.
+_APART = (1e-4, 1e-1)  # Orders between which K is asked apart. Heuristic.
+_ROUNDS, _MOST = 14, 3000  # Most refinements, and orders to refine further. Heuristic.
 
 
 def renyi(product: Product, order: float) -> Bound:
@@ -60,25 +61,36 @@ def smallest_rho(product: Product) -> Bound:
     places, outside = grid[1:], _rho_beyond(product, grid[1:])
     infinite = has_infinite_loss(above)  # of a table, where the pair may have none
     close = 1 + (_ROUGH if infinite else _CLOSE)
-    upper = math.inf
-    for _ in range(_ROUNDS):
-        low, high = _cgf(above, grid[1:])
+
+    def ends(s: Reals) -> Reals:
+        low, high = _cgf(below, s) if infinite else _cgf(above, s)
         if infinite:
-            high = _beyond_tables(product, grid[1:])
-        if above != below:
-            low = _cgf(below, grid[1:])[0]
-        best = max(best, float((low / (grid[1:] * (grid[1:] + 1.0))).max()))
-        cells = high / grid[1:] / (grid[:-1] + 1.0)
+            high = _beyond_tables(product, s)
+        elif above != below:
+            low = _cgf(below, s)[0]
+        return np.stack([low, high])
+
+    def apart(s: Reals) -> Reals:
+        """Ask orders of like size together, as all have the error of the largest."""
+        parts = np.split(s, np.searchsorted(s, _APART))
+        return np.hstack([np.empty((2, 0)), *(ends(part) for part in parts if part.size)])
+
+    bounds, upper = apart(grid[1:]), math.inf
+    for _ in range(_ROUNDS):
+        best = max(best, float((bounds[0] / (grid[1:] * (grid[1:] + 1.0))).max()))
+        cells = bounds[1] / grid[1:] / (grid[:-1] + 1.0)
         if infinite:
             at = np.searchsorted(places, grid[1:-1], side="right") - 1
             cells[1:] = np.minimum(cells[1:], outside[at])
         upper = min(max(float(cells.max()), float(outside[-1])) * (1 + 1e-14), tail)
-        loose = cells > best * close
-        if outside[-1] > best * close and tail <= upper:
+        enough = max(best * close, float(outside[-1]))
+        loose = cells > enough
+        if outside[-1] >= tail or not loose.any() or grid.size > _MOST:
             break
-        if not loose.any() or upper <= best * close or grid.size > 3000:
-            break
-        grid = _split(grid, loose)
+        new = _inside(grid, loose)
+        order = np.argsort(np.concatenate([grid, new]))
+        grid = np.concatenate([grid, new])[order]
+        bounds = np.concatenate([bounds, apart(new)], axis=1)[:, order[1:] - 1]
     return Bound(best * (1 - 1e-14), max(upper, best))
 
 
@@ -94,8 +106,8 @@ def gaussian_tails(product: Product) -> float:
 
 def _rho_beyond(product: Product, s: Reals) -> Reals:
     """Bound K(t) / (t (t + 1)) of all t at or above each s."""
-    found = [product.added(lambda pair, at=at: pair.rho_beyond(at)) for at in s.tolist()]  # type: ignore[misc]
-    return np.array(found) * (1 + 1e-14)
+    rhos = [product.added(lambda pair, at=at: pair.rho_beyond(at)) for at in s.tolist()]  # type: ignore[misc]
+    return np.array(rhos) * (1 + 1e-14)
 
 
 def _beyond_tables(product: Product, s: Reals) -> Reals:
@@ -123,12 +135,11 @@ def _largest(product: Product) -> float:
     return 1.0
 
 
-def _split(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reals:
-    """Return the grid with each loose cell cut into eight."""
-    parts = [grid]
+def _inside(grid: Reals, loose: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Reals:
+    """Return the points that cut each loose cell into eight, if floats tell them apart."""
     left, right = grid[:-1][loose], grid[1:][loose]
-    parts += [left + (right - left) * k / 8 for k in range(1, 8)]
-    return distinct(np.concatenate(parts))
+    new = np.concatenate([left + (right - left) * k / 8 for k in range(1, 8)])
+    return np.setdiff1d(new, grid)
 
 
 def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
@@ -138,8 +149,8 @@ def _cgf(product: Product, s: Reals) -> tuple[Reals, Reals]:
         NotCertified: K is beyond all floats.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        found = total_cgf(product, s + 0j)
-        low, high = found.value.real - found.radius, found.value.real + found.radius
+        cgf = total_cgf(product, s + 0j)
+        low, high = cgf.value.real - cgf.radius, cgf.value.real + cgf.radius
     if np.isnan(low).any() or np.isnan(high).any():
         raise NotCertified(
             f"the Renyi divergence of order {1 + s.max():.6g} is not representable as a float; ask "

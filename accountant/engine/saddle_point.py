@@ -35,6 +35,7 @@ _FURTHEST = 1e18  # Largest tilt tried where losses are tiny. Heuristic.
 _ALL = np.geomspace(_SMALLEST, _LARGEST, 200)  # Tilts for a Gaussian guess. Heuristic.
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))  # Tilts around a guess, relative to it. Heuristic.
 _CLOSE = 1.25  # Ratio of two neighbouring c around a crossing at which the search ends. Heuristic.
+_LEAST_STRIDE = 0.05  # Log of the last extension tried where K is out of reach. Heuristic.
 _MOST_STEPS = 8  # Most extensions of a ridge. Heuristic.
 # Error of a term, relative to its size, in units of what is allowed for the sum. Heuristic.
 _NOISE = 1e-3
@@ -153,18 +154,18 @@ def survey(product: Product, c: Reals) -> Ridge:
                     slope += factor.count * one[1]
                     bend += factor.count * np.maximum(one[2], 0.0)
         except NotCertified:
-            known = c.size // 2
+            last = c.size // 2
         else:
             finite = np.isfinite(value + slope + bend)
             if finite.all():
                 return Ridge(c, value, slope, bend)
-            known = int(np.argmin(finite))
-        if not known:
+            last = int(np.argmin(finite))
+        if not last:
             raise NotCertified(
                 f"the moment of order {1 + c[0]:.6g} of the privacy loss is not representable as a "
                 "float; use more noise, or sampling rates and losses that are not next to 0"
             )
-        c = c[:known]
+        c = c[:last]
 
 
 def saddle_at(product: Product, c: float) -> Saddle:
@@ -175,14 +176,14 @@ def saddle_at(product: Product, c: float) -> Saddle:
     points = distinct(np.concatenate([c - offsets, c + np.minimum(offsets, c)]))
     beside = survey(product, points[points > 0])
     estimates = float(ridge.epsilon[0]), float(ridge.log_delta[0])
-    known = tuple(beside.c.tolist()), tuple(beside.value.tolist())
-    return Saddle(c, float(ridge.value[0]), spread, *estimates, *known)
+    ladder = tuple(beside.c.tolist()), tuple(beside.value.tolist())
+    return Saddle(c, float(ridge.value[0]), spread, *estimates, *ladder)
 
 
 def find_saddle(
     product: Product,
     excess: Callable[[Ridge], Reals],
-    known: tuple[float, float] | None = None,
+    aim: tuple[float, float] | None = None,
     log_tolerance: float = _LOG_TOLERANCE,
 ) -> Saddle:
     """Return a tilt for the question at which a function that increases in c crosses 0.
@@ -190,11 +191,11 @@ def find_saddle(
     Args:
         product: what is asked about.
         excess: of every point of a ridge, below 0 to the left of the crossing.
-        known: epsilon and log delta of the question, better than the saddle-point estimates.
+        aim: epsilon and log delta of the question, better than the saddle-point estimates.
         log_tolerance: log of what may be cut and aliased, relative to delta.
     """
     ridge, epsilon, log_delta = around(product, excess)
-    return suited(product, ridge, *(known or (epsilon, log_delta)), log_tolerance)
+    return suited(product, ridge, *(aim or (epsilon, log_delta)), log_tolerance)
 
 
 def suited(
@@ -242,7 +243,10 @@ def around(
         try:
             ridge = ridge.joined(survey(product, more))
         except NotCertified:
-            break
+            if gap[0] >= 0 or stride < _LEAST_STRIDE:
+                break
+            stride *= 0.25  # K is out of reach a little further up
+            continue
         stride *= 2
     while True:
         gap = excess(ridge)
@@ -331,11 +335,11 @@ def smoothnesses(
 
     The law is tilted by c; ``moments`` enclose K(c) of the pairs.
     """
-    found = []
+    listed = []
     for factor, moment in zip(product.factors, moments, strict=True):
         one = factor.pair.smoothness(c, moment)
         if factor.count * float(one.masses.sum()) < _PLENTY:  # all that layers can give
             heights, rates = factor.pair.envelope(c, moment)
             one = replace(one, heights=heights, rates=rates) if heights.size else one
-        found.append((one, factor.count))
-    return found
+        listed.append((one, factor.count))
+    return listed

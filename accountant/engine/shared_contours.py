@@ -23,7 +23,8 @@ _STEP = 0.12  # Rounding of log c. Heuristic.
 _BLOCK = 16  # Rounded log c that are evaluated at once. Heuristic.
 _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
 _START = -1  # The block that is looked at first for a delta. Heuristic.
-_WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
+WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
+_REFINED = 1e-4  # Width asked for up to which K is computed to more digits. Heuristic.
 _ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
 # Distance from an aimed one, in units of 1 / c, within which another would gain little. Heuristic.
 _BESIDE = 0.2
@@ -112,8 +113,12 @@ class SharedContours:
         self._blocks: dict[int, tuple[Reals, Reals, Reals]] = {}
         self._last = 0
 
-    def log_profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+    def log_profile(self, epsilon: Reals, wide: float = WIDE) -> tuple[Reals, Reals]:
         """Bound log delta of the finite losses at increasing epsilons >= 0.
+
+        Args:
+            epsilon: shape (n,).
+            wide: width of the log of a bracket above which a contour is aimed.
 
         Raises:
             NotCertified: K cannot be computed at any c that suits.
@@ -121,12 +126,12 @@ class SharedContours:
         ends = np.full(epsilon.shape, -math.inf), np.full(epsilon.shape, math.inf)
         with contextlib.suppress(NotCertified):  # those without a bracket are aimed at
             self._fill(epsilon, ends)
-        self.narrow(epsilon, ends)
-        if any(isinstance(factor.pair, LatticePair) for factor in self.product.factors):
+        self.narrow(epsilon, ends, wide)
+        if wide > _REFINED or any(isinstance(f.pair, LatticePair) for f in self.product.factors):
             return ends  # its own errors exceed what is gained
         finer = self.product.refined()
         if finer != self.product:
-            shared_contours(finer).narrow(epsilon, ends)
+            shared_contours(finer).narrow(epsilon, ends, wide)
         return ends
 
     def rough(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -153,7 +158,7 @@ class SharedContours:
             _intersect(ends, contour, epsilon, np.arange(start, end))
             start = end
 
-    def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals]) -> None:
+    def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals], least: float) -> None:
         """Intersect wide brackets with those of contours aimed at them.
 
         Every contour is valid at all epsilons, so the wide ones ask that nearest to them first.
@@ -161,13 +166,12 @@ class SharedContours:
         Raises:
             NotCertified: there was no bracket and no contour is within reach.
         """
-        wide = _wide(ends)
+        wide = _wide(ends, least)
         if wide.size and self._aimed:
             places = np.array([one.epsilon for one in self._aimed])
             nearest = np.abs(epsilon[wide, None] - places).argmin(axis=1)
             for at in distinct(nearest):
                 self._aimed[at].narrow(epsilon, ends, wide[nearest == at])
-        least = _WIDE
         for at in wide.tolist():
             if not ends[1][at] - ends[0][at] > least or self._is_beside(float(epsilon[at])):
                 continue
@@ -181,13 +185,14 @@ class SharedContours:
                     nearest = int(np.abs(places - epsilon[at]).argmin())
                     _intersect(ends, self._aimed[nearest].contour, epsilon, np.array([at]))
                 continue
-            aimed.narrow(epsilon, ends, wide)
+            still = ends[1][wide] - ends[0][wide] > least
+            aimed.narrow(epsilon, ends, wide[still])
             least = max(least, _ALIKE * float(ends[1][at] - ends[0][at]))
 
     def _aim(self, epsilon: float, log_delta: float) -> _Aimed:
         """Return a contour aimed at an epsilon, and keep it beside others that are not too long."""
-        known = (epsilon, log_delta) if log_delta < 0.0 else None
-        saddle = find_saddle(self.product, lambda one: one.epsilon - epsilon, known)
+        aim = (epsilon, log_delta) if log_delta < 0.0 else None
+        saddle = find_saddle(self.product, lambda one: one.epsilon - epsilon, aim)
         contour = reachable(self.product, saddle)
         served = _SERVED * math.sqrt(saddle.spread)
         aimed = _Aimed(epsilon, _BESIDE / saddle.c, served, contour)
@@ -222,12 +227,12 @@ class SharedContours:
             last += 1
         epsilon, _, logs = np.concatenate([self._block(at) for at in range(first, last)], axis=1)
         tilts = np.exp(_STEP * np.arange(_BLOCK * first, _BLOCK * last))
-        known = np.flatnonzero(np.isfinite(epsilon) & np.isfinite(logs))[::-1]
-        found = (
-            np.interp(log_delta, logs[known], one[known], left=np.nan, right=np.nan)
+        finite = np.flatnonzero(np.isfinite(epsilon) & np.isfinite(logs))[::-1]
+        curves = (
+            np.interp(log_delta, logs[finite], one[finite], left=np.nan, right=np.nan)
             for one in (epsilon, tilts)
         )
-        return next(found), next(found)
+        return next(curves), next(curves)
 
     def _block(self, at: int) -> tuple[Reals, Reals, Reals]:
         """Return epsilon, spread and log delta of the saddles at a block of rounded c.
@@ -250,11 +255,11 @@ class SharedContours:
         return self._blocks[at]
 
 
-def _wide(ends: tuple[Reals, Reals]) -> NDArray[np.intp]:
+def _wide(ends: tuple[Reals, Reals], least: float) -> NDArray[np.intp]:
     """Return the positions of wide brackets of a log delta that is not hopelessly small."""
     low, high = ends
     with np.errstate(invalid="ignore"):  # both are -inf where there are no losses
-        return np.flatnonzero((high - low > _WIDE) & (high > _HOPELESS))
+        return np.flatnonzero((high - low > least) & (high > _HOPELESS))
 
 
 def _intersect(

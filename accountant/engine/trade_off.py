@@ -156,10 +156,7 @@ def _start(product: Product, rate: float) -> tuple[float, float]:
     if right.epsilon > 0.0:
         return right.epsilon, _width(right.c)
     log_rest = math.log1p(-rate)
-    left = find_saddle(
-        product.swapped(),
-        lambda one: log_rest - np.log1p(one.c) - one.log_delta,
-    )
+    left = find_saddle(product.swapped(), lambda one: log_rest - np.log1p(one.c) - one.log_delta)
     return min(-left.epsilon, 0.0), _width(left.c)
 
 
@@ -304,18 +301,18 @@ class _Known:
         grid = self.grid
         middle, ends = 0.5 * (grid[:-1] + grid[1:]), np.stack([grid[:-1], grid[1:]])
         line = gaussian_tangent(mu, middle, ends)
-        found = (self.high[:-1] <= line[0]) & (self.high[1:] <= line[1])  # nan is not covered
+        inside = (self.high[:-1] <= line[0]) & (self.high[1:] <= line[1])  # nan is not covered
         if np.isfinite(self.spare).any():
             line = gaussian_overlap(mu, middle, ends)[1]
-            found |= (self.spare[:-1] >= line[0]) & (self.spare[1:] >= line[1])
-        return np.asarray(found)
+            inside |= (self.spare[:-1] >= line[0]) & (self.spare[1:] >= line[1])
+        return np.asarray(inside)
 
     def guess(self) -> Reals:
         """Return a mu for every point, near the smallest that covers it."""
-        found, vague = _mu_at(self.grid, self.high), np.isfinite(self.spare)
+        mu, vague = _mu_at(self.grid, self.high), np.isfinite(self.spare)
         if vague.any():
-            found[vague] = _mu_sharing(self.grid[vague], self.spare[vague])
-        return found
+            mu[vague] = _mu_sharing(self.grid[vague], self.spare[vague])
+        return mu
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
@@ -344,15 +341,15 @@ def _certainly_covered(product: Product, mu: float, smallest_delta: float) -> bo
         return False
     end = epsilon(Product.of(GaussianPair(mu_squared=Fraction(mu) ** 2)), smallest_delta).upper
     above = product.above().bundled()
-    known = _Known.of(above, _grid(end))
+    cells = _Known.of(above, _grid(end))
     for _ in range(_CHECKS):
-        fails = known.high > np.append(gaussian_profile(mu, known.grid[:-1])[0], smallest_delta)
-        if (fails & ~np.isfinite(known.spare)).any():
+        fails = cells.high > np.append(gaussian_profile(mu, cells.grid[:-1])[0], smallest_delta)
+        if (fails & ~np.isfinite(cells.spare)).any():
             return False
-        fails = ~known.covered(mu)
+        fails = ~cells.covered(mu)
         if not fails.any():
             return True
-        known = known.refined(above, fails)
+        cells = cells.refined(above, fails)
     return False
 
 
@@ -392,12 +389,12 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     if end <= 0.0:
         return Bound.exactly(0.0)
     grid = _grid(end)
-    known = _Known.of(above, grid)
-    guess = known.guess()
+    cells = _Known.of(above, grid)
+    guess = cells.guess()
     verified = general
     if not endless and not (all_of_it and not bounded):
-        verified, known = _verified(above, known, float(guess.max()), general)
-    likely = known.grid[np.argsort(known.guess())[-_LIKELY:]]
+        verified, cells = _verified(above, cells, float(guess.max()), general)
+    likely = cells.grid[np.argsort(cells.guess())[-_LIKELY:]]
     best = _mu_below(below, np.append(likely, end * _SHORT), smallest_delta)
     if smallest_delta == 0.0:
         best = max(best, math.sqrt(gaussian_tails(product)) * (1 - 1e-14))
@@ -454,7 +451,7 @@ def _grid(end: float) -> Reals:
     return distinct(np.concatenate(parts))
 
 
-def _verified(product: Product, known: _Known, best: float, general: float) -> tuple[float, _Known]:
+def _verified(product: Product, cells: _Known, best: float, general: float) -> tuple[float, _Known]:
     """Return the smallest mu above ``best`` for which every cell passes, and what was asked.
 
     The worst cells are refined.
@@ -466,16 +463,16 @@ def _verified(product: Product, known: _Known, best: float, general: float) -> t
 
     for _ in range(_ROUNDS):
         steps = range(_STEPS)
-        first = bisect_left(steps, 1, key=lambda step: int(known.covered(more(step)).all()))
+        first = bisect_left(steps, 1, key=lambda step: int(cells.covered(more(step)).all()))
         if first < _STEPS and more(first) < proved:
             proved = more(first)
         elif first < _STEPS or more(_STEPS) >= proved:
             break
-        if first <= _NARROW or known.grid.size > _MOST:
+        if first <= _NARROW or cells.grid.size > _MOST:
             break
-        fails = ~known.covered(more(first - 4))
-        known = known.refined(product, fails)
-    return proved, known
+        fails = ~cells.covered(more(first - 4))
+        cells = cells.refined(product, fails)
+    return proved, cells
 
 
 def _mu_at(grid: Reals, value: Reals) -> Reals:
@@ -492,9 +489,9 @@ def _mu_at(grid: Reals, value: Reals) -> Reals:
     with np.errstate(all="ignore"):  # what is not finite is left where it is
         for _ in range(_NEWTON):
             mu = np.exp(at)
-            found = gaussian_profile(mu, grid)[1]
+            heights = gaussian_profile(mu, grid)[1]
             slope = mu * np.exp(-0.5 * (grid / mu - 0.5 * mu) ** 2) / math.sqrt(2 * math.pi)
-            step = np.log(value / found) * found / slope
+            step = np.log(value / heights) * heights / slope
             at = np.clip(np.where(np.isfinite(step), at + step, at), low, high)
     mu = np.exp(at) * (1 - 1e-12)
     mu = np.where(gaussian_profile(mu, grid)[1] <= value, mu, np.exp(low))

@@ -61,12 +61,7 @@ class ApproxDP(FaithfulPairGuarantee[R]):
     ) -> None: ...
     @overload
     def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        relation: R,
-        derivation: Derivation | None = None,
+        self, *, epsilon: Number, delta: Number, relation: R, derivation: Derivation | None = None
     ) -> None: ...
     def __init__(
         self,

@@ -108,7 +108,7 @@ class Derivation:
         return shortened(f"Derivation({self.rule}: {self.statement})")
 
     def __post_init__(self) -> None:
-        """Set ``apart`` to that of the premises, times the size of a group, and ``attained``."""
+        """Set ``apart`` to that of the premises, times a group's size, and ``attained``."""
         if self.attained is _BY_PREMISES:
             levels = [premise.attained for premise in self.premises]
             level = self.theorem.attained.of_premises(levels, pointwise=self.theorem.pointwise)
@@ -116,6 +116,8 @@ class Derivation:
         apart = max((premise.apart for premise in self.premises), default=1)
         if self.rule.startswith("group/"):
             apart *= int(str(dict(self.parameters).get("size", 1)))
+        elif self.rule == "restrict/relation":
+            apart //= int(str(dict(self.parameters).get("size", 1)))
         object.__setattr__(self, "apart", apart)
 
     @property

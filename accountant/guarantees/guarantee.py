@@ -203,19 +203,23 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     def _at_many(
         self,
-        known: Reals,
+        asked: Reals,
         together: Callable[[Reals], tuple[Reals, Reals]],
         alone: Callable[[float], Bound],
     ) -> Bounds:
         """Return the answers at many points, each alone where they are not narrow together."""
-        points = known.ravel()
+        points = asked.ravel()
         lower, upper = together(points)
         attained = np.full(points.shape, self.attained >= Attained.POINTS) | (lower <= 0.0)
         single = ~(upper - lower <= _NARROW * upper)
         for place in np.flatnonzero(single).tolist():
-            found = alone(float(points[place]))
-            lower[place], upper[place], attained[place] = found.lower, found.upper, found.attained
-        shape = known.shape
+            answer = alone(float(points[place]))
+            lower[place], upper[place], attained[place] = (
+                answer.lower,
+                answer.upper,
+                answer.attained,
+            )
+        shape = asked.shape
         ends = lower.reshape(shape), upper.reshape(shape)
         return Bounds(*ends, attained.reshape(shape), single.reshape(shape))
 
@@ -306,8 +310,8 @@ class Guarantee(Readable, ABC, Generic[R]):
             ('M1 is called "counts"',)
         """
         twin = copy.copy(self)
-        given = arguments.line(label=label)
-        derivation = replace(self.derivation, label=given, conclusion=twin)
+        text = arguments.line(label=label)
+        derivation = replace(self.derivation, label=text, conclusion=twin)
         object.__setattr__(twin, "derivation", derivation)
         return twin
 

@@ -69,17 +69,15 @@ class PairGuarantee(Guarantee[R], ABC):
         return np.where(epsilon >= 0.0, low, np.nan), np.where(epsilon >= 0.0, high, np.nan)
 
     def _many(
-        self,
-        question: Callable[[tuple[Product, Product]], tuple[Reals, Reals]],
-        known: Reals,
+        self, question: Callable[[tuple[Product, Product]], tuple[Reals, Reals]], asked: Reals
     ) -> tuple[Reals, Reals]:
         """Return the engine's answers at many points, nan where a statement names points."""
-        if known.size > 1 and not self.stated_points():
+        if asked.size > 1 and not self.stated_points():
             pair = self.to_pair()
             failures = contextlib.suppress(NotCertified, FloatingPointError, OverflowError)
             with failures, np.errstate(over="raise", divide="raise", invalid="raise"):
                 return question((pair.forward, pair.backward))
-        return np.full(known.shape, np.nan), np.full(known.shape, np.nan)
+        return np.full(asked.shape, np.nan), np.full(asked.shape, np.nan)
 
     @final
     def _gdp_at(self, smallest_delta: float) -> Bound:

@@ -22,9 +22,7 @@ GivenPoints = Sequence[tuple[Number, Number]]
 
 
 def checked_points(
-    points: GivenPoints,
-    first: Callable[[Number], Fraction],
-    second: Callable[[Number], Fraction],
+    points: GivenPoints, first: Callable[[Number], Fraction], second: Callable[[Number], Fraction]
 ) -> Points:
     """Return the points sorted by first coordinate; refuse an empty list, a repeat, or non-pairs.
 
@@ -45,9 +43,9 @@ def checked_points(
     return tuple(exact)
 
 
-def _require_sequence(points: object, given: object) -> None:
+def _require_sequence(points: object, value: object) -> None:
     """Refuse anything but a sequence."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(value, str) or not isinstance(value, Sequence):
         raise ParameterError("points", points, _ALLOWED)
 
 
@@ -179,5 +177,5 @@ def profile_places(guarantee: Guarantee[Any]) -> list[float]:
     """
     most = guarantee.delta(epsilon=0).upper
     asked = [most * (_LEAST / most) ** (k / _PLACES) for k in range(1, _PLACES)] if most else []
-    found = {guarantee.epsilon(delta=delta).upper for delta in (*asked, 0)}
-    return sorted({0.0, *(one for one in found if one <= MAX_EXPONENT)})
+    epsilons = {guarantee.epsilon(delta=delta).upper for delta in (*asked, 0)}
+    return sorted({0.0, *(one for one in epsilons if one <= MAX_EXPONENT)})

@@ -53,8 +53,8 @@ def state(
     """
     for name, value in {**fields, "relation": require_relation(relation)}.items():
         object.__setattr__(guarantee, name, value)
-    known = derivation or stated(notion, guarantee, attained)
-    object.__setattr__(guarantee, "derivation", derived(guarantee, known))
+    proof = derivation or stated(notion, guarantee, attained)
+    object.__setattr__(guarantee, "derivation", derived(guarantee, proof))
 
 
 def applied(

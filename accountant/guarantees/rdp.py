@@ -17,11 +17,7 @@ from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, distin
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from dpproof.accountant.guarantees.point_lists import (
-    GivenPoints,
-    Points,
-    checked_points,
-)
+from dpproof.accountant.guarantees.point_lists import GivenPoints, Points, checked_points
 from dpproof.accountant.guarantees.provenance import state
 from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around, show
@@ -127,21 +123,21 @@ class RDP(RenyiGuarantee[R]):
                 / excess
                 * (1 + 64 * UNIT_ROUNDOFF)
             )
-        known = floats_around(self.largest_order)[0]
-        return np.where(orders <= known, curve, math.inf)
+        largest = floats_around(self.largest_order)[0]
+        return np.where(orders <= largest, curve, math.inf)
 
     def _trial_orders(self) -> Reals:
         """Return the listed orders and orders between them."""
-        known = floats_around(self.largest_order)[0]
+        largest = floats_around(self.largest_order)[0]
         stated_orders = np.array([floats_around(order)[0] for order, _ in self.points])
         first, last = (
             max(min(stated_orders[0] - 1.0, 1e-3), _LEAST),
-            max(min(known - 1.0, _MOST), _LEAST),
+            max(min(largest - 1.0, _MOST), _LEAST),
         )
         between = 1.0 + np.geomspace(first, last, _BETWEEN)
-        orders = distinct(np.concatenate([stated_orders, np.minimum(between, known)]))
+        orders = distinct(np.concatenate([stated_orders, np.minimum(between, largest)]))
         # orders that floats do not tell from 1 leave one at which nothing is known
-        return orders[orders > 1.0] if known > 1.0 else np.array([1.0 + _LEAST])
+        return orders[orders > 1.0] if largest > 1.0 else np.array([1.0 + _LEAST])
 
     def _gaussian_rho(self) -> Fraction:
         """Return the smallest value over order: the divergence rho a is at or below all values."""

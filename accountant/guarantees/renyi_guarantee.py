@@ -154,10 +154,10 @@ class RenyiGuarantee(Guarantee[R], ABC):
         for _ in range(_REFINEMENTS):
             values = self._curve_up(orders)
             with np.errstate(invalid="ignore", over="ignore"):
-                found = terms(orders, values)
-            found = np.where(np.isfinite(values) & ~np.isnan(found), found, math.inf)
-            best = int(np.argmin(found))
-            least = min(least, float(found[best]))
+                bounds = terms(orders, values)
+            bounds = np.where(np.isfinite(values) & ~np.isnan(bounds), bounds, math.inf)
+            best = int(np.argmin(bounds))
+            least = min(least, float(bounds[best]))
             low, high = orders[max(best - 1, 0)], orders[min(best + 1, orders.size - 1)]
             if not low < high:
                 break

@@ -27,10 +27,10 @@ def pair_in_words(value: object) -> str:
         one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
     )
     shown = [name for name in declared(value) or () if not name.startswith("_")]
-    given = ((name, getattr(value, name)) for name in shown)
+    fields = ((name, getattr(value, name)) for name in shown)
     numbers = [
         f"{name.replace('_', ' ')} = {show(Fraction(number))}"
-        for name, number in given
+        for name, number in fields
         if isinstance(number, int | Fraction) and not isinstance(number, bool)
     ]
     article = "" if kind.endswith("runs") else "an " if kind[0] in "aeio" else "a "

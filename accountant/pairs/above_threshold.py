@@ -16,11 +16,7 @@ _DEPTH: Final = (
 
 @lru_cache(maxsize=256)
 def above_threshold_pair(
-    *,
-    threshold: Fraction,
-    query: Fraction,
-    cutoff: int = 1,
-    monotone: bool = False,
+    *, threshold: Fraction, query: Fraction, cutoff: int = 1, monotone: bool = False
 ) -> FinitePair:
     """Return a finite pair that dominates AboveThreshold, in both orders of two neighbours.
 

@@ -43,11 +43,6 @@ class AtomicPair(ExactPair, ABC):
         return joined([self.cgf(points + 0j), self.cgf(line)])
 
     @final
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Approximate K, K' and K'' by the moments of the tilted masses."""
-        return self.atoms.steer(c)
-
-    @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, a finite sum."""
         return self.atoms.profile(epsilon)

@@ -64,14 +64,14 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
     def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
         """Enclose K of many pairs: mu^2 s(s+1)/2 plus the log of the ratio of theta functions."""
         at_once = max(_AT_ONCE // s.size, 1)
-        known: dict[int, Enclosure] = {}
+        enclosures_at: dict[int, Enclosure] = {}
         for wide in (True, False):
             places = [i for i, one in enumerate(pairs) if (one.sigma_squared >= 1) == wide]
             for start in range(0, len(places), at_once):
                 some = places[start : start + at_once]
                 enclosures = _enclosed([pairs[place] for place in some], s, wide=wide)
-                known.update(zip(some, enclosures, strict=True))
-        return [known[place] for place in range(len(pairs))]
+                enclosures_at.update(zip(some, enclosures, strict=True))
+        return [enclosures_at[place] for place in range(len(pairs))]
 
     @property
     def gaussian_tail(self) -> float:

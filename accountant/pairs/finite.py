@@ -62,10 +62,10 @@ class LatticePair(AtomicPair):
         ratio = np.fft.rfft(folded).conj()
         wobble = float(np.abs(exponent).max()) * 4.0 + 8.0 * math.log2(2 * half) + 64.0
         error = wobble * UNIT_ROUNDOFF + float(start.radius[0])
-        found = log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
+        logs = log_of_sum(ratio, error, float(start.value.real[0]), ulps=16.0)
         turned = self.offset * math.pi / (half * span) * np.arange(half + 1)
-        radius = found.radius + 8 * UNIT_ROUNDOFF * np.abs(turned)
-        return Enclosure(found.value + 1j * turned, radius)
+        radius = logs.radius + 8 * UNIT_ROUNDOFF * np.abs(turned)
+        return Enclosure(logs.value + 1j * turned, radius)
 
     def swapped(self) -> LatticePair:
         """Return (Q, P): masses p e^{-l} at the losses -l, in increasing order."""

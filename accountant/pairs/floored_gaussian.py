@@ -139,8 +139,8 @@ class GaussianAboveFloor(ExactPair, ABC):
         slack = 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(at) + floor)
         ends = []
         for end, sign in zip(above, (-1.0, 1.0), strict=True):
-            kept = np.exp(rest) * self.weight * end
-            value = np.where(at >= floor, self.weight * end, -np.expm1(rest) + kept)
+            rest_mass = np.exp(rest) * self.weight * end
+            value = np.where(at >= floor, self.weight * end, -np.expm1(rest) + rest_mass)
             if self.reverse:
                 value = -np.expm1(epsilon) + np.exp(epsilon) * value
             size = np.exp(np.maximum(epsilon, 0.0)) if self.reverse else 1.0

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -183,6 +184,7 @@ def rules_on(lines: Sequence[Line], dtype: np.dtype[Any]) -> TrapezoidRules:
     )
 
 
+@lru_cache(maxsize=1 << 14)  # of the moments at one point, which several questions share
 def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
     """Choose the strip whose bound allows the largest step.
 
@@ -382,14 +384,14 @@ class GaussianMixtures:
         q, log_q, loss = self.q[:, None], np.log(self.q)[:, None], self.loss(z, shift)
         limit = np.minimum(_FAR - log_q, _LARGEST_LOSS)
         near, left = loss.real < limit, (loss.real < _LEFT) & (q > _OFTEN)
-        found = log1p_complex(q * np.expm1(np.where(near & ~left, loss, 0.0)))
+        logs = log1p_complex(q * np.expm1(np.where(near & ~left, loss, 0.0)))
         if not near.all():
             rest = self.unsampled[:, None] / q * np.exp(-np.where(near, limit, loss))
-            found = np.where(near, found, log_q + loss + log1p_complex(rest))
+            logs = np.where(near, logs, log_q + loss + log1p_complex(rest))
         if not left.any():
-            return found
+            return logs
         kept = self.unsampled[:, None] + q * np.exp(np.where(left, loss, _LEFT))
-        return np.where(left, np.log(kept), found)
+        return np.where(left, np.log(kept), logs)
 
     @property
     def harder(self) -> Reals:
@@ -506,8 +508,8 @@ class GaussianMixtures:
         power = np.minimum(alpha * real[:, :-1], alpha * real[:, 1:])
         low = np.minimum(log_phi[:, :-1], log_phi[:, 1:]) + power - log_slope[:, 1:]
         width = real[:, 1:] - real[:, :-1]
-        known = width > _DISTINCT * np.maximum(np.abs(real[:, :-1]), np.abs(real[:, 1:]))
-        heights = np.where(known, np.exp(np.minimum(low - upper[:, None], _LARGEST_LOSS)), 0.0)
+        distinct = width > _DISTINCT * np.maximum(np.abs(real[:, :-1]), np.abs(real[:, 1:]))
+        heights = np.where(distinct, np.exp(np.minimum(low - upper[:, None], _LARGEST_LOSS)), 0.0)
         return layers(heights, width)
 
     def envelope(self, cells: Cells, lower: Reals) -> tuple[Reals, Reals]:

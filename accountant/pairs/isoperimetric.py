@@ -255,19 +255,21 @@ def _corners(lines: list[Line]) -> list[tuple[Fraction, Fraction]]:
     """Return the corners of the least of the lines, by growing mass."""
     unit = math.lcm(*(end.denominator for line in lines for end in line))
     whole = {tuple(end.numerator * (unit // end.denominator) for end in one) for one in lines}
-    kept: list[tuple[int, int]] = []  # by the height at 0 and by how much it falls
+    corners: list[tuple[int, int]] = []  # by the height at 0 and by how much it falls
     for fall, left in sorted((left - right, left) for left, right in whole):
-        if kept and fall == kept[-1][1]:
+        if corners and fall == corners[-1][1]:
             continue  # parallel, and not below
         line = left, fall
-        while len(kept) > 1 and _left_of(_meet(line, kept[-2]), _meet(kept[-1], kept[-2])):
-            kept.pop()
-        kept.append(line)
-    inner = [(Fraction(*_meet(other, one)), one) for one, other in pairwise(kept)]
+        while len(corners) > 1 and _left_of(
+            _meet(line, corners[-2]), _meet(corners[-1], corners[-2])
+        ):
+            corners.pop()
+        corners.append(line)
+    inner = [(Fraction(*_meet(other, one)), one) for one, other in pairwise(corners)]
     return [
-        (Fraction(0), Fraction(min(left for left, _ in kept), unit)),
+        (Fraction(0), Fraction(min(left for left, _ in corners), unit)),
         *((at, (left - fall * at) / unit) for at, (left, fall) in inner if 0 < at < 1),
-        (Fraction(1), Fraction(min(left - fall for left, fall in kept), unit)),
+        (Fraction(1), Fraction(min(left - fall for left, fall in corners), unit)),
     ]
 
 

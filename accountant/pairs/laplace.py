@@ -61,21 +61,21 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
 
         Rounds: a product off by u |z| moves e^z - 1 - z by at most u |z|^2 e^{max(Re z, 0)}.
         """
-        known: list[Enclosure] = []
+        enclosures: list[Enclosure] = []
         at_once = max(_AT_ONCE // s.size, 1)
         for start in range(0, len(pairs), at_once):
             some = pairs[start : start + at_once]
             a = np.array([[float(pair.epsilon)] for pair in some])
             smallest, largest = float(np.abs(s).min()), float(np.abs(s.real).max())
             if (a * largest + a).max() > _LARGE or a.min() * smallest < _LEAST:
-                known.extend(pair.cgf(s) for pair in some)
+                enclosures.extend(pair.cgf(s) for pair in some)
                 continue
             first, second = s * a, -(s + 1.0) * a
             arguments = np.concatenate([first.ravel(), second.ravel()])
             both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
             all_of_them = _from_excess(s, first, both[0], second, both[1])
-            known.extend(map(Enclosure, all_of_them.value, all_of_them.radius))
-        return known
+            enclosures.extend(map(Enclosure, all_of_them.value, all_of_them.radius))
+        return enclosures
 
     def _large(self, s: Complexes, a: float) -> Enclosure:
         """Enclose K as s a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""

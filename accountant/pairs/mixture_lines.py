@@ -121,10 +121,10 @@ def moments(
     tilted = np.exp(rule.log_weights + last)
     t = step[:, None] * np.arange(shape[0] * shape[1])
     level, leaning = excess[:, -1, None], lean.sum(axis=1)[:, None]
-    found = _turned_sums(tilted, terms.growth, step, shape) + level + 1j * t * leaning
+    sums = _turned_sums(tilted, terms.growth, step, shape) + level + 1j * t * leaning
     off = _turned_error(tilted, terms, a, t) + error[:, -1, None] + t * lean_error[:, None]
     off += 8.0 * (np.abs(level) + t * np.abs(leaning))
-    return real, log1p_enclosure(found, UNIT_ROUNDOFF * off * (1 + 1e-9) + truncation)
+    return real, log1p_enclosure(sums, UNIT_ROUNDOFF * off * (1 + 1e-9) + truncation)
 
 
 def _turned_sums(
@@ -150,12 +150,12 @@ def _turned_sums(
             above, aside = slice(top, top + _COLUMNS), slice(side, side + _COLUMNS)
             total[:, above, aside] += first[:, above, part] @ second[:, part, aside]
     across, down = (_weighted(tilted, one).sum(axis=2) for one in (bent, lifted))
-    found = np.empty((step.size, rows, width), dtype=complex)
-    found.real = total[:, :rows, :width] - total[:, rows:, width:]
-    found.imag = total[:, rows:, :width] + total[:, :rows, width:]
-    found += (across[:, :width] + 1j * across[:, width:])[:, None, :]
-    found += (down[:, :rows] + 1j * down[:, rows:])[:, :, None]
-    return found.reshape(step.size, -1)
+    sums = np.empty((step.size, rows, width), dtype=complex)
+    sums.real = total[:, :rows, :width] - total[:, rows:, width:]
+    sums.imag = total[:, rows:, :width] + total[:, :rows, width:]
+    sums += (across[:, :width] + 1j * across[:, width:])[:, None, :]
+    sums += (down[:, :rows] + 1j * down[:, rows:])[:, :, None]
+    return sums.reshape(step.size, -1)
 
 
 def _turned_error(tilted: Numbers, terms: _Terms, a: Reals, t: Reals) -> Reals:
@@ -172,8 +172,8 @@ def _turned_error(tilted: Numbers, terms: _Terms, a: Reals, t: Reals) -> Reals:
 def _turned(x: Numbers) -> tuple[Reals, Reals]:
     """Return e^{ix} - 1 and e^{ix} - 1 - ix for Im x >= 0, real parts above imaginary ones."""
     times = x.shape[1]
-    found = np.empty((x.shape[0], 2 * times, x.shape[2]))
-    first, second = found[:, :times], found[:, times:]
+    turned = np.empty((x.shape[0], 2 * times, x.shape[2]))
+    first, second = turned[:, :times], turned[:, times:]
     half = np.sin(0.5 * x.real)
     np.multiply(half, -2.0 * half, out=first)
     np.sin(x.real, out=second)
@@ -181,20 +181,20 @@ def _turned(x: Numbers) -> tuple[Reals, Reals]:
         fallen = np.expm1(-x.imag)
         first += fallen * np.cos(x.real)
         second *= 1.0 + fallen
-    bent = found.copy()
+    bent = turned.copy()
     bent[:, times:] -= x.real
     if np.iscomplexobj(x):
         bent[:, :times] += x.imag
-    return found, bent
+    return turned, bent
 
 
-def _weighted(weights: Numbers, found: Reals) -> Reals:
+def _weighted(weights: Numbers, sums: Reals) -> Reals:
     """Return the products with complex weights, real parts above imaginary ones."""
-    scaled = weights.real[:, None, :] * found
+    scaled = weights.real[:, None, :] * sums
     if np.iscomplexobj(weights):
-        times = found.shape[1] // 2
-        scaled[:, :times] -= weights.imag[:, None, :] * found[:, times:]
-        scaled[:, times:] += weights.imag[:, None, :] * found[:, :times]
+        times = sums.shape[1] // 2
+        scaled[:, :times] -= weights.imag[:, None, :] * sums[:, times:]
+        scaled[:, times:] += weights.imag[:, None, :] * sums[:, :times]
     return scaled
 
 

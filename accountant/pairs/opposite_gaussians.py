@@ -83,11 +83,11 @@ def _threshold(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tuple[Real
         inside = np.arcsinh(np.exp(np.minimum(argument, 0.0)))
         decayed = np.exp(-2.0 * np.maximum(argument, 0.0))
         beyond = np.maximum(argument, 0.0) + np.log1p(np.sqrt(1.0 + decayed))
-        found = np.where(argument > 0, beyond, inside)
+        threshold = np.where(argument > 0, beyond, inside)
         blur = np.where(epsilon > 0, abs(odds) + mu * mu + half + np.abs(log_sinh) + 8.0, 0.0)
-    off = 8.0 * _ULP * (epsilon + found * (1.0 + np.where(argument > 0, 0.0, blur)))
+    off = 8.0 * _ULP * (epsilon + threshold * (1.0 + np.where(argument > 0, 0.0, blur)))
     off = off + 8.0 * _ULP * np.where(argument > 0, blur, 0.0)
-    x = (half + found) / mu
+    x = (half + threshold) / mu
     return x, off / mu + 8.0 * _ULP * x
 
 
@@ -288,9 +288,9 @@ class OppositeCells:
         low = np.minimum(log_phi[:-1], log_phi[1:]) + power[:-1] - log_slope
         loss = above - below
         width = np.diff(loss)
-        known = width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[1:]
-        known &= width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[:-1]
-        heights = np.where(known, np.exp(np.minimum(low - log_moment, _LARGEST)), 0.0)
+        distinct = width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[1:]
+        distinct &= width > _DISTINCT * np.maximum(np.abs(above), np.abs(below))[:-1]
+        heights = np.where(distinct, np.exp(np.minimum(low - log_moment, _LARGEST)), 0.0)
         return layers(heights, np.maximum(width, 0.0))
 
     def envelope(self, log_moment: float) -> tuple[Reals, Reals]:

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias, final
+from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
 
@@ -130,10 +130,8 @@ class Pair(Readable, ABC):
         """
         return self
 
-    @property
-    def is_quick(self) -> bool:
-        """Return whether the profile, if there is one, costs less than sums over K."""
-        return True
+    # Whether the profile, if there is one, costs less than sums over K.
+    is_quick: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -174,10 +172,8 @@ class Pair(Readable, ABC):
             s: shape (n,).
             table: a pair with an exact K that dominates this one.
         """
-        found = table.cgf(s + 0j)
-        return np.asarray(
-            found.value.real + found.radius + (np.inf if table.infinite_mass else 0.0)
-        )
+        cgf = table.cgf(s + 0j)
+        return np.asarray(cgf.value.real + cgf.radius + (np.inf if table.infinite_mass else 0.0))
 
     @property
     def gdp_bound(self) -> float:

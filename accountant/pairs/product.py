@@ -45,9 +45,9 @@ class Product:
 
     def __repr__(self) -> str:
         """Return the first few factors."""
-        told = " + ".join(map(repr, self.factors[:_SHOWN]))
+        factors = " + ".join(map(repr, self.factors[:_SHOWN]))
         more = f" + … {len(self.factors)} in all" if len(self.factors) > _SHOWN else ""
-        return shortened(f"{told or 'nothing'}{more}")
+        return shortened(f"{factors or 'nothing'}{more}")
 
     @staticmethod
     def of(*pairs: Pair) -> Product:
@@ -127,7 +127,7 @@ class Product:
 
     def summed(self) -> Product:
         """Return the same product, its Gaussian pairs as one, whose mu^2 is the exact sum."""
-        kept = [one for one in self.factors if not isinstance(one.pair, GaussianPair)]
+        factors = [one for one in self.factors if not isinstance(one.pair, GaussianPair)]
         squares = [
             one.count * one.pair.mu_squared
             for one in self.factors
@@ -135,7 +135,7 @@ class Product:
         ]
         if len(squares) < 2 or not _SMALLEST < min(squares) <= sum(squares) < _LARGEST:
             return self
-        return Product((*kept, Factor(GaussianPair(mu_squared=sum(squares, Fraction(0))), 1)))
+        return Product((*factors, Factor(GaussianPair(mu_squared=sum(squares, Fraction(0))), 1)))
 
     def bundled(self) -> Product:
         """Return the same product, many pairs of a kind as one, so that they share arrays."""
@@ -181,7 +181,7 @@ def _by_class(
     places: dict[type[Pair], list[int]] = {}
     for place, pair in enumerate(pairs):
         places.setdefault(type(pair), []).append(place)
-    found: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
     for kind, some in places.items():
-        found.update(zip(some, ask(kind, [pairs[place] for place in some]), strict=True))
-    return [found[place] for place in range(len(pairs))]
+        answers.update(zip(some, ask(kind, [pairs[place] for place in some]), strict=True))
+    return [answers[place] for place in range(len(pairs))]

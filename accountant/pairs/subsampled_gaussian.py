@@ -109,7 +109,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
 
     def _cgf(self, s: Complexes, apart: int) -> Enclosure:
         """Enclose K; the first ``apart`` arguments may not be on a line with the others."""
-        mixture = _mixture(self)
+        mixture = mixture_of(self)
         alpha = mixture.alpha(s)
         flipped = alpha.imag < 0
         alpha = np.where(flipped, alpha.conj(), alpha)
@@ -125,20 +125,20 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
             every = [
                 mixture.plain(one, rule, growth) for one in np.split(alpha, [apart])[not apart :]
             ]
-            found = joined([Enclosure(one.value[0], one.radius[0]) for one in every])
+            cgf = joined([Enclosure(one.value[0], one.radius[0]) for one in every])
         elif self.extended:
-            longer = _mixture(self, EXTENDED)
+            longer = mixture_of(self, EXTENDED)
             nodes, alpha = rule.to(longer.mu.dtype), longer.alpha(s.astype(np.clongdouble))
             alpha = np.where(flipped, alpha.conj(), alpha)
             ratio = longer.log_ratio(nodes.z, nodes.shift)
-            found = _small(longer, alpha, nodes, ratio)
+            cgf = small_moments(longer, alpha, nodes, ratio)
         else:
-            found = _small(mixture, alpha, rule, growth)
-        return Enclosure(np.where(flipped, found.value.conj(), found.value), found.radius)
+            cgf = small_moments(mixture, alpha, rule, growth)
+        return Enclosure(np.where(flipped, cgf.value.conj(), cgf.value), cgf.radius)
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """Approximate K, K' and K'' by a coarse trapezoid rule on the real axis."""
-        value, slope, bend = _mixture(self).steer(c)
+        value, slope, bend = mixture_of(self).steer(c)
         return value[0], slope[0], bend[0]
 
     @property
@@ -156,10 +156,10 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
 
     def work(self, s: complex) -> int:
         """Return the number of nodes of the quadrature."""
-        alpha = _mixture(self).alpha(np.array([s]))
+        alpha = mixture_of(self).alpha(np.array([s]))
         try:
             alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
-            return choose_rule(_mixture(self), alpha).z.size
+            return choose_rule(mixture_of(self), alpha).z.size
         except NotCertified:
             return _UNREACHABLE
 
@@ -204,26 +204,26 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return layers of the tilted loss density."""
-        mixture = _mixture(self)
+        mixture = mixture_of(self)
         masses, widths = mixture.layers(mixture.cells(c), np.array([moment.upper]))
         return Smoothness(0.0, masses[0], widths[0])
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
         """Return heights and rates from a shifted contour."""
-        mixture = _mixture(self)
+        mixture = mixture_of(self)
         heights, rates = mixture.envelope(mixture.cells(c), np.array([moment.lower]))
         return heights[0], rates[0]
 
 
 @lru_cache(maxsize=256)
-def _mixture(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> GaussianMixtures:
+def mixture_of(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> GaussianMixtures:
     """Return the pair's one mixture, as floats."""
     return GaussianMixtures.of(
         [pair.mu_squared], [pair.sampling_rate], removal=pair.removal, dtype=np.dtype(kind)
     )
 
 
-def _small(
+def small_moments(
     mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: Numbers
 ) -> Enclosure:
     """Return log1p of the sum of second-order terms, for one mixture.
@@ -310,9 +310,9 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         alpha = np.where(flipped, alpha.conj(), alpha)
         if alpha.size > 1 and any(mixtures.spread_out(alpha) for mixtures, _ in blocks):
             return joined([self.cgf(part) for part in np.array_split(s, 2)])
-        found = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
-        values, radii = np.stack([one.value for one in found]), [one.radius for one in found]
-        total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(found)))
+        parts = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
+        values, radii = np.stack([one.value for one in parts]), [one.radius for one in parts]
+        total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(parts)))
         return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:

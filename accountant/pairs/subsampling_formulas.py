@@ -46,8 +46,8 @@ def _outward(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals
 
     Both are evaluated in one call, as they share the work.
     """
-    found = base(np.concatenate([argument + slack, argument - slack]))
-    return found[0][: argument.size], found[1][argument.size :]
+    ends = base(np.concatenate([argument + slack, argument - slack]))
+    return ends[0][: argument.size], ends[1][argument.size :]
 
 
 def _share_up(share: float | Reals, upper: Reals) -> Reals:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class ComposedRangePair(Reflected, TabulatedPair):
     length: Fraction
     count: int
     cells: int = 0
+    is_quick: ClassVar[bool] = True  # It costs less than tables made of it.
 
     def swapped(self) -> ComposedRangePair:
         """Return the pair itself, which is symmetric."""
@@ -56,11 +57,6 @@ class ComposedRangePair(Reflected, TabulatedPair):
     def table(self) -> ValueTable:
         """Return the brackets of the recursion, which are cached."""
         return value_table(*short_floats(self.length), self.count, self.cells)
-
-    @property
-    def is_quick(self) -> bool:
-        """Return True: the profile costs less than tables made of it."""
-        return True
 
     @property
     def end(self) -> float:
@@ -83,17 +79,17 @@ class ComposedRangePair(Reflected, TabulatedPair):
 
     def _upper(self, y: Reals) -> Reals:
         """Return chords between upper ends; past the largest loss nothing is left."""
-        known, span = self.table.upper, self.table.above.span
-        place = np.clip(np.floor(y / span), known.start, known.start + known.value.size - 1)
+        table, span = self.table.upper, self.table.above.span
+        place = np.clip(np.floor(y / span), table.start, table.start + table.value.size - 1)
         place -= place * span > y
-        place = np.maximum(place, known.start)
-        at = (place - known.start).astype(np.intp)
-        after = np.minimum(at + 1, known.value.size - 1)
+        place = np.maximum(place, table.start)
+        at = (place - table.start).astype(np.intp)
+        after = np.minimum(at + 1, table.value.size - 1)
         share = np.clip(np.expm1(y - place * span) / math.expm1(span), 0.0, 1.0)
-        found = known.value[at] * (1.0 - share) + known.value[after] * share
-        line = 1.0 - np.exp(np.minimum(y - known.start * span, 0.0)) * (1.0 - known.value[0])
-        found = np.where(y < known.start * span, line, found) * (1.0 + _ROUNDING)
-        return np.where(y >= self.top, 0.0, np.minimum(found, 1.0))
+        value = table.value[at] * (1.0 - share) + table.value[after] * share
+        line = 1.0 - np.exp(np.minimum(y - table.start * span, 0.0)) * (1.0 - table.value[0])
+        value = np.where(y < table.start * span, line, value) * (1.0 + _ROUNDING)
+        return np.where(y >= self.top, 0.0, np.minimum(value, 1.0))
 
     def _lower(self, y: Reals) -> Reals:
         """Return chords of the value of one mechanism less, rounded down."""

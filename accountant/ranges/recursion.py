@@ -127,34 +127,34 @@ class Scale:
         root = np.expm1(0.5 * (np.arange(self.cells + 1) * self.span - self.epsilon))
         return Values(0, root * root / self.rest * factor)
 
-    def with_left(self, known: Values, *, above: bool) -> Reals:
+    def with_left(self, values: Values, *, above: bool) -> Reals:
         """Return the values with those of an epsilon to the left.
 
         They follow by symmetry, or from above by the line, from below as V falls.
         """
         y = np.arange(1, self.cells + 1) * self.span
-        if known.start:
+        if values.start:
             share = np.exp(-y) if above else np.ones(y.shape)
-            left = 1.0 - share * (1.0 - known.value[0]) * (1.0 if above else 1.0 + _SLACK)
+            left = 1.0 - share * (1.0 - values.value[0]) * (1.0 if above else 1.0 + _SLACK)
         else:
-            left = -np.expm1(-y) + np.exp(-y) * known.value[1 : self.cells + 1]
-        return np.concatenate([left[::-1], known.value])
+            left = -np.expm1(-y) + np.exp(-y) * values.value[1 : self.cells + 1]
+        return np.concatenate([left[::-1], values.value])
 
-    def lowered(self, known: Values, cell: _Cells, start: int) -> Values:
+    def lowered(self, values: Values, cell: _Cells, start: int) -> Values:
         """Return the value of one mechanism more from below, at the points after ``start``.
 
         Args:
-            known: the value before.
+            values: the value before.
             cell: for each point next to where the left end of a chord may be, any integers.
             start: the first point, at or after that of the known ones.
         """
         y = (start + np.arange(cell.size)) * self.span
-        return Values(start, self.chords_below(known, y, cell))
+        return Values(start, self.chords_below(values, y, cell))
 
-    def chords_below(self, known: Values, y: Reals, cell: _Cells) -> Reals:
+    def chords_below(self, values: Values, y: Reals, cell: _Cells) -> Reals:
         """Return the larger of two chords at each y >= 0, rounded down."""
-        value = np.concatenate([self.with_left(known, above=False), np.zeros(2 * self.cells)])
-        last, first = known.start + known.value.size, known.start - self.cells
+        value = np.concatenate([self.with_left(values, above=False), np.zeros(2 * self.cells)])
+        last, first = values.start + values.value.size, values.start - self.cells
         best = np.zeros(y.shape)
         for k in (0, 1):
             left = np.clip(cell + k, first, last)
@@ -170,15 +170,15 @@ class Scale:
 class _Step:
     """One mechanism more, from above."""
 
-    def __init__(self, scale: Scale, known: Values, count: int) -> None:
-        self.scale, self.start = scale, known.start
+    def __init__(self, scale: Scale, values: Values, count: int) -> None:
+        self.scale, self.start = scale, values.start
         self.margin = 4.0 * (count + 4) * _SLACK
-        cells, last = scale.cells, known.start + known.value.size - 1
-        self.rows = np.arange(known.start, last + cells)
+        cells, last = scale.cells, values.start + values.value.size - 1
+        self.rows = np.arange(values.start, last + cells)
         self.first_cell = self.rows - cells
         self.last_cell = np.minimum(self.rows - 1, last - 1)
         self.value = np.concatenate(
-            [scale.with_left(known, above=True), np.full(cells + 1, known.value[-1])]
+            [scale.with_left(values, above=True), np.full(cells + 1, values.value[-1])]
         )
         self.turn = self._turn()
         self.bound = np.zeros(self.rows.size)
@@ -243,10 +243,12 @@ class _Step:
     def compared(self, rows: _Cells) -> tuple[Reals, _Cells]:
         """Return the largest chords of every cell at some rows, and the best cells."""
         cell = self.first_cell[rows] + np.arange(self.scale.cells)[:, None]
-        found = self.largest(
+        values = self.largest(
             np.broadcast_to(self.rows[rows], cell.shape), np.minimum(cell, self.last_cell[rows])
         )
-        return found, np.minimum(self.first_cell[rows] + np.argmax(found, 0), self.last_cell[rows])
+        return values, np.minimum(
+            self.first_cell[rows] + np.argmax(values, 0), self.last_cell[rows]
+        )
 
     def _settled(self, some: _Cells, guess: Reals) -> _Cells:
         """Return the best cells of some rows, looked for ever farther from a guess.
@@ -271,17 +273,17 @@ class _Step:
         high = np.minimum(centre + beside, self.last_cell)
         looked = np.arange(-beside, beside + 1)[:, None] + centre
         np.clip(looked, low, high, out=looked)
-        found = self.largest(np.broadcast_to(self.rows, looked.shape), looked)
-        place = np.argmax(found, axis=0)
+        values = self.largest(np.broadcast_to(self.rows, looked.shape), looked)
+        place = np.argmax(values, axis=0)
         every = np.arange(self.rows.size)
-        best, self.bound = looked[place, every], found[place, every]
+        best, self.bound = looked[place, every], values[place, every]
         level = max(_NEGLIGIBLE, _ABOVE_LEVEL * float(self.value[-1]))
         kept = int(np.count_nonzero(self.bound > level)) + 1
         self.size = min(max(kept, self.scale.cells + 2), self.rows.size)
-        return best, self.unsure(looked, found, best, low, high)
+        return best, self.unsure(looked, values, best, low, high)
 
     def unsure(
-        self, looked: _Cells, found: Reals, best: _Cells, low: _Cells, high: _Cells
+        self, looked: _Cells, values: Reals, best: _Cells, low: _Cells, high: _Cells
     ) -> _Cells:
         """Return no row if no cell that is not looked at holds the left end of a larger chord.
 
@@ -293,7 +295,7 @@ class _Step:
             without all that, every cell is compared.
         """
         last = self.size - 1
-        small = found * (1.0 + self.margin) <= self.bound
+        small = values * (1.0 + self.margin) <= self.bound
         ahead, behind = looked[:, :last], looked[:, 1 : last + 1]
         leaves = (ahead < low[1 : last + 1]) & (ahead >= self.first_cell[1 : last + 1])
         enters = (behind > high[:last]) & (behind <= self.last_cell[:last])

@@ -58,11 +58,11 @@ def smallest_rho(epsilon: Fraction) -> Bound:
     least = max(one.lower / order for order, one in divergences) * (1 - 1e-15)
     upper = proved
     if _PLAIN[0] <= epsilon <= _PLAIN[1]:
-        known = [
+        cells = [
             (0.0, 0.0),
             *((order - 1.0, (order - 1.0) * one.upper) for order, one in divergences),
         ]
-        most = max(_steepest(left, right) for left, right in pairwise(known))
+        most = max(_steepest(left, right) for left, right in pairwise(cells))
         beyond = float_up(epsilon) / _ORDERS[-1]
         upper = min(max(most, beyond) * (1 + 1e-12), proved)
     return Bound(min(least, upper), upper)

@@ -81,7 +81,9 @@ class FiniteRuns(RunLaw):
         """
         total = np.zeros(np.shape(z))
         for k in range(len(self.probabilities) - 1, order - 1, -1):
-            falling = float(self.probabilities[k]) * (1, k, k * (k - 1))[order]
+            falling = (
+                float(self.probabilities[k]) * (1, k, k * (k - 1), k * (k - 1) * (k - 2))[order]
+            )
             total = total * z + falling
         return total
 
@@ -92,6 +94,10 @@ class FiniteRuns(RunLaw):
     def derivative(self, z: Reals) -> Reals:
         """Return the first derivative of the generating function."""
         return self._sum(z, 1)
+
+    def third(self, z: Reals) -> Reals:
+        """Return the third derivative of the generating function."""
+        return self._sum(z, 3)
 
     def growth(self, z: Reals) -> Reals:
         """Return the second over the first derivative."""
@@ -161,5 +167,5 @@ class FiniteRuns(RunLaw):
 
     def masses(self, largest: int) -> Reals:
         """Return the probabilities as floats."""
-        known = np.array([float(mass) for mass in self.probabilities[: largest + 1]])
-        return np.concatenate([known, np.zeros(largest + 1 - known.size)])
+        first = np.array([float(mass) for mass in self.probabilities[: largest + 1]])
+        return np.concatenate([first, np.zeros(largest + 1 - first.size)])

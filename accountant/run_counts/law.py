@@ -77,6 +77,10 @@ class RunLaw(Readable, ABC):
         """
 
     @abstractmethod
+    def third(self, z: Reals) -> Reals:
+        """Return the third derivative of the generating function, for z in [0, 1]."""
+
+    @abstractmethod
     def masses(self, largest: int) -> Reals:
         """Return P(K = k) for k = 0, ..., largest: shape (largest + 1,)."""
 
@@ -199,6 +203,12 @@ def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
     return raised_up(math.log1p(gain), LOG_ERROR) if epsilon > 0.0 else 0.0
 
 
+def only_one(name: str, value: Number | None, mean: Number | None) -> None:
+    """Refuse a parameter and the mean in its place, if both or neither are there."""
+    if (value is None) == (mean is None):
+        raise ParameterError(name, value, "given, or mean in its place, and not both")
+
+
 def required_runs(runs: object) -> None:
     """Refuse anything but a law of the number of runs, such as a bare number."""
     if not isinstance(runs, RunLaw):
@@ -265,6 +275,11 @@ class FixedRuns(RunLaw):
         """Return count z^(count - 1)."""
         return np.asarray(self.count * z ** (self.count - 1))
 
+    def third(self, z: Reals) -> Reals:
+        """Return count (count - 1) (count - 2) z^(count - 3)."""
+        falling = float(self.count * (self.count - 1) * (self.count - 2))
+        return np.asarray(falling * z ** max(self.count - 3, 0))
+
     def growth(self, z: Reals) -> Reals:
         """Return (count - 1) / z."""
         return np.asarray((self.count - 1) / np.maximum(z, 1e-300))
@@ -296,18 +311,19 @@ class PoissonRuns(RunLaw):
     Source: Papernot & Steinke (arXiv:2110.03620), Section 3.4.
 
     Attributes:
-        rate: exact, in [1e-300, 10^4]: the expected number of runs.
+        rate: exact, in [1e-300, 10^4]: the expected number of runs, also called ``mean``.
 
     Example:
-        >>> PoissonRuns(rate=3).quantile(level=0.5)
+        >>> PoissonRuns(mean=3).quantile(level=0.5)
         3
     """
 
     rate: Fraction
 
-    def __init__(self, *, rate: Number) -> None:
+    def __init__(self, *, rate: Number | None = None, mean: Number | None = None) -> None:
         """Keep the exact rate."""
-        exact = arguments.positive(rate=rate)
+        only_one("rate", rate, mean)
+        exact = arguments.positive(rate=mean if rate is None else rate)
         if not LEAST_PROBABILITY <= exact <= _LARGEST_RATE:
             raise ParameterError("rate", rate, f"in [1e-300, {_LARGEST_RATE}]")
         object.__setattr__(self, "rate", exact)
@@ -338,6 +354,10 @@ class PoissonRuns(RunLaw):
     def derivative(self, z: Reals) -> Reals:
         """Return rate times the generating function."""
         return np.asarray(float(self.rate) * self.pgf(z))
+
+    def third(self, z: Reals) -> Reals:
+        """Return rate^3 times the generating function."""
+        return np.asarray(float(self.rate) ** 3 * self.pgf(z))
 
     def growth(self, z: Reals) -> Reals:
         """Return the rate."""
@@ -374,19 +394,25 @@ class BinomialRuns(RunLaw):
 
     Attributes:
         trials: from 1 to 10^5.
-        probability: exact, in (0, 1), at least 1e-300 away from both ends.
+        probability: exact, in (0, 1), at least 1e-300 away from both ends; or ``mean=``, over
+            trials.
 
     Example:
-        >>> BinomialRuns(trials=10, probability=0.5).mean
-        5.0
+        >>> BinomialRuns(trials=10, mean=5).probability
+        Fraction(1, 2)
     """
 
     trials: int
     probability: Fraction
 
-    def __init__(self, *, trials: int, probability: Number) -> None:
+    def __init__(
+        self, *, trials: int, probability: Number | None = None, mean: Number | None = None
+    ) -> None:
         """Keep the exact parameters."""
         number = arguments.count(trials=trials)
+        only_one("probability", probability, mean)
+        if probability is None:
+            probability = arguments.positive(mean=mean) / number
         if number > _MOST_TRIALS:
             raise ParameterError("trials", trials, f"a whole number from 1 to {_MOST_TRIALS}")
         exact = arguments.open_probability(probability=probability)
@@ -431,6 +457,11 @@ class BinomialRuns(RunLaw):
         """Return mean (1 - probability (1 - z))^(trials - 1)."""
         return np.asarray(self.mean * np.exp((self.trials - 1) * self._log_gap(z)))
 
+    def third(self, z: Reals) -> Reals:
+        """Return mean (n - 1)(n - 2) p^2 (1 - p (1 - z))^(n - 3), of n trials of probability p."""
+        falling = (self.trials - 1) * (self.trials - 2) * float(self.probability) ** 2
+        return np.asarray(self.mean * falling * np.exp(max(self.trials - 3, 0) * self._log_gap(z)))
+
     def growth(self, z: Reals) -> Reals:
         """Return (trials - 1) probability / (1 - probability (1 - z))."""
         gap = float(1 - self.probability) + float(self.probability) * z
@@ -458,5 +489,5 @@ class BinomialRuns(RunLaw):
         k = np.arange(0.0, min(largest, self.trials))
         odds = log_exact(self.probability / (1 - self.probability))
         first = self.trials * log_exact(1 - self.probability)
-        known = masses_from_ratios(0, first, odds + np.log((self.trials - k) / (k + 1.0)))
-        return np.concatenate([known, np.zeros(largest + 1 - known.size)])
+        head = masses_from_ratios(0, first, odds + np.log((self.trials - k) / (k + 1.0)))
+        return np.concatenate([head, np.zeros(largest + 1 - head.size)])

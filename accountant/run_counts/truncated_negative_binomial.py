@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, log_exact, raised_up
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.run_counts.law import (
@@ -20,8 +22,10 @@ from dpproof.accountant.run_counts.law import (
     RunLaw,
     logistic_log_ratio_up,
     masses_from_ratios,
+    only_one,
 )
 
+_LEAST_GAMMA = Fraction(1, 10**9)  # A smaller one raises.
 # Largest eta log(1/gamma), so that gamma^-eta is representable as a float. Larger ones raise.
 _LARGEST_EXPONENT = 600
 # For smaller |x| the quotient (e^x - 1)/x is 1 to within x/2. Error bounds depend on it.
@@ -42,25 +46,32 @@ class TruncatedNegativeBinomial(RunLaw):
 
     Attributes:
         eta: exact, above -1; eta log(1/gamma) at most 600.
-        gamma: exact, in [1e-9, 1 - 1e-300].
+        gamma: exact, in [1e-9, 1 - 1e-300]; or ``mean=``, above 1, from which it follows.
 
     Example:
-        >>> TruncatedNegativeBinomial(eta=1, gamma=0.125).mean
-        8.0
+        >>> TruncatedNegativeBinomial(eta=1, mean=8).gamma
+        Fraction(1, 8)
     """
 
     eta: Fraction
     gamma: Fraction
 
-    def __init__(self, *, eta: Number, gamma: Number) -> None:
+    def __init__(
+        self, *, eta: Number, gamma: Number | None = None, mean: Number | None = None
+    ) -> None:
         """Keep the exact parameters."""
-        shape, tail = arguments.real(eta=eta), arguments.open_probability(gamma=gamma)
-        if not Fraction(1, 10**9) <= tail <= 1 - LEAST_PROBABILITY:
+        shape = arguments.real(eta=eta)
+        allowed = f"above -1, and eta log(1/gamma) at most {_LARGEST_EXPONENT}"
+        if not shape > -1:
+            raise ParameterError("eta", eta, allowed)
+        only_one("gamma", gamma, mean)
+        if gamma is None:
+            gamma = _gamma(shape, arguments.positive(mean=mean))
+        tail = arguments.open_probability(gamma=gamma)
+        if not _LEAST_GAMMA <= tail <= 1 - LEAST_PROBABILITY:
             raise ParameterError("gamma", gamma, "in [1e-9, 1 - 1e-300]")
-        if not shape > -1 or shape * Fraction(-log_exact(tail)) > _LARGEST_EXPONENT:
-            raise ParameterError(
-                "eta", eta, f"above -1, and eta log(1/gamma) at most {_LARGEST_EXPONENT}"
-            )
+        if shape * Fraction(-log_exact(tail)) > _LARGEST_EXPONENT:
+            raise ParameterError("eta", eta, allowed)
         object.__setattr__(self, "eta", shape)
         object.__setattr__(self, "gamma", tail)
 
@@ -70,9 +81,7 @@ class TruncatedNegativeBinomial(RunLaw):
 
         Here x = eta log(1/gamma).
         """
-        length = -log_exact(self.gamma)
-        growth = float(_relative_growth(np.array(-float(self.eta) * length)))
-        return float((1 - self.gamma) / self.gamma) / length / growth
+        return _mean(self.eta, self.gamma)
 
     @property
     def largest(self) -> int | None:
@@ -109,6 +118,11 @@ class TruncatedNegativeBinomial(RunLaw):
         exponent = np.log1p(float((1 - self.gamma) / self.gamma) * (1.0 - z))
         return np.asarray(self.mean * np.exp(-float(self.eta + 1) * exponent))
 
+    def third(self, z: Reals) -> Reals:
+        """Return phi' (eta + 1)(eta + 2) ((1 - gamma)/d)^2."""
+        rising = float((self.eta + 1) * (self.eta + 2))
+        return np.asarray(self.derivative(z) * rising * (float(1 - self.gamma) / self._gap(z)) ** 2)
+
     def growth(self, z: Reals) -> Reals:
         """Return (eta + 1)(1 - gamma) / (1 - (1 - gamma) z)."""
         return np.asarray(float((self.eta + 1) * (1 - self.gamma)) / self._gap(z))
@@ -144,6 +158,30 @@ class TruncatedNegativeBinomial(RunLaw):
         """
         tail = Fraction(raised_up(-log_exact(self.gamma), LOG_ERROR))
         return min(((1 - 1 / b) * value + tail / b, b) for b, value in curve.items())
+
+
+@lru_cache(maxsize=64)
+def _mean(eta: Fraction, gamma: Fraction) -> float:
+    """Return the mean, which every derivative asks for."""
+    length = -log_exact(gamma)
+    growth = float(_relative_growth(np.array(-float(eta) * length)))
+    return float((1 - gamma) / gamma) / length / growth
+
+
+def _gamma(eta: Fraction, mean: Fraction) -> Fraction:
+    """Return a gamma whose law has this mean, or a larger one by at most 1e-9 of it."""
+    if eta == 1 and 1 < mean <= 1 / _LEAST_GAMMA:
+        return 1 / mean
+    low = max(log_exact(_LEAST_GAMMA), -_LARGEST_EXPONENT / float(eta) if eta > 0 else -math.inf)
+
+    def law_mean(log_gamma: float) -> float:
+        return _mean(eta, Fraction(math.exp(log_gamma)))
+
+    ends = low * (1 - 1e-12), -(2.0**-40)
+    log_gamma = bisect(lambda one: law_mean(one) > mean, *ends, rounds=80)[0]
+    if not mean > 1 or abs(Fraction(law_mean(log_gamma)) - mean) > mean / 10**9:
+        raise ParameterError("mean", mean, "above 1, and that of a gamma in its range")
+    return Fraction(math.exp(log_gamma))
 
 
 def _relative_growth(x: Reals) -> Reals:

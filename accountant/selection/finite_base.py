@@ -28,12 +28,15 @@ from dpproof.accountant.engine.profile import (
     infinite_mass,
     max_loss,
 )
+from dpproof.accountant.engine.saddle_point import around
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.product import Product
 
-_CORE, _TAIL = 2000, 300  # Grid points down to either mass.
+# Parts of the grid: the mass at which each ends, its points, and the width of log delta above which
+# a contour is aimed. What lies further out adds less to an answer.
+_PARTS = ((1e-12, 2500, 1e-5), (1e-16, 500, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
+_FAINT = 1e-17  # Mass below which an estimate of where it lies is enough. Heuristic.
 MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.
-_SMALL, _TINY = 1e-20, 1e-130  # Masses at which the two parts of the grid end.
 # Masses tried instead if the engine cannot resolve a tail so far out.
 _NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
 _SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid that is left out.
@@ -149,7 +152,6 @@ def _sorted(atoms: Atoms) -> Outcomes:
     return Outcomes(p, q, loss, atoms.missing_mass)
 
 
-@lru_cache(maxsize=32)
 def curve(product: Product) -> Curve:
     """Return the profile on a grid.
 
@@ -158,17 +160,25 @@ def curve(product: Product) -> Curve:
     return Curve(_side(product), _side(product.swapped()))
 
 
+@lru_cache(maxsize=64)
 def _side(product: Product) -> ProfileHalf:
     """Return one side of the profile on its grid."""
-    near = _reach(product, _SMALL)
-    end = max(_reach(product, _TINY), near)
-    loss = np.linspace(0.0, near, _CORE)
-    if end > near * (1 + _SHORT):
-        loss = np.concatenate([loss, np.linspace(near, end, _TAIL + 1)[1:]])
-    # A table drops the cell next to a corner, so the one next to the largest loss is short.
-    loss = distinct(np.concatenate([loss, (1.0 - _SHORT) * np.array([near, end])]))
-    loss = loss[np.append(np.diff(loss) > _APART * end, True)]
-    lower, upper = deltas(product, loss)
+    ends = [_reach(product, mass) for mass, _, _ in _PARTS]
+    parts: list[tuple[Reals, Reals, Reals]] = []
+    start = 0.0
+    for place, (_, count, wide) in enumerate(_PARTS):
+        rest = max(ends[place:])
+        end = rest if rest <= ends[place] * (1 + _SHORT) else ends[place]
+        if end <= start * (1 + _SHORT):
+            continue
+        # A table drops the cell next to a corner, so the one next to the largest loss is short.
+        loss = distinct(np.append(np.linspace(start, end, count), (1.0 - _SHORT) * end))
+        loss = loss[np.append(np.diff(loss) > _APART * end, True)]
+        loss = loss[loss > start] if parts else loss
+        parts.append((loss, *deltas(product, loss, wide)))
+        start = end
+    loss, lower, upper = (np.concatenate(each) for each in zip(*parts, strict=True))
+    lower, upper = np.maximum.accumulate(lower[::-1])[::-1], np.minimum.accumulate(upper)
     return ProfileHalf(loss, lower, upper, infinite_mass(product.below()).lower)
 
 
@@ -184,7 +194,8 @@ def _reach(product: Product, delta: float) -> float:
     for tail in (delta, *(one for one in _NEARER if one > delta)):
         least = max(tail, mass.upper * (_ABOVE if mass.upper > tail else 1e3))
         with contextlib.suppress(NotCertified):
-            end = min(epsilon_above(product, least) if least < 1.0 else 0.0, max(top, 0.0))
+            far = _estimate(product, least) or epsilon_above(product, least) if least < 1.0 else 0.0
+            end = min(far, max(top, 0.0))
             break
     if not end <= _FARTHEST:
         raise NotCertified(
@@ -192,6 +203,19 @@ def _reach(product: Product, delta: float) -> float:
             "resolved; use more noise, or compose the runs instead of selecting"
         )
     return max(_sharpened(product, end, delta), 1e-8)
+
+
+def _estimate(product: Product, delta: float) -> float | None:
+    """Estimate where the profile falls to a negligible delta by the saddle; None if it is not.
+
+    Heuristic.
+    """
+    above = product.above().bundled()
+    if delta > _FAINT or closed_form(above) or infinite_mass(above).upper > 0.0:
+        return None
+    target = math.log(delta)
+    _, epsilon, height = around(above, lambda one: target - one.log_delta)
+    return epsilon if abs(height - target) < 1.0 and epsilon > 0.0 else None
 
 
 def _sharpened(product: Product, end: float, delta: float) -> float:
@@ -229,14 +253,22 @@ class NeymanPearsonCurve:
     least: Reals
     ratio: Reals
 
+    @staticmethod
+    def of(outcomes: Outcomes) -> NeymanPearsonCurve:
+        """Return the curve of a pair."""
+        with np.errstate(under="ignore"):
+            ratio = np.maximum.accumulate(np.exp(-outcomes.loss) * (1 - 1e-15))
+        p, q = (np.concatenate([[0.0], np.cumsum(one)]) for one in (outcomes.p, outcomes.q))
+        return NeymanPearsonCurve(p, q, ratio)
+
     def under(self, k: Reals) -> Reals:
         """Return A(k)."""
         return np.interp(k, self.k, self.least)
 
     def place(self, k: Reals) -> NDArray[np.intp]:
         """Return the positions of the outcomes after some masses."""
-        found = np.searchsorted(self.k, k, side="right") - 1
-        return np.clip(found, 0, self.ratio.size - 1)
+        index = np.searchsorted(self.k, k, side="right") - 1
+        return np.clip(index, 0, self.ratio.size - 1)
 
     def before(self, k: Reals) -> NDArray[np.intp]:
         """Return the positions of the outcomes before some masses above 0."""

@@ -15,31 +15,39 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import Reals, distinct, up
+from dpproof.accountant.arithmetic.enclosure import Reals, distinct, down, up
 from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine.profile import delta_of_rare_losses
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.selection.finite_base import MERGED, Curve, Outcomes, curve
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, FixedRuns, RunLaw
+from dpproof.accountant.selection.finite_base import MERGED, Curve, NeymanPearsonCurve, curve
 from dpproof.accountant.selection.shifted_mixture import Shifts, shifts
 from dpproof.accountant.selection.worst_instance import Instance, instance
-from dpproof.accountant.selection.worst_order import Terms, worst_case, worst_order_terms
+from dpproof.accountant.selection.worst_order import Lines, Terms
 
 _CHANGE = 0.03  # Change of log w over a cell, less if the base's losses are small. Heuristic.
-_CUT = 1e-5  # Share of the answer that a cut tail of the base may add. Heuristic: it is added.
+_COARSE = 128, 192  # Blocks and masses of lines that are refined. Heuristic.
+_LOOSE = 0.5  # Share of the upper end below which a lower end is looked for elsewhere. Heuristic.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR = 24, 176
-# Delta below which the f-divergence bound is close enough for a table. Heuristic.
+_INSTANCES, _NEAR = 24, 160
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
-_ROUND = 256  # Points of the profile are a multiple, so that questions share tables. Heuristic.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
 _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tried. Heuristic.
-_BACK = (0.0, 3e-4, 3e-3, 0.03)  # Relative distances below epsilon of the orders tried. Heuristic.
+# Relative distances below epsilon of the orders tried. Heuristic.
+_BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
+_PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
+_SHARED = 0.01  # Relative distance of epsilons that share lines. Heuristic.
+_MOST = 160  # Blocks and cells of the lines for one epsilon beyond rough ones. Heuristic.
+_MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
+_BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
 _SHIFTS = 512  # Shifts for many epsilons. Heuristic.
 _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
+_LOOKS, _ROW = 2, 33  # Rows of points by which that is found. Heuristic.
 _CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
+_NEARBY = 0.03  # The same of its start by coarse lines. Heuristic.
 
 
 @final
@@ -82,19 +90,57 @@ class Selection:
         """Return lower and upper ends of delta at epsilons at or above 0, in any order."""
         if epsilon.size <= _FEW:
             best = [_upper(self, one) for one in epsilon.tolist()]
-            low = [_order(self, one).lower(np.array([one])) for one in epsilon.tolist()]
-            return np.minimum(np.array(low).ravel(), best), np.array(best)
+            low = [_order(self, one).lower(np.array([one]))[0] for one in epsilon.tolist()]
+            for at in np.flatnonzero(np.array(low) < _LOOSE * np.array(best)):
+                low[at] = max(low[at], self._largest_first(float(epsilon[at])))
+            return np.minimum(low, best), np.array(best)
         order = np.argsort(epsilon)
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         x, high = epsilon[order], self.upper(epsilon[order])
-        found = self.lower(x, x[_spread(x, high, _FAINT, _INSTANCES)])
-        lower[order], upper[order] = np.minimum(found, high), high
+        powers = self.lower(x, x[_spread(x, high, _FAINT, _INSTANCES)])
+        lower[order], upper[order] = np.minimum(powers, high), high
         return lower, upper
+
+    def _largest_first(self, epsilon: float) -> float:
+        """Return the lower end of the order in which losses above epsilon come first.
+
+        Statement: with m = phi'(1), delta of the base and p >= P(L > epsilon), it has at least
+            m delta - p (m - phi'(1 - p)).
+        Proof: proofs/theory/selection.md, section 9.
+        """
+        side = self.curve.forward
+        near = side.loss < epsilon
+        single = delta_of_rare_losses(self.base, epsilon, Bound(0.0, 1.0)).lower
+        if single == 0.0 or not near.any():
+            return 0.0
+        likely = side.upper[near] / -np.expm1(side.loss[near] - epsilon) * (1 + 1e-14)
+        p = min(float(likely.min()), 1.0)
+        least = float(self.runs.derivative(np.array([down(1.0 - p)]))[0]) * (1 - 4 * LAW_ERROR)
+        most = self.runs.mean * (1 + 4 * LAW_ERROR)
+        return max((least * single - p * (most - least)) * (1 - 1e-14), 0.0)
+
+    @cached_property
+    def above(self) -> NeymanPearsonCurve:
+        """Return a pair that dominates the base."""
+        return NeymanPearsonCurve.of(self.curve.above(*self.curve.size, every=MERGED))
+
+    @cached_property
+    def below(self) -> NeymanPearsonCurve:
+        """Return a pair that the base dominates."""
+        return NeymanPearsonCurve.of(self.curve.below(*self.curve.size))
+
+    @cached_property
+    def coarse(self) -> Lines:
+        """Return lines from which finer ones are made for one epsilon, and orders for many."""
+        return Lines.of(self.above, self.runs, blocks=_COARSE[0], masses=_COARSE[1])
 
     @cached_property
     def terms(self) -> Terms:
         """Return the worst case from above, which serves all epsilons."""
-        return worst_order_terms(self.curve.above(*self.curve.size, every=MERGED), self.runs)
+        if isinstance(self.runs, FixedRuns):  # phi' spans more magnitudes than coarse lines tell
+            return Lines.of(self.above, self.runs).terms()
+        top = min(self._where_shifts_reach(_NEGLIGIBLE, math.inf, _ROUGHLY), self.curve.end)
+        return self.coarse.refined(*(top * part for part in _PLACES), more=_MORE).terms()
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at many epsilons at or above 0, in any order.
@@ -113,12 +159,13 @@ class Selection:
 
         Heuristic.
         """
-
-        def exceeds(one: float) -> bool:
-            return float(self.upper(np.array([one]))[0]) > delta
-
-        high = self._where_shifts_reach(delta, math.inf)
-        return _bisect(exceeds, high, _ROUGHLY)[1] if 0.0 < high < math.inf else high
+        low, high = 0.0, self._where_shifts_reach(delta, math.inf, _ROUGHLY)
+        for _ in range(_LOOKS if 0.0 < high < math.inf else 0):
+            grid = np.linspace(low, high, _ROW)
+            over = np.append(self.upper(grid[:-1]) > delta, False)
+            first = int(np.argmin(over))
+            low, high = float(grid[max(first - 1, 0)]), float(grid[first])
+        return high
 
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
@@ -128,8 +175,14 @@ class Selection:
         """
         low = np.zeros(epsilon.shape)
         for one in designs:
-            low = np.maximum(low, _order(self, float(one)).lower(epsilon))
+            low = np.maximum(low, _rough_order(self, float(one), _BEYOND).lower(epsilon))
         return low
+
+    def power(self, epsilon: float, rate: float, *, closely: bool = False) -> tuple[float, float]:
+        """Return ``Instance.power`` of the order that is worst at an epsilon, swapped below 0."""
+        at = abs(epsilon)
+        one = _order(self, at) if closely else _rough_order(self, at, math.inf)
+        return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
 
     def designs(self, top: float) -> Reals:
         """Return epsilons up to ``top`` whose worst orders serve a whole table.
@@ -146,19 +199,6 @@ class Selection:
         """Return the f-divergence bound at one epsilon."""
         return float(self.shifts.upper(np.array([epsilon]))[0])
 
-    def ignored(self, epsilon: float, rough: float) -> tuple[float, float]:
-        """Return a loss and an upper bound of what outcomes of lower loss add to delta."""
-        shift, weight = self.shifts.ignored(_CUT * 1e-2 * rough)
-        return epsilon + shift, weight
-
-    def part(self, rough: float) -> tuple[int, int]:
-        """Return how many grid points on either side matter if delta is approximately ``rough``."""
-        tail = _CUT * rough / max(self.runs.mean, 1.0)
-        steepest = max(float(self.runs.growth(np.ones(1))[0]), 1.0)
-        sides = (self.curve.forward, tail), (self.curve.backward, _CUT / steepest)
-        right, left = (int(np.searchsorted(-one.upper, -least)) + 1 for one, least in sides)
-        return right, left
-
     def epsilon(self, delta: Bound, top: float) -> Bound:
         """Bracket the smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
 
@@ -169,14 +209,19 @@ class Selection:
         start = self._where_shifts_reach(delta.lower, top)
         if start == 0.0:
             return Bound.exactly(0.0)
+        least = float(self.runs.derivative(np.zeros(1))[0])
+        if math.isinf(start) or not least > 0.0:  # the shifts are far off
+            high = min(start, FARTHEST)
+            if high == start or self.coarse.delta(high) <= delta.lower:
+                start = self._where_reaches(self.coarse.delta, delta.lower, high, _NEARBY)
         if math.isinf(start):
             far = self.curve.end
             tried = [self._where_instance_exceeds(delta.upper, far * part) for part in _FAR]
             return Bound(max(tried), math.inf)
-        upper = self._where_upper_reaches(delta.lower, start)
+        upper = self._where_reaches(lambda one: _upper(self, one), delta.lower, start, _CLOSE)
         return Bound(min(self._where_instance_exceeds(delta.upper, upper), upper), upper)
 
-    def _where_shifts_reach(self, delta: float, top: float) -> float:
+    def _where_shifts_reach(self, delta: float, top: float, near: float = 1e-12) -> float:
         """Return an epsilon at which the f-divergence bound is at most delta, or +inf."""
 
         def exceeds(one: float) -> bool:
@@ -187,27 +232,29 @@ class Selection:
         high = min(high, top)
         if exceeds(high):
             return high if high == top else math.inf
-        return _bisect(exceeds, high)[1]
+        return _bisect(exceeds, high, near)[1]
 
-    def _where_upper_reaches(self, delta: float, start: float) -> float:
-        """Return an epsilon at which the upper end is at most delta, close to the least such.
+    def _where_reaches(
+        self, bound: Callable[[float], float], delta: float, start: float, close: float
+    ) -> float:
+        """Return an epsilon, or the start, at which a bound is at most delta, near the least such.
 
         Newton's method on log delta, kept between an epsilon that is too small and one that
-        is large enough, until the upper end is within ``_CLOSE`` of delta, relative.
+        is large enough, until the bound is within a relative ``close`` of delta.
         """
         low, high, point = 0.0, start, start
         slope = self._slope(start)
         previous: tuple[float, float] | None = None
         for _ in range(_STEPS):
-            height = _upper(self, point)
+            height = bound(point)
             gap = math.log(max(height, 1e-300) / delta)
             low, high = (point, high) if height > delta else (low, point)
-            if -_CLOSE <= gap <= 0.0 or high == 0.0:
+            if -close <= gap <= 0.0 or high == 0.0:
                 break
-            if previous is not None and previous[0] != point and previous[1] != gap:
+            if previous is not None and previous[0] != point:
                 slope = max((previous[1] - gap) / (point - previous[0]), 0.1 * slope)
             previous = point, gap
-            point = max(point + (gap + 0.5 * _CLOSE) / slope, 0.0)
+            point = max(point + (gap + 0.5 * close) / slope, 0.0)
             if not low <= point < high:
                 point = 0.5 * (low + high)
         return high
@@ -247,29 +294,33 @@ def selection(base: Product, runs: RunLaw) -> Selection:
     return Selection(base, runs)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8)  # 30 MB each
+def _finer(one: Selection, epsilon: float) -> Lines:
+    """Return lines that bound delta at every epsilon, closely at one."""
+    return one.coarse.refined(epsilon).refined(epsilon, more=_MOST)
+
+
+def _near(one: Selection, epsilon: float) -> Lines:
+    """Return lines made for an epsilon near one, which its neighbours share."""
+    place = round(math.log(min(max(epsilon, 1e-300), FARTHEST)) / _SHARED)
+    return _finer(one, math.exp(_SHARED * place) if epsilon > 0.0 else 0.0)
+
+
 def _upper(one: Selection, epsilon: float) -> float:
     """Return the upper end of delta at one epsilon."""
-    rough = one.rough(epsilon)
-    least, ignored = one.ignored(epsilon, rough)
-    above = one.curve.above(*one.part(rough), every=MERGED)
-    bound = worst_case(above, one.runs, epsilon, least, one.change) + ignored
-    return min(rough, up(bound))
+    return min(one.rough(epsilon), up(_near(one, epsilon).delta(epsilon)))
 
 
 @lru_cache(maxsize=512)
 def _order(one: Selection, epsilon: float) -> Instance:
     """Return the instance whose order is worst at one epsilon."""
-    rough = one.rough(epsilon)
-    least, _ = one.ignored(epsilon, rough)
-    right, left = (-(-count // _ROUND) * _ROUND for count in one.part(rough))
-    return instance(_below(one, right, left), one.runs, epsilon, least, one.change)
+    return instance(one.below, one.runs, _near(one, epsilon).order(epsilon))
 
 
-@lru_cache(maxsize=32)
-def _below(one: Selection, right: int, left: int) -> Outcomes:
-    """Return the base from below, by so many points of its profile on either side."""
-    return one.curve.below(right, left)
+@lru_cache(maxsize=512)
+def _rough_order(one: Selection, epsilon: float, reach: float) -> Instance:
+    """Return an instance whose order is nearly worst at an epsilon at or above 0."""
+    return instance(one.below, one.runs, one.coarse.order(epsilon), reach)
 
 
 def _bisect(

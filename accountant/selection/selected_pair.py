@@ -11,7 +11,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic import convex_profile
 from dpproof.accountant.arithmetic.convex_profile import ProfileHalf
-from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, down, from_swapped
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, down, from_swapped, up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import delta, infinite_mass, max_loss
@@ -29,6 +29,8 @@ _TINY = 1e-120
 _SEEN = 1e-10  # delta up to which the table's grid is even
 _FINE = 1 << 9  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
 _MOST = 1 << 15  # Grid points over the whole range of the loss. Heuristic.
+_TESTS, _EDGE = 24, 1e-4  # Most orders whose power is asked, and where that ends. Heuristic.
+_FARTHEST = 300.0  # Largest loss at the edge of a test. Heuristic.
 _ROUNDING = 1e-11  # Above the relative rounding of lower ends and bounds. Soundness depends on it.
 
 
@@ -65,11 +67,16 @@ class SelectedPair(TabulatedPair):
 
     @property
     def max_loss(self) -> float:
-        """Return the base's largest loss plus the largest log ratio of phi'."""
+        """Return the base's largest loss plus the largest log ratio of phi'.
+
+        A mass that one dataset alone has makes two masses of one set differ by any factor.
+        """
         top = max_loss(self.base)
         if not math.isfinite(top):
             return math.inf
-        bottom = max_loss(self.base.swapped())
+        sides = (self.base, self.base.swapped())
+        apart = any(infinite_mass(one.above()).upper > 0.0 for one in sides)
+        bottom = math.inf if apart else max_loss(sides[1])
         excess = self.runs.log_ratio_up(max(top, bottom, 0.0))
         return (max(top, 0.0) + excess) * (1 + 1e-12)
 
@@ -114,8 +121,8 @@ class SelectedPair(TabulatedPair):
 
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:
         """Bound log E_P[e^{sL}] by the table and what is beyond it, or by one run's moment."""
-        found = self.log_moment_by_table(s, table)
-        return np.minimum(found, log_moment(self.base, self.runs, s))
+        bound = self.log_moment_by_table(s, table)
+        return np.minimum(bound, log_moment(self.base, self.runs, s))
 
     @property
     def gdp_bound(self) -> float:
@@ -162,6 +169,26 @@ class SelectedPair(TabulatedPair):
         ends = max(level.lower, LEAST_DELTA), max(level.upper, LEAST_DELTA)
         bracket = self._selection().epsilon(Bound(*ends), top)
         return bracket if level.lower >= LEAST_DELTA else Bound(min(bracket.lower, top), top)
+
+    def power(self, rate: float) -> Bound:
+        """Bracket the largest P(S) of tests with Q(S) <= rate, for a rate in (0, 1).
+
+        It is at most delta(t) + t rate for every t, and at least the power of every order. The
+        order that is worst at the t of the least bound has a tangent in common with delta there,
+        unless two orders are.
+        """
+        forward, backward = (selection(one.base, one.runs) for one in (self, self.swapped()))
+        lower, x, low, high = rate * (1 - 1e-15), 0.0, -_FARTHEST, _FARTHEST
+        for _ in range(_TESTS):
+            power, edge = (forward if x >= 0.0 else backward).power(x, rate)
+            lower = max(lower, power)
+            if abs(edge - x) <= _EDGE * abs(x):
+                break
+            low, high = (x, high) if edge > x else (low, x)  # the bound falls while Q(L > x) > rate
+            x = edge if low < edge < high else 0.5 * (low + high)
+        power, _ = (forward if x >= 0.0 else backward).power(x, rate, closely=True)
+        lower, upper = max(lower, power), self.delta(x).upper + math.exp(x) * rate
+        return Bound(lower, min(max(up(upper * (1 + 1e-14)), lower), 1.0))
 
     @property
     def end(self) -> float:

@@ -64,16 +64,6 @@ class Shifts:
     shifts: Reals
     base: Corners
 
-    def ignored(self, most: float) -> tuple[float, float]:
-        """Return a shift and the sum of the weights below it, which is at most ``most``.
-
-        Outcomes whose loss is below epsilon + shift add no more than that sum to the bound.
-        """
-        before = np.concatenate([[0.0], np.cumsum(self.weights)])
-        first = max(int(np.searchsorted(before, most, side="right")) - 1, 0)
-        first = min(first, self.shifts.size - 1)
-        return float(self.shifts[first]), float(before[first] * (1 + 1e-11))
-
     def merged(self, count: int) -> Shifts:
         """Return the bound with at most about so many shifts, neighbours by the smallest."""
         at = distinct(np.linspace(0, self.shifts.size, count + 1)[:-1].astype(np.intp))

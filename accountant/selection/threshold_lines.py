@@ -339,8 +339,8 @@ def _cuts(p: Reals, q: Reals, loss: Reals, runs: RunLaw) -> Reals:
     x = distinct(np.concatenate([small, 1.0 - small]))
     masses, others = (np.insert(np.cumsum(one), 0, 0.0) for one in (p, q))
     at = np.clip(np.searchsorted(masses, x, side="right") - 1, 0, p.size - 1)
-    known = loss[np.isfinite(loss)]
-    far = np.clip(loss[at], known.min(initial=0.0), known.max(initial=0.0))
+    finite = loss[np.isfinite(loss)]
+    far = np.clip(loss[at], finite.min(initial=0.0), finite.max(initial=0.0))
     logs = [
         -np.log(runs.derivative(np.clip(1.0 - one, 0.0, 1.0)) + _LEAST * runs.mean)
         for one in (x, np.interp(x, masses, others))

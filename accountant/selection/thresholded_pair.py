@@ -6,7 +6,7 @@ import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -109,6 +109,8 @@ class ThresholdedPair(TabulatedPair):
     base: Product
     runs: RunLaw
 
+    lower_is_convex: ClassVar[bool] = True  # Profiles of rules, of both directions.
+
     def swapped(self) -> ThresholdedPair:
         """Return the selection from the swapped base."""
         return ThresholdedPair(base=self.base.swapped(), runs=self.runs)
@@ -120,11 +122,6 @@ class ThresholdedPair(TabulatedPair):
             return math.inf
         squares = self.base.added(lambda pair: pair.gdp_bound**2)
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
-
-    @property
-    def lower_is_convex(self) -> bool:
-        """Return True: the lower ends are profiles of rules, of both directions."""
-        return True
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return upper ends by Theorems 1 and 2, lower ends by instances of rules.

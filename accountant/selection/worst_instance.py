@@ -1,34 +1,28 @@
 """Construct an instance of the worst order: a mechanism whose selection has at least this loss.
 
-The order has the event's outcomes by falling loss, before each of them the number of outcomes of
-lowest loss that is best (never fewer than before the last one). The pair of outputs of this
-selection is finite, so its hockey-stick divergences are sums. As w is convex, the mass w integrated
-over an outcome's stretch is at least w at its middle, at most the mean of w at its ends.
+The order has the event's outcomes by falling loss, before each of them the mass of outcomes of
+lowest loss that is best (never less than before the last one). The pair of outputs of this
+selection is finite, so its hockey-stick divergences are sums. The mass selected of an outcome is
+the integral of phi' over a stretch, bounded by its value in the middle and the third derivative of
+phi at an end (proofs/theory/selection.md, Section 7).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.convex_profile import Positions
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from dpproof.accountant.selection.finite_base import Outcomes, spread
-from dpproof.accountant.selection.worst_order import (
-    POSITION_ERROR,
-    columns_from_bottom,
-    event_cells,
-    other_cells,
-    top,
-)
+from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
+from dpproof.accountant.selection.worst_order import POSITION_ERROR
 
-# Most event outcomes, and others, for which places are compared. Heuristic.
-_ROWS, _COLUMNS = 200, 400
 # Above the relative error of sums of a few thousand probabilities. Soundness depends on it.
 _SUM_ERROR = 1e-12
+_MOST_RATIO, _ROUNDED = 1e200, 1e-15  # Largest slope, and A's rounding. Heuristic.
 _SPARED = 1e-9  # Share of the divergence that event outcomes have to add, to be placed. Heuristic.
 
 
@@ -58,74 +52,72 @@ class Instance:
         lowered = np.where(at > 0, gain, 0.0) - _SUM_ERROR * self.p[at]
         return np.asarray(np.maximum(lowered, 0.0))
 
+    def power(self, rate: float) -> tuple[float, float]:
+        """Return at most the largest P(S) of tests with Q(S) <= rate, and the loss at S's edge.
+
+        The loss is -inf where S holds all outcomes that are listed.
+        """
+        p, q = self._ends()
+        at = int(np.searchsorted(q, rate)) - 1
+        return float(np.interp(rate, q, p)), float(np.append(self.ratio, -np.inf)[max(at, 0)])
+
+    def swapped_power(self, rate: float) -> tuple[float, float]:
+        """Return the same with P and Q exchanged, by the tests' complements."""
+        p, q = self._ends()
+        needed = 1.0 - rate
+        if needed > p[-1]:
+            return 0.0, math.inf
+        at = max(int(np.searchsorted(p, needed)) - 1, 0)
+        power = 1.0 - float(np.interp(needed, p, q))
+        return max(power, 0.0) * (1 - _SUM_ERROR), -float(self.ratio[at])
+
+    def _ends(self) -> tuple[Reals, Reals]:
+        """Return the sums, rounded down under P and up under Q."""
+        return self.p * (1 - _SUM_ERROR), self.q * (1 + _SUM_ERROR)
+
 
 def instance(
-    below: Outcomes, law: RunLaw, epsilon: float, least_loss: float, change: float
+    below: NeymanPearsonCurve,
+    law: RunLaw,
+    order: tuple[Reals, Reals, Reals],
+    reach: float = math.inf,
 ) -> Instance:
-    """Return the order that is worst at epsilon, for a base that dominates ``below``."""
-    every, columns = event_cells(below, law, change), other_cells(below, law, change)
-    rows = top(every, int(np.searchsorted(-every.loss, -least_loss, side="right")))
-    if not rows.p.size:
-        return _ordered(np.zeros(0), np.zeros(0))
-    position, worth = _choices(rows, columns, law, epsilon)
-    gained = np.cumsum(np.maximum(worth, 0.0) * rows.p)
-    events = min(int(np.searchsorted(gained, gained[-1] * (1 - _SPARED))) + 1, rows.p.size)
-    free = int(np.searchsorted(columns.loss[::-1], rows.loss[events - 1], side="left"))
-    position = np.minimum(np.maximum.accumulate(position[:events]), free)
-    # Below the event, what is left by falling loss: it matters at a smaller epsilon.
-    used = int(position[-1])
-    last = columns.loss[::-1][used - 1] if used else -np.inf
-    count = max(int(np.searchsorted(-every.loss, -last, side="left")), events)
-    position = np.concatenate([position, np.full(count - events, used)])
-    above_p, above_q = columns_from_bottom(columns)
-    return _selected(top(every, count), above_p[position], above_q[position], law)
+    """Return the selection by an order of ``Lines.order``: any order gives a lower end.
 
-
-def _choices(
-    rows: Outcomes, columns: Outcomes, law: RunLaw, epsilon: float
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Reals]:
-    """Return for each event outcome how many others to put above it, and what it then adds.
-
-    Heuristic: if there are many losses, among some of the positions, for some of the event
-    outcomes; between these the mass that lies between theirs, or one of theirs.
+    Args:
+        below: what the base dominates.
+        law: of the number of runs.
+        order: cuts of the event's mass, what the outcomes between add, and the mass x there, of
+            which the part beyond an outcome is ranked below it.
+        reach: the outcomes to list, in units of the event's mass.
     """
-    above_p, above_q = columns_from_bottom(columns)
-    middle_p, middle_q = np.cumsum(rows.p) - 0.5 * rows.p, np.cumsum(rows.q) - 0.5 * rows.q
-    near = min(epsilon, FARTHEST)  # any order will do, and this one is a number
-
-    def value(row: Positions, column: Positions) -> Reals:
-        mass = 1.0 - middle_p[row] - above_p[column]
-        left = 1.0 - rows.unseen - middle_q[row] - above_q[column]
-        cost = np.exp(near - rows.loss[row]) * law.derivative(np.clip(left, 0.0, 1.0))
-        found = law.derivative(np.clip(mass, 0.0, 1.0)) - cost
-        return np.where(mass > 0.5 * rows.p[row], found, -1.0)
-
-    smooth = np.unique(rows.loss).size > _ROWS
-    some = spread(rows.p.size - 1, _ROWS if smooth else rows.p.size)
-    few = spread(columns.p.size, _COLUMNS if smooth else columns.p.size + 1)
-    best = above_p[few[value(some[:, None], few).argmax(axis=1)]]
-    every, behind = np.arange(rows.p.size), np.searchsorted(some, np.arange(rows.p.size))
-    between = np.interp(middle_p, middle_p[some], best)
-    tried = [between, best[behind], best[np.maximum(behind - 1, 0)]]
-    at = np.minimum(np.searchsorted(above_p, np.stack(tried)), columns.p.size)
-    worth = value(every, at)
-    chosen = worth.argmax(axis=0)
-    return at[chosen, every], worth[chosen, every]
-
-
-def _selected(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> Instance:
-    """Return the probabilities with which the event outcomes are selected."""
-    start_p = np.cumsum(rows.p) - rows.p + others_p
-    start_q = rows.unseen + np.cumsum(rows.q) - rows.q + others_q
-    at_least = np.clip(1.0 - start_p - 0.5 * rows.p - POSITION_ERROR, 0.0, 1.0)
-    ends = [
-        law.derivative(np.clip(1.0 - start_q - part + POSITION_ERROR, 0.0, 1.0))
-        for part in (0.0, rows.q)
-    ]
-    return _ordered(
-        rows.p * law.derivative(at_least) * (1 - 2 * LAW_ERROR),
-        rows.q * 0.5 * (ends[0] + ends[1]) * (1 + 2 * LAW_ERROR),
+    k, worth, x = order
+    within = 0.5 * (k[1:] + k[:-1])
+    gained = np.cumsum(worth)
+    if not gained[-1] > 0.0:
+        return _ordered(np.zeros(0), np.zeros(0))
+    count = int(np.searchsorted(gained, gained[-1] * (1 - _SPARED))) + 1
+    x = np.maximum(np.minimum.accumulate(x[:count]), k[count])
+    # Below the event, what is left by falling loss.
+    last = min(float(x[-1]), float(k[count]) * reach)
+    cuts = np.concatenate([below.k[below.k < last], k[1:count], [last]])
+    cuts = np.unique(cuts[cuts <= last])
+    middle, width = 0.5 * (cuts[1:] + cuts[:-1]), np.diff(cuts)
+    # Next to k = 1 widths are rounded, where A may rise by much.
+    rise = np.diff(below.under(cuts))
+    mass = np.minimum(below.ratio[below.place(middle)], _MOST_RATIO) * width
+    mass = np.maximum(rise, np.minimum(mass, rise + _ROUNDED))
+    beyond = np.interp(middle, within[:count], x)
+    ends = cuts * (1 + POSITION_ERROR)
+    ahead, lesser = (
+        np.clip(beyond * (1 - POSITION_ERROR) - one, 0.0, 1.0) for one in (ends[:-1], ends[1:])
     )
+    p = law.derivative(0.5 * (ahead + lesser)) + width**2 / 24 * law.third(lesser)
+    top = below.under(beyond * (1 + POSITION_ERROR)) * (1 + POSITION_ERROR)
+    under = below.under(cuts * (1 - POSITION_ERROR)) * (1 - POSITION_ERROR)
+    ahead, lesser = (np.clip(top - one, 0.0, 1.0) for one in (under[:-1], under[1:]))
+    q = law.derivative(0.5 * (ahead + lesser)) + mass**2 / 24 * law.third(ahead)
+    return _ordered(width * p * (1 - 2 * LAW_ERROR), mass * q * (1 + 2 * LAW_ERROR))
 
 
 def _ordered(p: Reals, q: Reals) -> Instance:

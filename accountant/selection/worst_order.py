@@ -1,32 +1,21 @@
 """The exact worst case of private selection over all orders of the outcomes, from above.
 
-Write w(a) = phi'(1 - a). By Theorem 1 of proofs/theory/selection.md a worst order has the event's
-outcomes by falling loss, and between them, from the top, other outcomes by rising loss. When event
-outcomes of mass k (under P) and A(k) (under Q) stand above, and others of mass j and B(j), an
-event outcome of loss l adds, per mass under P, w(k + j) - e^(epsilon - l) w(unseen + A(k) + B(j));
-so the integral over k of its largest value over j, where positive, bounds delta_selected.
+By Theorem 1 of proofs/theory/selection.md a worst order has the event's outcomes by falling loss,
+and between them, from the top, other outcomes by rising loss. So delta_selected is at most the
+integral over the mass k of the event above an outcome of
 
-Rounding up a finite sum: on a rectangle of cells, k and j each between neighbours, w(k + j) is
-convex, hence below its bilinear interpolation; w(unseen + A + B) is a convex function of
-z = 1 - unseen - A - B, which is linear in k and in j, hence above its tangent plane at the middle.
-The difference of the two is linear in j, so largest at an end, and there linear in k; its maximum
-over all cells of j is convex in k, so the trapezoid rule overestimates the integral.
+    V(k) = max over x in [k, 1] of (phi'(x - k) - s phi'(A(x) - A(k)))_+,    s = e^epsilon A'(k),
 
-Where there are at most n runs, phi'(r z) >= r^(n-1) phi'(z) for r <= 1 is better next to z = 0:
-with r the slope of A's chord over a rectangle, from the start of its row, the value is at most
-phi'(z) (1 - e^(epsilon - l) r^(n-1)) or 0, which is convex in k and largest at one end in j
-(Section 7, Chords).
-
-Nothing stands at k + j > 1. A rectangle that this line crosses is bounded by a constant, the
-largest value at its corners: the linear bounds are largest at a corner or on the line, where
-w = phi'(0) and the tangent plane is at least that at the corner of least z, or at z = 0.
+where x - k is the mass ranked below under P, and A(x) - A(k) that under Q. Section 7 bounds it on
+blocks of k and cells of x by finitely many lines g - s y, so that V is their largest: by the values
+at the corners of a rectangle, and by how far the difference of the two terms bends inside.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -34,166 +23,27 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
-from dpproof.accountant.selection.finite_base import NeymanPearsonCurve, Outcomes
+from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 
-_HEAVY = 0.5  # Largest mass of a cell, in units of the change. Heuristic.
-_NEGLIGIBLE = 1e-12  # Share of w(0) below which cells are not cut finer. Heuristic.
-_ROUNDS = 40  # Most halvings of cells. Heuristic: the bound holds for any cells.
-_MOST_CELLS = 4000  # Most cells. Heuristic.
-_BLOCK = 1 << 18  # Rows times columns evaluated at once, to bound memory. Heuristic.
-POSITION_ERROR = 1e-12  # Above the absolute error of sums of masses. Soundness depends on it.
-
-
-def worst_case(
-    above: Outcomes, law: RunLaw, epsilon: float, least_loss: float, change: float
-) -> float:
-    """Return an upper bound of delta_selected at epsilon >= 0.
-
-    Args:
-        above: dominates the base.
-        law: of the number of runs.
-        epsilon: nats.
-        least_loss: outcomes of a lower loss are left out; they add what ``Shifts.ignored`` says.
-        change: of log w over a cell, at most.
-    """
-    epsilon = min(epsilon, FARTHEST)  # delta falls, and an infinite loss less infinity is no number
-    rows, columns = event_cells(above, law, change), other_cells(above, law, change)
-    rows = top(rows, int(np.searchsorted(-rows.loss, -least_loss, side="right")))
-    if not rows.p.size:
-        return 0.0
-    starts = np.concatenate([[0.0], np.cumsum(rows.p)]), np.concatenate([[0.0], np.cumsum(rows.q)])
-    others = columns_from_bottom(columns)
-    size = max(1, _BLOCK // others[0].size)
-    total = 0.0
-    for first in range(0, rows.p.size, size):
-        part = slice(first, first + size)
-        ends = slice(first, min(first + size, rows.p.size) + 1)
-        ratio = np.exp(epsilon - rows.loss[part])
-        events, slope = (starts[0][ends], starts[1][ends]), np.exp(-rows.loss[part])
-        before, after = _best(law, events, others, above.unseen, (ratio, slope))
-        total += float((rows.p[part] * 0.5 * (before + after)).sum())
-    return min(total * (1 + 1e-10), 1.0)
-
-
-def _best(
-    law: RunLaw,
-    events: tuple[Reals, Reals],
-    others: tuple[Reals, Reals],
-    unseen: float,
-    ratios: tuple[Reals, Reals],
-) -> tuple[Reals, Reals]:
-    """Return for each row the largest value at its start and at its end, 0 if all are negative."""
-    ratio, _ = ratios
-    mass = 1.0 - events[0][:, None] - others[0]
-    gain = law.derivative(np.clip(mass + POSITION_ERROR, 0.0, 1.0)) * (1 + LAW_ERROR)
-    left = (1.0 - unseen - POSITION_ERROR) - events[1][:, None] - others[1]
-    left = np.where(mass < 0.0, np.maximum(left, 0.0), left)
-    middle = 0.25 * (left[:-1, :-1] + left[:-1, 1:] + left[1:, :-1] + left[1:, 1:])
-    middle = np.clip(middle, 0.0, 1.0)
-    cost = ratio[:, None] * law.derivative(middle) * (1 - LAW_ERROR)
-    slope = cost * law.growth(middle)
-
-    def value(row: slice, column: slice) -> Reals:
-        return np.asarray(gain[row, column] - cost - slope * (left[row, column] - middle))
-
-    near, far = slice(None, -1), slice(1, None)
-    start = np.maximum(value(near, near), value(near, far))
-    end = np.maximum(value(far, near), value(far, far))
-    crossed = mass[far, far] < 0.0
-    whole = np.maximum(start, end)[crossed]
-    start[crossed], end[crossed] = whole, whole
-    if law.largest is not None:
-        share = _share(mass[near, far], left[near, far], ratios, law.largest)
-        start, end = np.maximum(start, 0.0), np.maximum(end, 0.0)
-        chord = gain[near, near] * share, gain[far, near] * share
-        better = chord[0] + chord[1] < start + end
-        start, end = np.where(better, chord[0], start), np.where(better, chord[1], end)
-    possible = mass[near, near] > 0.0
-    return (
-        np.maximum(np.where(possible, start, 0.0).max(axis=1), 0.0),
-        np.maximum(np.where(possible, end, 0.0).max(axis=1), 0.0),
-    )
-
-
-def _share(mass: Reals, left: Reals, ratios: tuple[Reals, Reals], largest: int) -> Reals:
-    """Return 1 - e^(epsilon - l) r^(n-1), or 0, r the slope of A's chord from the row's start.
-
-    Args:
-        mass: what stands between the row's start and the end of the cell, under P.
-        left: the same under Q.
-        ratios: e^(epsilon - l), and A's slope, of the rows.
-        largest: n.
-    """
-    ratio, slope = (one[:, None] for one in ratios)
-    least = np.maximum(left, 0.0) / np.maximum(mass + POSITION_ERROR, POSITION_ERROR)
-    r = np.clip(np.where(mass > 0.0, np.maximum(least, slope), slope) * (1 - LAW_ERROR), 0.0, 1.0)
-    return np.asarray(np.maximum(1.0 - ratio * r ** (largest - 1) * (1 - LAW_ERROR), 0.0))
-
-
-def event_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:
-    """Return outcomes cut until w changes little over each if only the event is above."""
-
-    def place(cells: Outcomes) -> tuple[Reals, Reals]:
-        return np.cumsum(cells.p) - cells.p, cells.p
-
-    return _cut(outcomes, law, change, place)
-
-
-def other_cells(outcomes: Outcomes, law: RunLaw, change: float) -> Outcomes:
-    """Return outcomes cut until w changes little over each if all of lower loss is above."""
-
-    def place(cells: Outcomes) -> tuple[Reals, Reals]:
-        return outcomes.unseen + np.cumsum(cells.q[::-1])[::-1] - cells.q, cells.q
-
-    return _cut(outcomes, law, change, place)
-
-
-def _cut(
-    outcomes: Outcomes,
-    law: RunLaw,
-    change: float,
-    place: Callable[[Outcomes], tuple[Reals, Reals]],
-) -> Outcomes:
-    """Return outcomes halved until w changes little over each.
-
-    ``place`` gives positions and masses.
-    """
-    cells, negligible = outcomes, _NEGLIGIBLE * law.mean
-    for _ in range(_ROUNDS):
-        above, mass = place(cells)
-        z = np.clip(1.0 - above, 0.0, 1.0)
-        wide = (law.growth(z) * mass > change) & (law.derivative(z) > negligible)
-        wide |= np.maximum(cells.p, cells.q) > _HEAVY * change
-        if not wide.any() or cells.p.size > _MOST_CELLS:
-            break
-        cells = cells.pieces(np.where(wide, 2, 1))
-    return cells
-
-
-def top(cells: Outcomes, count: int) -> Outcomes:
-    """Return the outcomes of largest loss."""
-    return Outcomes(cells.p[:count], cells.q[:count], cells.loss[:count], cells.unseen)
-
-
-def columns_from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
-    """Return masses of the outcomes of lowest loss, from none of them to all."""
-    p, q = np.cumsum(cells.p[::-1]), np.cumsum(cells.q[::-1])
-    return np.concatenate([[0.0], p]), np.concatenate([[0.0], q])
-
-
+POSITION_ERROR = 1e-12  # Above the relative error of sums of masses. Soundness depends on it.
 # Above the relative error of sums of terms and of powers here. Soundness depends on it.
 _SUM_ERROR = 1e-10
 # Approximate numbers of blocks and masses. Heuristic: more of them make a smaller bound.
 _BLOCKS, _MASSES = 256, 448
 # Shares of phi'(1) below which phi' needs no fine cuts, and their weights: for outcomes of the
 # event, and for masses below one. Heuristic.
-_EVENT, _BELOW = ((0.05, 1.0),), ((0.05, 1.0), (1e-4, 0.3), (1e-9, 0.1))
+_EVENT, _BELOW = ((0.05, 1.0), (1e-4, 0.2)), ((0.05, 1.0), (1e-4, 0.3), (1e-9, 0.1))
 # Masses from which cuts are chosen, and the least of them. Heuristic.
 _FINE, _SMALLEST = 2_000, 1e-14
 _FAINTEST = 1e-18  # Least mass at either end that cuts by loss take into account. Heuristic.
+_FAINT_CUTS = 32  # Cuts of the masses below that. Heuristic.
 # Most passes over the corners off the hull. Heuristic: the bound holds with those that stay.
 _PASSES = 400
+_MUCH = 0.01  # Mass of an outcome whose ends are cuts. Heuristic.
 _BEND = 0.5  # Weight of how much A bends. Heuristic.
+_ROWS = 1 << 9  # Outcomes evaluated at once, to bound memory. Heuristic.
+_MOST_SLOPE = 1e280  # Largest s, so that s phi'(1) is representable as a float. Heuristic.
+_FINER = 64  # More blocks and cells for one epsilon. Heuristic.
 
 
 @final
@@ -219,24 +69,128 @@ class Terms:
         return np.asarray(np.minimum(bound + _SUM_ERROR * bound + 1e-13 * self.gain[at], 1.0))
 
 
-def worst_order_terms(
-    above: Outcomes, law: RunLaw, *, blocks: int = _BLOCKS, masses: int = _MASSES
-) -> Terms:
-    """Return the bound for a base.
+@final
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines g - s y, the largest of which bounds V at both ends of each block.
 
-    Args:
-        above: dominates the base.
+    Attributes:
+        base: dominates the base of the selection.
         law: of the number of runs.
-        blocks: of outcomes, approximately; more of them make a smaller bound.
-        masses: of cells, likewise.
+        cuts: the ends of the blocks of outcomes by falling loss.
+        masses: the ends of the cells of x.
+        gains: g, shape (2, blocks, 2 masses - 1).
+        costs: y, likewise.
     """
-    with np.errstate(under="ignore"):
-        ratio = np.exp(-above.loss) * (1 - 1e-15)
-    sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (above.p, above.q)]
-    base = NeymanPearsonCurve(sums[0], sums[1], np.maximum.accumulate(ratio))
-    cuts = _blocks(base, law, blocks)
-    gains, costs = _lines(base, law, cuts, _masses(base, law, masses))
-    return _sorted(base, cuts, *_hulls(gains, costs))
+
+    base: NeymanPearsonCurve
+    law: RunLaw
+    cuts: Reals
+    masses: Reals
+    gains: Reals
+    costs: Reals
+
+    @staticmethod
+    def of(
+        base: NeymanPearsonCurve, law: RunLaw, *, blocks: int = _BLOCKS, masses: int = _MASSES
+    ) -> Lines:
+        """Return the lines for about so many blocks and masses: more of them bound V closer."""
+        return Lines.at(base, law, _blocks(base, law, blocks), _masses(base, law, masses))
+
+    @staticmethod
+    def at(base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, masses: Reals) -> Lines:
+        """Return the lines of given blocks and cells."""
+        return Lines(base, law, cuts, masses, *_lines(base, law, cuts, masses))
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound of delta_selected at epsilon >= 0; a large one is cut."""
+        return min(float(self._parts(epsilon).sum()) * (1 + _SUM_ERROR), 1.0)
+
+    def _slopes(self, epsilon: float, k: Reals) -> Reals:
+        """Return s = e^epsilon A'(k); a large one is cut, as the bound falls."""
+        t = math.exp(min(epsilon, FARTHEST))
+        return t * np.minimum(self.base.ratio[self.base.place(k)], _MOST_SLOPE / t)
+
+    def _parts(self, epsilon: float) -> Reals:
+        """Return what each block adds to the bound."""
+        middle, width, block, share = self.base.parts(self.cuts)
+        s = self._slopes(epsilon, middle)
+        values = np.zeros(s.size)
+        for first in range(0, s.size, _ROWS):
+            at = slice(first, first + _ROWS)
+            near, far = (
+                np.maximum((g[block[at]] - s[at, None] * y[block[at]]).max(axis=1), 0.0)
+                for g, y in zip(self.gains, self.costs, strict=True)
+            )
+            values[at] = width[at] * ((1.0 - share[at]) * near + share[at] * far)
+        return np.bincount(block, values, minlength=self.cuts.size - 1).astype(float)
+
+    def order(self, epsilon: float) -> tuple[Reals, Reals, Reals]:
+        """Return the cuts, about what each block adds, and the best x in its middle.
+
+        Heuristic.
+        """
+        k = 0.5 * (self.cuts[1:] + self.cuts[:-1])
+        s = self._slopes(epsilon, k)
+        gains, costs = self._both
+        best = (gains - s[:, None] * costs).argmax(axis=1)
+        ends = np.concatenate([np.zeros(1), self.masses[:-1], self.masses[1:]])
+        at = np.clip(np.searchsorted(self.masses, ends[best]), 1, self.masses.size - 2)
+        under = self.base.under(k)
+
+        def value(x: Reals) -> Reals:
+            cost = self.base.under(x * (1 + POSITION_ERROR)) - under
+            return self.law.derivative(x - k) - s * self.law.derivative(np.clip(cost, 0.0, 1.0))
+
+        before = np.minimum(self.masses[at - 1], ends[best] * (1 - 4 * POSITION_ERROR))
+        near = np.maximum(np.stack([before, ends[best], self.masses[at + 1]]), k)
+        near = np.vstack([near, np.clip(_vertex(near, value(near)), near[0], near[2])])
+        worth = value(near)
+        x = near[worth.argmax(axis=0), np.arange(k.size)]
+        return self.cuts, np.maximum(worth.max(axis=0), 0.0) * np.diff(self.cuts), x
+
+    @cached_property
+    def _both(self) -> tuple[Reals, Reals]:
+        """Return the sums of gains and of costs over both ends of each block."""
+        return self.gains.sum(axis=0), self.costs.sum(axis=0)
+
+    def refined(self, *epsilons: float, more: int = _FINER) -> Lines:
+        """Return about so many more blocks and cells, most where the bound seems loose."""
+        last = self.masses.size - 2
+        blocks, cells = np.zeros(self.cuts.size - 1), np.zeros(last + 1)
+        for epsilon in epsilons:
+            _, worth, x = self.order(epsilon)
+            loose = np.cbrt(np.abs(self._parts(epsilon) - worth))
+            loose /= max(float(loose.sum()), 1e-300)
+            at = np.searchsorted(self.masses, x)
+            beside = np.clip(np.concatenate([at - 1, at]), 0, last)
+            blocks += loose
+            cells += np.bincount(beside, np.tile(loose, 2), minlength=last + 1)
+        cuts, masses = _split(self.cuts, blocks, more), _split(self.masses, cells, more)
+        return Lines.at(self.base, self.law, cuts, masses)
+
+    def terms(self) -> Terms:
+        """Return the bound at all epsilons."""
+        least = np.tile(self.base.ratio[self.base.place(self.cuts[:-1])], 2)
+        return _sorted(self.base, self.cuts, *_hulls(self.gains, self.costs, least))
+
+
+def _vertex(x: Reals, y: Reals) -> Reals:
+    """Return where the parabolas through three points each have their vertex, or the middle one."""
+    before, after = np.diff(x, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left, right = np.diff(y, axis=0) / np.diff(x, axis=0)
+        step = 0.5 * (left * after + right * before) / (left - right)
+    return np.asarray(x[1] + np.where(np.isfinite(step), step, 0.0))
+
+
+def _split(points: Reals, weights: Reals, count: int) -> Reals:
+    """Return the points and about so many more, most where the weights are."""
+    pieces = 1 + (count * weights / max(float(weights.sum()), 1e-300)).astype(np.intp)
+    cell = np.repeat(np.arange(weights.size), pieces)
+    step = np.arange(cell.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    new = points[cell] + np.diff(points)[cell] * step / pieces[cell]
+    return distinct(np.append(new, points[-1]))
 
 
 def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
@@ -244,11 +198,9 @@ def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
 
     Heuristic. Many are by loss, above 0, where there are at most so many runs.
     """
-    fine = _fine(base)
-    along = _along(base, law, fine, (1.0 - fine, 1.0 - base.under(fine)), _EVENT)
-    tail = _tail(base, law, 3 * count // 4, 1.0)
-    even = _even(along, fine, count if tail.size else 2 * count)
-    return distinct(np.concatenate([[0.0], even, tail, [1.0]]))
+    tail = _tail(base, 3 * count // 4, 1.0)
+    even = _even(base, law, count if tail.size else 2 * count, event=True)
+    return distinct(np.concatenate([[0.0], even, tail, _heavy(base), [1.0]]))
 
 
 def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
@@ -256,84 +208,74 @@ def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
 
     Heuristic.
     """
-    fine = _fine(base)
-    along = _along(base, law, fine, (fine, base.under(fine)), _BELOW)
-    tail = _tail(base, law, count // 4, math.inf)
-    return distinct(np.concatenate([[0.0], _even(along, fine, count), tail, [1.0]]))
+    even = _even(base, law, count, event=False)
+    tail = _tail(base, count // 4, math.inf) if law.largest else np.zeros(0)
+    return distinct(np.concatenate([[0.0], even, tail, _heavy(base), [1.0]]))
 
 
-def _fine(base: NeymanPearsonCurve) -> Reals:
-    """Return many masses between 0 and 1, dense at both ends."""
-    small = np.geomspace(_SMALLEST, 1.0, _FINE)
-    return np.unique(np.clip(np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]]), 0.0, 1.0))
+def _heavy(base: NeymanPearsonCurve) -> Reals:
+    """Return the ends of the outcomes of much mass, at which A bends."""
+    some = np.flatnonzero(np.diff(base.k) > _MUCH)
+    return np.asarray(np.clip(base.k[np.concatenate([some, some + 1])], 0.0, 1.0))
 
 
-def _along(
-    base: NeymanPearsonCurve,
-    law: RunLaw,
-    fine: Reals,
-    masses: tuple[Reals, Reals],
-    shares: tuple[tuple[float, float], ...],
-) -> Reals:
-    """Return a coordinate that grows as log phi' does at masses under P and Q, and as A bends.
+def _even(base: NeymanPearsonCurve, law: RunLaw, count: int, *, event: bool) -> Reals:
+    """Return masses between which logs of phi' at masses under P and Q grow, or A bends, evenly.
 
-    The logs are of phi' and some share of phi'(1), each with a weight.
+    The logs are of phi' and some share of phi'(1), each with a weight, at masses of outcomes beyond
+    those of the event, or of the masses themselves.
     """
+    small = np.geomspace(_SMALLEST, 1.0, _FINE)
+    fine = np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]])
+    fine = np.unique(np.clip(fine, 0.0, 1.0))
     steps = []
-    for one in masses:
-        value = law.derivative(np.clip(one, 0.0, 1.0))
+    for one in (fine, base.under(fine)):
+        value = law.derivative(np.clip(1.0 - one if event else one, 0.0, 1.0))
+        shares = _EVENT if event else _BELOW
         logs = [weight * np.log(value + share * law.mean) for share, weight in shares]
         steps.append(np.abs(np.diff(sum(logs, np.zeros(value.shape)))))
     ratio = np.log(np.maximum(base.ratio, 1e-300))
     bend = np.minimum(np.abs(np.diff(np.interp(fine, base.k[:-1], ratio))), 1.0)
-    return np.concatenate(
-        [[0.0], np.cumsum(steps[0] + steps[1] + _BEND * np.sqrt(steps[1] * bend))]
-    )
+    step = steps[0] + steps[1] + _BEND * np.sqrt(steps[1] * bend)
+    along = np.concatenate([[0.0], np.cumsum(step)])
+    return np.asarray(np.interp(np.linspace(0.0, along[-1], count), along, fine))
 
 
-def _even(along: Reals, fine: Reals, count: int) -> Reals:
-    """Return masses at which the coordinate grows by equal steps."""
-    return np.interp(np.linspace(0.0, along[-1], count), along, fine)
-
-
-def _tail(base: NeymanPearsonCurve, law: RunLaw, count: int, largest: float) -> Reals:
-    """Return cuts evenly by loss, for laws of a bounded number of runs.
-
-    Their phi' falls to a negligible value as its argument does. Only outcomes of at most a ratio
-    q/p are cut.
-    """
-    if law.largest is None:
-        return np.zeros(0)
-    visible = (base.k[1:] > _FAINTEST) & (base.ratio > 0.0) & (base.k[:-1] < 1.0 - _FAINTEST)
-    visible &= base.ratio <= largest
-    if not visible.any():
-        return np.zeros(0)
-    logs, k = np.log(base.ratio[visible]), base.k[:-1][visible]
-    return np.interp(np.linspace(logs[0], logs[-1], count), logs, k)
+def _tail(base: NeymanPearsonCurve, count: int, largest: float) -> Reals:
+    """Return cuts evenly by loss, of the outcomes of at most a ratio q/p, fewer where faint."""
+    cuts = []
+    visible = (base.ratio > 0.0) & (base.k[:-1] < 1.0 - _FAINTEST) & (base.ratio <= largest)
+    for part, size in ((base.k[1:] > _FAINTEST, count), (base.k[1:] <= _FAINTEST, _FAINT_CUTS)):
+        if (some := visible & part).any():
+            logs, k = np.log(base.ratio[some]), base.k[:-1][some]
+            cuts.append(np.interp(np.linspace(logs[0], logs[-1], size), logs, k))
+    return np.concatenate(cuts) if cuts else np.zeros(0)
 
 
 def _lines(base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
-    """Return gains g and costs y of the lines g - s y below W, shape (2, blocks, masses + 1).
+    """Return gains g and costs y of the lines g - s y, shape (2, blocks, 2 masses - 1).
 
     The first axis is a block's beginning and end. The first line is that of nothing ranked below;
-    of a mass that is not after the block, both are 0.
+    then come both ends of each cell of x, 0 where it is not after the block.
     """
     k = np.stack([cuts[:-1], cuts[1:]])
-    first = np.minimum(np.searchsorted(x, k[1]), x.size - 1)
-    after = np.arange(x.size) >= first[:, None]
-    gains = law.derivative(np.clip(x - k[:, :, None] + POSITION_ERROR, 0.0, 1.0)) * (1 + LAW_ERROR)
-    start, end = _cells(base, law, k, x, gains)
-    none = np.full((2, first.size, 1), np.inf)
-    end = np.where(after[:, :-1], end, np.inf)
-    costs = np.minimum(np.concatenate([start, none], axis=2), np.concatenate([none, end], axis=2))
+    first = np.clip(np.searchsorted(x, k[1]), 1, x.size - 1)
+    above = x * (1 + 2 * POSITION_ERROR) - k[:, :, None]
+    gains = law.derivative(np.clip(above, 0.0, 1.0)) * (1 + LAW_ERROR)
+    start, end, spared = _cells(base, law, k, x, gains)
+    after = np.arange(x.size - 1) >= first[:, None]
     row = np.arange(first.size)
-    near = _beside(law, base.ratio[base.place(k[0])], x[first] - k)
-    costs[:, row, first] = np.minimum(costs[:, row, first], near)
-    least = float(law.derivative(np.zeros(1))[0])
-    alone = np.full((2, first.size, 1), least)
-    gains = np.concatenate([alone * (1 + LAW_ERROR), np.where(after, gains, 0.0)], axis=2)
-    costs = np.where(after & np.isfinite(costs), np.maximum(costs, 0.0), 0.0)
-    return gains, np.concatenate([alone * (1 - LAW_ERROR), costs], axis=2)
+    beside = np.maximum(x[first] * (1 - 4 * POSITION_ERROR) - k, 0.0)
+    near = _beside(law, base.ratio[base.place(k[0])], beside)
+    least = np.full((2, first.size, 1), float(law.derivative(np.zeros(1))[0]))
+    sides = [(gains[:, :, :-1] - spared, start), (gains[:, :, 1:] - spared, end)]
+    lines = [(least * (1 + LAW_ERROR), least * (1 - LAW_ERROR))]
+    for gain, cost in sides:
+        some = after & np.isfinite(cost)
+        lines.append((np.where(some, gain, 0.0), np.where(some, np.maximum(cost, 0.0), 0.0)))
+    lines[2][0][:, row, first - 1], lines[2][1][:, row, first - 1] = gains[:, row, first], near
+    gains, costs = (np.concatenate(each, axis=2) for each in zip(*lines, strict=True))
+    return gains, costs
 
 
 def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
@@ -342,7 +284,6 @@ def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
     It uses A's slope at the block's beginning and the tangent of phi' at 0, or for at most n runs
     phi'(r z) >= r^(n-1) phi'(z).
     """
-    near = np.maximum(near - 2 * POSITION_ERROR, 0.0)
     least = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
     bend = float(law.growth(np.zeros(1))[0]) * (1 - LAW_ERROR) if least else 0.0
     tangent = least + least * bend * slope * near
@@ -355,45 +296,68 @@ def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
 
 def _cells(
     base: NeymanPearsonCurve, law: RunLaw, k: Reals, x: Reals, gains: Reals
-) -> tuple[Reals, Reals]:
-    """Return lower bounds of a mass's cost, by the cell after it and by the cell before it.
+) -> tuple[Reals, Reals, Reals]:
+    """Return lower bounds of a mass's cost by the cells after and before it, and of gain spared.
 
-    Shape (2, blocks, masses - 1): by the tangent of phi' at a middle of A(x) - A(k), above the line
-    of the outcome in the cell's middle; by phi' at the least of A(x) - A(k) if that tangent falls
-    below half of it; or by a chord of A for at most n runs, which bounds the cell's end alone.
+    Shape (2, blocks, masses - 1), and (blocks, masses - 1). The cost is phi' above the line of the
+    outcome in the cell's middle, less how much it may bend, and the gain is less as much as it has
+    to (Corollary 6). Where little is left, the cost is phi' at the least of A(x) - A(k), or that of
+    a chord of A for at most n runs, which bounds the cell's end alone.
     """
-    known = base.under(np.minimum(k + POSITION_ERROR, 1.0)) + POSITION_ERROR
+    heights = base.under(np.minimum(k * (1 + POSITION_ERROR), 1.0)) * (1 + POSITION_ERROR)
     at = base.place(0.5 * (x[1:] + x[:-1]))
-    ends = x - POSITION_ERROR
-    line = [
-        base.least[at] + base.ratio[at] * (one - base.k[at]) - POSITION_ERROR
-        for one in (ends[:-1], ends[1:])
-    ]
-    middle = np.clip(0.5 * (line[0] + line[1]) - known.mean(axis=0)[:, None], 0.0, 1.0)
-    value = law.derivative(middle)
-    tilt = value * law.growth(middle)
-    plane = []
-    for one in line:
-        away = one - known[:, :, None] - middle
-        plane.append(value + tilt * away - 4 * LAW_ERROR * (value + tilt * np.abs(away)))
-    lowest = base.under(np.maximum(ends[:-1], 0.0)) - POSITION_ERROR - known[1][:, None]
-    flat = law.derivative(np.clip(lowest, 0.0, 1.0)) * (1 - LAW_ERROR)
-    good = plane[0][1] >= 0.5 * flat
+    slip = 4 * POSITION_ERROR * base.ratio[at] * x[1:]  # A is at most its slope times its place
+    line = [base.least[at] + base.ratio[at] * (one - base.k[at]) - slip for one in (x[:-1], x[1:])]
+    bend, spared = _bends(base, law, (k, x), (line[1] + 2 * slip, heights[0]))
+    above = [np.clip(one - heights[:, :, None], 0.0, 1.0) for one in line]
+    plane = [law.derivative(one) * (1 - LAW_ERROR) - bend for one in above]
+    under = base.under(x[:-1] * (1 - POSITION_ERROR)) * (1 - POSITION_ERROR)
+    flat = law.derivative(np.clip(under - heights[1][:, None], 0.0, 1.0)) * (1 - LAW_ERROR)
+    good = (above[0][1] > 0.0) & (plane[0][1] >= 0.5 * flat) & np.isfinite(bend)
     start, end = (np.where(good, one, flat) for one in plane)
+    spared = np.where(good, spared, 0.0)
     if law.largest is None:
-        return start, end
-    rise = np.maximum(lowest + known[1][:, None] - known[0][:, None], 0.0)
-    run = np.maximum(x[:-1] - k[0][:, None] + POSITION_ERROR, POSITION_ERROR)
+        return start, end, spared
+    rise = np.maximum(under - heights[0][:, None], 0.0)
+    run = np.maximum(x[:-1] * (1 + 2 * POSITION_ERROR) - k[0][:, None], 1e-300)
     share = np.clip(rise / run, 0.0, 1.0) ** (law.largest - 1) * (1 - _SUM_ERROR)
     lost = share * gains[:, :, :-1] - start, end - share * gains[:, :, 1:]
     chord = lost[0].max(axis=0) > lost[1].max(axis=0)
-    return np.where(chord, np.inf, start), np.where(chord, share * gains[:, :, 1:], end)
+    start, end = np.where(chord, np.inf, start), np.where(chord, share * gains[:, :, 1:], end)
+    return start, end, np.where(chord, 0.0, spared)
 
 
-def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
+def _bends(
+    base: NeymanPearsonCurve, law: RunLaw, places: tuple[Reals, Reals], under: tuple[Reals, Reals]
+) -> tuple[Reals, Reals]:
+    """Return u and v of Section 7: how much costs are less inside, and how much gains are.
+
+    Args:
+        base: the curve A.
+        law: of the number of runs.
+        places: both ends k of the blocks, and those of the cells of x.
+        under: the line at the end of each cell, and A at the beginning of each block, from above.
+    """
+    (k, x), (line, known) = places, under
+    largest = np.clip(line - known[:, None] * (1 - 4 * POSITION_ERROR), 0.0, 1.0)
+    least = np.clip(x[:-1] * (1 - 2 * POSITION_ERROR) - k[1][:, None], 0.0, 1.0)
+    curved = 0.125 * law.third(largest) * (1 + _SUM_ERROR), 0.125 * law.third(least)
+    first, last = (base.ratio[base.place(one)] for one in (k[0], k[1] * (1 + POSITION_ERROR)))
+    slope = first[:, None] * (1 - _SUM_ERROR)
+    bend, spared = np.zeros(least.shape), np.zeros(least.shape)
+    slopes = base.ratio[base.place(0.5 * (x[1:] + x[:-1]))], last[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):  # where u is infinite the cell is flat
+        for width, ratio in zip((np.diff(x), np.diff(k, axis=0).T), slopes, strict=True):
+            up = (width * ratio) ** 2 * curved[0]
+            bend += up
+            spared += np.minimum(width**2 * curved[1], slope * up) * (1 - _SUM_ERROR)
+    return bend, spared
+
+
+def _hulls(gains: Reals, costs: Reals, s: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
     """Return steps of the hulls of the lines, and how many each row has.
 
-    Rows by end, then by block.
+    Rows by end, then by block. Only lines that may be the largest at or above each row's s count.
 
     Steps (dg, dy) that lead from 0 to every line's (g, y) in turn make the sum of (dg - s dy)_+ at
     least each g - s y, whether or not they turn one way only: so the last few corners may stay.
@@ -409,6 +373,8 @@ def _hulls(gains: Reals, costs: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
     rises = np.concatenate(
         [np.ones((gains.shape[0], 1), bool), np.diff(best, axis=1) > 0.0], axis=1
     )
+    peak = (gains - s[:, None] * costs).argmax(axis=1)
+    rises[:, 1:] &= np.arange(1, rises.shape[1]) <= peak[:, None]
     forced = np.zeros(rises.shape, dtype=bool)
     forced[:, 0] = True
     row = np.broadcast_to(np.arange(rises.shape[0])[:, None], rises.shape)[rises]

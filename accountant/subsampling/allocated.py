@@ -7,30 +7,27 @@ mean of t log-normal variables of mean 1. Proofs: proofs/theory/allocation.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
-from typing import Final, final
+from functools import lru_cache
+from typing import ClassVar, Final, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.crossing import invert
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Reals,
     from_swapped,
-    log_down,
-    log_up,
 )
 from dpproof.accountant.arithmetic.lognormal_means import (
+    log_shortfall,
     mean_excess_above,
     mean_shortfall,
     resolved,
 )
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
@@ -64,25 +61,14 @@ class AllocatedGaussianPair(BelowGaussian):
     mu_squared: Fraction
     rounds: int
     removal: bool = True
-
-    def swapped(self) -> AllocatedGaussianPair:
-        """Return the pair (Q, P)."""
-        return replace(self, removal=not self.removal)
+    is_quick: ClassVar[bool] = True  # Tables take many values of the profile.
 
     @property
     def largest(self) -> ShuffledGaussianPair:
         """Return the laws of the largest coordinate, which this pair dominates."""
         return ShuffledGaussianPair(
-            mu_squared=self.mu_squared,
-            batches=self.rounds,
-            replaced=True,
-            removal=self.removal,
+            mu_squared=self.mu_squared, batches=self.rounds, replaced=True, removal=self.removal
         )
-
-    @property
-    def is_quick(self) -> bool:
-        """Return True: tables take many values of the profile."""
-        return True
 
     @property
     def end(self) -> float:
@@ -104,14 +90,22 @@ class AllocatedGaussianPair(BelowGaussian):
         Raises:
             NotCertified: delta is not reached where the profile has digits.
         """
-        level, end = Bound.of(delta), self.end
-        if not (level.lower > 0 and self.delta(end).upper <= level.lower):
-            raise NotCertified(
-                f"epsilon of one allocation is not resolved at delta = {level.lower:.3g}; {EASIER}"
-            )
-        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        every = Bound.exactly(0.0)  # no part of delta is set aside
-        return invert(partial(log_ends, self, every), target, 0.1 * end, 0.1 * end, math.inf)
+        level = Bound.of(delta)
+        if not level.lower > 0:
+            raise NotCertified(f"epsilon of one allocation is not resolved at delta = 0; {EASIER}")
+        guess = self._guess(math.log(level.lower))
+        return self.inverted(level, guess, 0.02 * guess)
+
+    def _guess(self, log_delta: float) -> float:
+        """Return about epsilon at a delta: one round is large, or all are a little. Heuristic."""
+        mu = math.sqrt(self.mu_squared)
+        epsilon = np.geomspace(1e-6, 1.0, 128) * (0.5 * mu + math.sqrt(-2.0 * log_delta)) * mu
+        c = np.exp(-epsilon)
+        log_size = log_shortfall(mu * mu, self.rounds, 2.0 - 1.0 / c if self.removal else c)
+        if self.removal:
+            one = gaussian_profile(mu, np.log1p(self.rounds * np.expm1(epsilon)))[1]
+            log_size = np.maximum(log_size, np.log(one + 1e-300))
+        return float(epsilon[np.argmax(log_size <= log_delta)])
 
     def _ends(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return both ends of the profile at epsilon >= 0.
@@ -119,25 +113,28 @@ class AllocatedGaussianPair(BelowGaussian):
         REMOVE is 1 - c + E(c - M)_+ at c = e^epsilon, ADD is E(c - M)_+ / c at c = e^-epsilon.
         """
         variance = float(self.mu_squared)
-        most = gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
         reached = np.minimum(epsilon, _LARGEST)
-        lower, upper = mean_shortfall(
-            variance, self.rounds, np.exp(reached if self.removal else -reached)
-        )
-        if self.removal:
-            slack = _ROUNDING * np.exp(reached)
-            lower, upper = (end - np.expm1(reached) for end in (lower - slack, upper + slack))
-            most = np.minimum(most, mean_excess_above(variance, self.rounds, reached))
-            most = np.minimum(most, _by_one_large(variance, self.rounds, reached))
-        else:
-            lower, upper = (
-                end * np.exp(reached) for end in (lower * (1 - _ROUNDING), upper * (1 + _ROUNDING))
-            )
+        c = np.exp(reached if self.removal else -reached)
+        lower, upper = mean_shortfall(variance, self.rounds, c, excess=self.removal)
+        if not self.removal:
+            lower, upper = lower * (1 - _ROUNDING) / c, upper * (1 + _ROUNDING) / c
         lower = np.where(epsilon <= _LARGEST, np.maximum(lower, 0.0), 0.0)
-        upper = np.minimum(np.minimum(upper, most), 1.0)
+        upper = np.minimum(upper, 1.0)
         wide = lower < upper * (1 - _WIDE)
-        lower[wide] = np.maximum(lower[wide], self.largest.profile(epsilon[wide])[0])
+        if wide.any():
+            upper[wide] = np.minimum(upper[wide], self._simple(epsilon[wide]))
+            lower[wide] = np.maximum(lower[wide], self.largest.profile(epsilon[wide])[0])
         return lower, upper
+
+    def _simple(self, epsilon: Reals) -> Reals:
+        """Bound the profile from above by what is simple, at epsilon >= 0."""
+        variance = float(self.mu_squared)
+        most = gaussian_profile(math.sqrt(self.mu_squared), epsilon)[1]
+        if not self.removal:
+            return most
+        reached = np.minimum(epsilon, _LARGEST)
+        most = np.minimum(most, mean_excess_above(variance, self.rounds, reached))
+        return np.minimum(most, _by_one_large(variance, self.rounds, reached))
 
 
 def _by_one_large(variance: float, rounds: int, log_c: Reals) -> Reals:
@@ -147,11 +144,13 @@ def _by_one_large(variance: float, rounds: int, log_c: Reals) -> Reals:
     """
     a, log_rounds = math.sqrt(variance), math.log(rounds)
     one, half = log_c[:, None] + log_rounds, log_c + log_rounds - math.log(2.0)
-    alone = gaussian_profile(a, (one + np.log1p(-_SHARES)).ravel())[1].reshape(one.size, -1)
-    more = _sum_tail(variance, rounds - 1, one + np.log(_SHARES))
+    about = np.minimum((1.0 + _SHARES) * np.exp(-log_c[:, None]), 0.5)  # a little above the mean
+    shares = np.concatenate([np.broadcast_to(_SHARES, about.shape), about], axis=1)
+    alone = gaussian_profile(a, (one + np.log1p(-shares)).ravel())[1].reshape(log_c.size, -1)
+    more = _sum_tail(variance, rounds - 1, one + np.log(shares))
     large = ndtr(0.5 * a - half / a)[:, None]
-    found = (alone + more * large).min(axis=1) + _sum_tail(variance, rounds - 1, half)
-    return np.asarray(found * (1.0 + _ROOM) + 1e-300)  # what underflows
+    bounds = (alone + more * large).min(axis=1) + _sum_tail(variance, rounds - 1, half)
+    return np.asarray(bounds * (1.0 + _ROOM) + 1e-300)  # what underflows
 
 
 def _sum_tail(variance: float, count: int, log_x: Reals) -> Reals:

@@ -17,7 +17,12 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.randomized_response import as_decimal
-from dpproof.accountant.sampling import CountedScheme, TruncatedPoisson, UserPoisson
+from dpproof.accountant.sampling import (
+    OneStepScheme,
+    TruncatedPoisson,
+    UserPoisson,
+    WithoutReplacement,
+)
 
 # Digits of masses before they are rounded to floats. Soundness depends on it: rounding adds 1e-50.
 _DIGITS: Final = 60
@@ -55,7 +60,7 @@ Cases = tuple[Counts, ...]
 
 
 @lru_cache(maxsize=64)
-def laws(scheme: CountedScheme) -> tuple[Cases, ...]:
+def laws(scheme: OneStepScheme) -> tuple[Cases, ...]:
     """Return the laws between which the number of records decides, each by what is revealed.
 
     Example:
@@ -69,6 +74,8 @@ def laws(scheme: CountedScheme) -> tuple[Cases, ...]:
     if isinstance(scheme, TruncatedPoisson):
         size = scheme.population_size
         return tuple(_truncated(scheme, records) for records in (size, size + 1))
+    if isinstance(scheme, WithoutReplacement):
+        return ((_binomial(1, scheme.sampling_rate, 2),),)
     rate = Fraction(1, scheme.population_size)
     return ((_binomial(scheme.sample_size, rate, 2),),)
 

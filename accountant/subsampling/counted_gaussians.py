@@ -8,31 +8,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
-from typing import Final, final
+from functools import lru_cache
+from typing import ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.crossing import bisect, invert
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Reals,
     from_swapped,
-    log_down,
-    log_up,
 )
 from dpproof.accountant.arithmetic.normal_distribution import log_ndtr, ndtr
-from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.profile import log_ends
-from dpproof.accountant.errors import EASIER, NotCertified
+from dpproof.accountant.pairs.gaussian import gaussian_profile
+from dpproof.accountant.pairs.opposite_gaussians import opposite_profile
 from dpproof.accountant.pairs.smoothness import required_square
-from dpproof.accountant.sampling import CountedScheme
+from dpproof.accountant.sampling import OneStepScheme, TruncatedPoisson, WithReplacement
 from dpproof.accountant.subsampling.count_laws import Counts, laws
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
-_LEAST_LEVEL: Final = 1e-30  # Least delta at which the profile is inverted. Smaller ones raise.
 _TINY: Final = 1e-30  # Profile at which a table ends. Heuristic: what is beyond is added.
 # Largest loss of a table, nats. Heuristic, likewise.
 _WIDEST: Final = 600.0
@@ -56,40 +52,35 @@ class CountedGaussiansPair(TabulatedPair):
     """The mixture sum_j w_j N(r_j mu, 1) against N(0, 1), w the law of a record's count.
 
     Where a public event changes the law the profile is the mean over the event; where the number
-    of records does, the largest.
+    of records does, the largest. Under zero-out and replace-one both laws are mixtures, and the
+    profile is a bound of all pairs of neighbours.
 
     Attributes:
         mu_squared: exact, above 0; mu is a record's contribution over sigma.
         scheme: which law.
-        removal: whether the mixture comes first.
+        removal: whether the mixture comes first: the law with the record.
+        relation: the name of the relation.
     """
 
     mu_squared: Fraction
-    scheme: CountedScheme
+    scheme: OneStepScheme
     removal: bool
+    relation: str = "add-remove"
+    is_quick: ClassVar[bool] = True  # The profile has a formula.
+    is_wide: ClassVar[bool] = True  # A record that counts often is rare, and shows itself.
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not representable as floats."""
         required_square(mu_squared=self.mu_squared)
 
     def swapped(self) -> CountedGaussiansPair:
-        """Return the pair (Q, P)."""
-        return replace(self, removal=not self.removal)
+        """Return the pair (Q, P), the same under replace-one."""
+        return self if self.relation == "replace-one" else replace(self, removal=not self.removal)
 
     @property
     def leads(self) -> bool:
         """Return whether the mixture comes first."""
         return self.removal
-
-    @property
-    def is_quick(self) -> bool:
-        """Return True: the profile has a formula."""
-        return True
-
-    @property
-    def is_wide(self) -> bool:
-        """Return True: a record that counts often is rare, and shows itself."""
-        return True
 
     @property
     def end(self) -> float:
@@ -99,6 +90,9 @@ class CountedGaussiansPair(TabulatedPair):
     @property
     def most(self) -> int:
         """Return the largest count, times how far one moves the sum."""
+        if self.relation != "add-remove":  # whoever else is drawn may be revealed
+            draws = self.scheme.sample_size if isinstance(self.scheme, WithReplacement) else 1
+            return draws * (2 if self.relation == "replace-one" else 1)
         return max(law.most for cases in laws(self.scheme) for law in cases)
 
     @property
@@ -127,30 +121,14 @@ class CountedGaussiansPair(TabulatedPair):
             lower[some], upper[some] = low, high
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
 
-    def epsilon(self, delta: float | Bound) -> Bound:
-        """Bracket epsilon of one sample by the profile.
-
-        Raises:
-            NotCertified: delta is too small, or not reached where the profile has digits.
-        """
-        level, end = Bound.of(delta), self.end
-        if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
-            raise NotCertified(
-                f"epsilon of one sample is not resolved at delta = {level.lower:.3g}; {EASIER}"
-            )
-        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        ends = partial(log_ends, self, Bound.exactly(0.0))  # no part of delta is set aside
-        return invert(ends, target, 0.1 * end, 0.1 * end, math.inf)
-
 
 def _above_zero(pair: CountedGaussiansPair, epsilon: Reals) -> tuple[Reals, Reals]:
     """Enclose a profile at epsilons from 0: the largest of the laws' means."""
-    mu = math.sqrt(pair.mu_squared)
     ends = []
-    for cases in laws(pair.scheme):
+    for cases in laws(pair.scheme)[: 1 if pair.relation != "add-remove" else None]:
         low, high = np.zeros((2, *epsilon.shape))
         for law in cases:
-            least, most = _Mixture(law, mu * law.shifts, pair.removal).profile(epsilon)
+            least, most = _of_law(pair, law, epsilon)
             low += law.share[0] * least
             high += law.share[1] * most
         ends.append((low * (1.0 - _SUM), high * (1.0 + _SUM) + _DENORMAL))
@@ -158,11 +136,70 @@ def _above_zero(pair: CountedGaussiansPair, epsilon: Reals) -> tuple[Reals, Real
     return np.maximum.reduce(lows), np.maximum.reduce(highs)
 
 
+def _of_law(pair: CountedGaussiansPair, law: Counts, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Enclose the profile given what is revealed: proofs/theory/one_step.md, section 6."""
+    mu, replaced = math.sqrt(pair.mu_squared), pair.relation == "replace-one"
+    if pair.relation == "add-remove":
+        return _Mixture(law, mu * law.shifts, pair.removal).profile(epsilon)
+    if isinstance(pair.scheme, WithReplacement) and pair.scheme.sample_size > 1:
+        return _drawn_again(law, mu, epsilon)
+    if law.most == 1:
+        if replaced and isinstance(pair.scheme, TruncatedPoisson):
+            return opposite_profile(mu, pair.scheme.sampling_rate, epsilon)
+        return _Mixture(law, mu * law.shifts, pair.removal).profile(epsilon)
+    if replaced or not pair.removal:
+        return _Mixture(law, mu * law.shifts / (1 if replaced else 2), removal=True).profile(
+            epsilon
+        )
+    return _three_points(float(law.masses[0]), law.unsampled, mu, epsilon)
+
+
+def _drawn_again(law: Counts, mu: float, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Enclose sum_j w_j H_{t'}(N(2 j mu) || N(0)) over j >= 1, t' = 1 + (t - 1)/(1 - w_0)."""
+    drawn = float(law.masses.sum())
+    ends = []
+    for sign, share in ((1.0, drawn), (-1.0, drawn + law.beyond)):
+        with np.errstate(divide="ignore"):
+            log_t = np.logaddexp(0.0, np.log(np.expm1(epsilon)) - math.log(share))
+        at = log_t + sign * _SUM * law.masses.size * (1.0 + log_t + epsilon + abs(math.log(share)))
+        found = [
+            gaussian_profile(mu * one, np.maximum(at, 0.0))[int(sign < 0)] for one in law.shifts
+        ]
+        ends.append(law.masses @ np.array(found) + (law.beyond if sign < 0 else 0.0))
+    slack = _SUM * (1.0 + law.masses.size)
+    return ends[0] * (1.0 - slack), ends[1] * (1.0 + slack)
+
+
+def _three_points(rate: float, rest: float, mu: float, epsilon: Reals) -> tuple[Reals, Reals]:
+    """Enclose the profile of (1-q) N(0) + q N(2 mu) against (1-q) N(0) + q N(mu), epsilon >= 0.
+
+    The ratio of the densities of P - t Q and N(0) is a quadratic in e^{mu x} with one root above 0.
+    A threshold that is off by h moves each tail at most by the share h (2 + |x| + 2 mu).
+    """
+    odds = math.log(rest) - math.log(rate)
+    with np.errstate(divide="ignore"):
+        log_share = np.log(-np.expm1(-epsilon))
+        bend = np.logaddexp(0.0, math.log(4.0) + odds - mu * mu + log_share - epsilon)
+    lift = np.logaddexp(0.0, 0.5 * bend) - math.log(2.0)
+    x = (1.5 * mu * mu + epsilon + lift) / mu
+    size = 8.0 + 4.0 * mu * mu + 4.0 * epsilon + lift + abs(odds)
+    away = _SUM * size * (1.0 + 1.0 / mu)
+    parts = [
+        rate * np.exp(log_ndtr(2.0 * mu - x)),
+        rate * np.exp(epsilon + log_ndtr(mu - x)),
+        rest * np.exp(epsilon + log_share + log_ndtr(-x)),
+    ]
+    slack = _TAIL * (2.0 + x * x + 4.0 * mu * mu) + _SUM * (4.0 + epsilon)
+    slack = slack + 2.0 * away * (2.0 + np.abs(x) + 2.0 * mu)
+    value, error = parts[0] - parts[1] - parts[2], slack * sum(parts) + _DENORMAL
+    return np.maximum(value - error, 0.0), np.maximum(value, 0.0) + error
+
+
 @lru_cache(maxsize=64)
 def _end(pair: CountedGaussiansPair) -> float:
     """Return the loss at which a table ends."""
     listed = [law for cases in laws(pair.scheme) for law in cases]
-    if not pair.removal:
+    if not pair.removal and pair.relation == "add-remove":
         least = min(law.unsampled for law in listed)
         return min(-math.log(least) * (1 + 1e-12), _WIDEST) if least > 0.0 else _WIDEST
     left_out = _TINY + 2.0 * max(law.beyond for law in listed)
@@ -202,10 +239,10 @@ class _Mixture:
             spent = np.exp(log_t + log_ndtr(side))
         slack = _TAIL * (2.0 + x * x) + _SUM * (1.0 + epsilon)
         scale = np.exp(0.0 * epsilon if self.removal else epsilon)
-        found = scale * gained - spent
+        value = scale * gained - spent
         error = scale * (slip + _SUM * gained) + slack * spent + 2.0 * _DENORMAL * scale
         room = error + scale * (missed + self.law.beyond)
-        return np.maximum(found - error, 0.0), np.where(none, 0.0, np.maximum(found, 0.0) + room)
+        return np.maximum(value - error, 0.0), np.where(none, 0.0, np.maximum(value, 0.0) + room)
 
     def _threshold(self, target: Reals) -> tuple[Reals, Reals, NDArray[np.bool_]]:
         """Return about where log A is the target, what that may miss over t, and if it is nowhere.
@@ -265,7 +302,7 @@ class _Mixture:
         right = x > 0.0
         side = np.where(right, -1.0, 1.0)
         own, moved = ndtr(side * x), ndtr(side * (x - a))
-        found = masses * np.where(right, moved - own, own - moved)
+        terms = masses * np.where(right, moved - own, own - moved)
         error = _TAIL * masses * ((1.0 + x * x + a * a) * moved + (1.0 + x * x) * own)
         size = self.means.size
-        return found.sum(axis=0), error.sum(axis=0) * (1.0 + size * _SUM) + size * _DENORMAL
+        return terms.sum(axis=0), error.sum(axis=0) * (1.0 + size * _SUM) + size * _DENORMAL

@@ -22,6 +22,7 @@ from dpproof.accountant.errors import NotCertified
 # layers. Soundness depends on both.
 _TERMS: Final = 2.0**-48
 _LAYERS: Final = 1e-11
+_ODDS: Final = 8.0  # Times as far a place is off where odds were computed. Soundness depends on it.
 _CHUNK: Final = 1 << 16  # Numbers at once. Heuristic: they fit a cache.
 _NEAR: Final = 0.25  # Above the error of a place. Soundness depends on it.
 
@@ -72,7 +73,8 @@ class HiddenBits:
                 tails.append(np.concatenate([[1.0], law.tails, [0.0]]))
                 size += len(masses[-1])
             gap = one.up - one.down
-            if upper and (law.trials + 1) * _TERMS > _NEAR * gap:
+            odds = _ODDS if law.odds != 1.0 else 1.0
+            if upper and (law.trials + 1) * _TERMS * odds > _NEAR * gap:
                 raise NotCertified(
                     f"reports at epsilon of about {gap:.3g} or less are next to nothing among "
                     f"{law.trials} others, and floats do not tell them from it; use a larger "
@@ -105,12 +107,12 @@ class HiddenBits:
         ahead, behind = np.maximum(up - t * down, 0.0), t * (1.0 - down) - (1.0 - up)
         share = rate * behind
         crossing = (bits + 1.0) * share / (ahead * (1.0 - rate) + share) - first
-        found = np.zeros_like(crossing)
+        largest = np.zeros_like(crossing)
         for shift in (-_NEAR, _NEAR) if self.upper else (0.0,):
             at = self._starts + np.clip(np.ceil(crossing + shift), 0.0, most - 1.0).astype(np.int64)
             mass, tail = self._masses[at], self._tails[at + 1]
             value = (up - t * down) * mass - (t - 1.0) * tail
             slack = (_TERMS + slip) * (up * mass + t * (down * mass + tail)) + 2.0 * t * lost
-            found = np.maximum(found, value + slack if self.upper else value - slack)
-        total = (weight * found).sum(axis=0)
+            largest = np.maximum(largest, value + slack if self.upper else value - slack)
+        total = (weight * largest).sum(axis=0)
         return np.asarray(total * (1.0 + _LAYERS if self.upper else 1.0 - _LAYERS))

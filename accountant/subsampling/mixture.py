@@ -6,16 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.crossing import invert
-from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
+from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.pair import Pair
@@ -42,6 +40,7 @@ class MixturePair(TabulatedPair):
 
     weights: tuple[Fraction, ...]
     parts: tuple[Product, ...]
+    is_quick: ClassVar[bool] = True  # It costs as much as those of the parts.
 
     def swapped(self) -> MixturePair:
         """Return the mixture of the swapped parts."""
@@ -58,11 +57,6 @@ class MixturePair(TabulatedPair):
         lower = np.maximum(low * (1 - self._slack) - len(self.parts) * _LOST, 0.0)
         return lower, np.minimum(high * (1 + self._slack) + lost * _LOST, 1.0)
 
-    @property
-    def is_quick(self) -> bool:
-        """Return True: the profile costs as much as those of the parts."""
-        return True
-
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon by the profile; it is at most the largest epsilon of the parts.
 
@@ -77,9 +71,7 @@ class MixturePair(TabulatedPair):
             raise NotCertified(
                 f"some part has no finite epsilon at delta = {level.lower:.3g}; {EASIER}"
             )
-        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        every = Bound.exactly(0.0)  # no part of delta is set aside
-        return invert(partial(log_ends, self, every), target, 0.9 * top, 0.1 * top, top)
+        return self.inverted(level, 0.9 * top, 0.1 * top, top)
 
     @property
     def max_loss(self) -> float:
@@ -115,9 +107,9 @@ class MixturePair(TabulatedPair):
             return self.log_moment_by_table(s, table)
         logs = []
         for weight, part in zip(self.weights, self.parts, strict=True):
-            found = total_cgf(part.above(), s + 0j)
+            cgf = total_cgf(part.above(), s + 0j)
             share = math.log(weight) * (1 - self._slack)  # Soundness: rounded up, below 0.
-            logs.append(found.value.real + found.radius + share)
+            logs.append(cgf.value.real + cgf.radius + share)
         total = np.logaddexp.reduce(np.array(logs), axis=0)
         return np.asarray(total + self._slack * (1.0 + np.abs(total)))
 
@@ -130,8 +122,8 @@ class MixturePair(TabulatedPair):
 def _end(part: Product) -> float:
     """Return a loss beyond which the profile of a part is below ``_TINY`` or constant."""
     top = max(max_loss(part), 0.0)
-    found = min(epsilon(part, _TINY).upper, top)
-    return found if math.isfinite(found) else min(top, _LONGEST)
+    epsilon_up = min(epsilon(part, _TINY).upper, top)
+    return epsilon_up if math.isfinite(epsilon_up) else min(top, _LONGEST)
 
 
 # Sums of squares that are told apart; whatever is beyond counts with delta = 1.

@@ -117,11 +117,6 @@ class ReleasedFew(CommonSupport, ExactPair):
         return math.hypot(*(pair.gdp_bound for pair in self.pairs)) * (1 + 1e-14)
 
     @property
-    def is_quick(self) -> bool:
-        """Return True: tables of both pairs are cached."""
-        return True
-
-    @property
     def end(self) -> float:
         """Return the sum of the losses at which the pairs' tables end."""
         return sum(_end(pair) for pair in self.pairs)
@@ -145,11 +140,6 @@ class ReleasedFew(CommonSupport, ExactPair):
     def max_loss(self) -> float:
         """Return the sum of the pairs' largest losses, rounded up."""
         return sum(_largest(pair) for pair in self.pairs) * (1 + 1e-14)
-
-    def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Approximate K, K' and K'' by the sums of the pairs' values."""
-        each = np.array([pair.steer(c) for pair in self.pairs]).sum(axis=0)
-        return each[0], each[1], each[2]
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile by tables of the pairs below and above.
@@ -250,7 +240,7 @@ def released_few(product: Product) -> ReleasedFew | None:
         for sign in (-1.0, 1.0):
             _outcomes(tuple(pairs[:-1]), sign, _EVEN)
     except NotCertified:  # losses too large for tables, or too many
-        return None
+        return _nested(pairs) if _FEW < len(pairs) <= _MOST_NESTED else None
     return ReleasedFew(pairs=tuple(pairs))
 
 
@@ -261,11 +251,11 @@ def _nested(pairs: list[Pair]) -> ReleasedFew | None:
     """
     two, rest = ReleasedFew(pairs=tuple(pairs[:_FEW])), tuple(pairs[_FEW:])
     other = rest[0] if len(rest) == 1 else ReleasedFew(pairs=rest)
-    found = ReleasedFew(pairs=(two, other))
+    few = ReleasedFew(pairs=(two, other))
     with contextlib.suppress(NotCertified):  # losses too large for tables
-        for pair in found.on(_DRAFT).pairs:
+        for pair in few.on(_DRAFT).pairs:
             _tables(pair, _DRAFT)
-        return found
+        return few
     return None
 
 
@@ -312,8 +302,8 @@ def _end(pair: Pair) -> float:
     end = 1e-3
     largest = max(_largest(pair), 1e-300)
     while end < min(largest, _FURTHEST):
-        found = pair.profile(np.array([end]))
-        if found is None or float(found[1][0]) <= _SMALL:
+        ends = pair.profile(np.array([end]))
+        if ends is None or float(ends[1][0]) <= _SMALL:
             break
         end *= 1.5
     return min(largest, end)
@@ -364,10 +354,10 @@ def _half(pair: Pair, grid: Grid) -> ProfileHalf:
 
 def _known_profile(pair: Pair, loss: Reals) -> tuple[Reals, Reals]:
     """Return both ends of a closed profile."""
-    found = pair.profile(loss)
-    if found is None:
+    ends = pair.profile(loss)
+    if ends is None:
         raise AssertionError("only called for pairs with a closed profile")
-    return found
+    return ends
 
 
 def _losses(end: float, total_variation: float, grid: Grid, *, two: bool) -> Reals:

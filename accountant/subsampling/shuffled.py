@@ -11,7 +11,7 @@ import math
 from abc import ABC
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, ClassVar, Final, Self, cast, final
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
@@ -78,6 +79,11 @@ class BelowGaussian(TabulatedPair, ABC):
         """Return mu^2 with the record, whose law is at least a share of one Gaussian's."""
         return self.plain.gaussian_tail if self.removal else 0.0
 
+    def swapped(self) -> Self:
+        """Return the pair of the other direction."""
+        other: Self = replace(cast("Any", self), removal=not self.removal)
+        return other
+
     @property
     def leads(self) -> bool:
         """Return whether P is the law with the record."""
@@ -104,19 +110,11 @@ class ShuffledGaussianPair(BelowGaussian):
     batches: int
     replaced: bool
     removal: bool = True
-
-    def swapped(self) -> ShuffledGaussianPair:
-        """Return the pair (Q, P)."""
-        return replace(self, removal=not self.removal)
+    lower_is_convex: ClassVar[bool] = True  # The largest of lines, one for each threshold.
 
     def above(self, count: int) -> Pair:
         """Return the Gaussian pair."""
         return self.plain
-
-    @property
-    def lower_is_convex(self) -> bool:
-        """Return True: the lower ends are the largest of lines, one for each threshold."""
-        return True
 
     @property
     def end(self) -> float:
@@ -175,8 +173,8 @@ class ShuffledGaussianPair(BelowGaussian):
         level = log_up(np.array(max(Bound.of(delta).upper, LEAST_DELTA))).item()
 
         def lower_ends(at: Reals) -> tuple[Reals, Reals]:
-            known = log_down(self.profile(at)[0])
-            return known, known
+            log = log_down(self.profile(at)[0])
+            return log, log
 
         end = self.end
         least = invert(lower_ends, (level, level), 0.1 * end, 0.1 * end, end).lower
@@ -224,7 +222,8 @@ class ShuffledGaussianPair(BelowGaussian):
 
 def as_gaussian(product: Product) -> Product:
     """Return what dominates a product: Gaussian pairs in the place of shuffled batches."""
-    return Product.merge([Factor(_plain(f.pair), f.count) for f in product.factors])
+    listed = expanded(product, high=True).factors
+    return Product.merge([Factor(_plain(f.pair), f.count) for f in listed])
 
 
 def _plain(pair: Pair) -> Pair:

@@ -1,8 +1,9 @@
-"""Local reports in a random order, bracketed between two pairs of hidden bits.
+"""Local reports in a random order, or in rounds one of which a record draws, as hidden bits.
 
-From above it is a bit of the record among uniform bits of others, in layers by how many of them
-there are. From below two datasets are enough, or, for randomisers of which only epsilon is known,
-the pair above again with its layers merged the other way. Proofs: proofs/theory/shuffle_model.md.
+They are bracketed between two pairs. From above it is a bit of the record among uniform bits of
+others, in layers by how many of them there are. From below two datasets are enough, or, for
+randomisers of which only epsilon is known, the pair above again with its layers merged the other
+way. Proofs: proofs/theory/shuffle_model.md; allocation.md, section 7.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 
@@ -55,11 +56,13 @@ class Reports:
         records: from 1.
         epsilon: of each report, above 0.
         categories: of randomised response, from 2; 0 for a randomiser of which nothing else holds.
+        alike: whether all others have the neighbour's of two categories, in every dataset.
     """
 
     records: int
     epsilon: Fraction
     categories: int
+    alike: bool = False
 
     @property
     def excess(self) -> float:
@@ -146,8 +149,11 @@ def layout(reports: Reports, *, most: int = _LAYERS) -> Layout:
     return Layout(tuple(groups), tuple(nodes))
 
 
-def layers_above(reports: Reports, plan: Layout) -> Iterator[Layer]:
+def layers_above(reports: Reports, plan: Layout, *, removal: bool = True) -> Iterator[Layer]:
     """Yield layers whose pair dominates the shuffled reports."""
+    if reports.alike:
+        yield _among_alike(reports, removal=removal, upper=True)
+        return
     law, kept = reports.uniform, reports.kept(up=True)
     first, last = plan.groups[0][0], plan.groups[-1][-1] - 1
     beyond = law.most(0, first - 1) + law.most(last + (not reports.spare), law.trials)
@@ -167,12 +173,7 @@ def layers_above(reports: Reports, plan: Layout) -> Iterator[Layer]:
 
 
 def _node_shares(reports: Reports, size: int, nodes: Sequence[int]) -> tuple[list[float], ...]:
-    """Return shares of the nodes, from above, without the record's own report and with it.
-
-    They give a convex function that falls no less than its mean over the uniform reports elsewhere,
-    among ``size`` on the two categories: a number between two nodes counts for both, the nearer the
-    more, and one after the last for that.
-    """
+    """Return shares of the nodes, from above, without the record's own report and with it."""
     if not reports.spare:
         return [1.0], [1.0]
     own = reports.own
@@ -186,9 +187,9 @@ def _spread(law: Binomial, further: int, nodes: Sequence[int], share: float) -> 
     counts = np.minimum(law.first + further + np.arange(law.masses.size), places[-1])
     left = np.minimum(np.searchsorted(places, counts, side="right") - 1, len(nodes) - 2)
     near = (counts - places[left]) / np.diff(places)[left]
-    found = np.bincount(left, law.masses * (1.0 - near), len(nodes))
-    found += np.bincount(left + 1, law.masses * near, len(nodes))
-    return [(one * (1.0 + 2.0 * law.slip) + law.lost) * share for one in found.tolist()]
+    masses = np.bincount(left, law.masses * (1.0 - near), len(nodes))
+    masses += np.bincount(left + 1, law.masses * near, len(nodes))
+    return [(one * (1.0 + 2.0 * law.slip) + law.lost) * share for one in masses.tolist()]
 
 
 def layers_below(reports: Reports, *, removal: bool) -> Iterator[Layer]:
@@ -197,12 +198,10 @@ def layers_below(reports: Reports, *, removal: bool) -> Iterator[Layer]:
     With two categories all others have that of the neighbour; with more they have a third one. Of
     a randomiser of which only epsilon holds it is the pair above instead.
     """
-    kept, law = reports.kept(up=False), reports.uniform
     if reports.categories == 2:
-        odds = 1.0 / (reports.excess + 1.0)
-        others = Binomial(reports.records - 1, odds if removal else 1.0 / odds)
-        yield Layer(others, 1.0, kept, 1.0 - kept)
+        yield _among_alike(reports, removal=removal, upper=False)
         return
+    kept, law = reports.kept(up=False), reports.uniform
     for ends in layout(reports).groups:
         for start, end in itertools.pairwise(ends):
             if not reports.categories:
@@ -212,6 +211,13 @@ def layers_below(reports: Reports, *, removal: bool) -> Iterator[Layer]:
                 weight += reports.own * law.least(start - 1, end - 2)
                 flip = reports.merged_flip(start)
                 yield Layer(_coins(end - 2), weight * (1.0 - _ROUNDED), 1.0 - flip, flip)
+
+
+def _among_alike(reports: Reports, *, removal: bool, upper: bool) -> Layer:
+    """Return the number of reports on one of two categories, all others having the neighbour's."""
+    odds, kept = 1.0 / (reports.excess + 1.0), reports.kept(up=upper)
+    others = Binomial(reports.records - 1, odds if removal else 1.0 / odds)
+    return Layer(others, 1.0, kept, 1.0 - kept)
 
 
 @lru_cache(maxsize=1 << 9)
@@ -224,7 +230,8 @@ def _coins(count: int) -> Binomial:
 def bounds(reports: Reports, *, removal: bool) -> tuple[HiddenBits, HiddenBits]:
     """Return the bounds of the profile, from below and from above."""
     below = HiddenBits(layers_below(reports, removal=removal), upper=False)
-    return below, HiddenBits(layers_above(reports, layout(reports)), upper=True)
+    above = layers_above(reports, layout(reports), removal=removal)
+    return below, HiddenBits(above, upper=True)
 
 
 @lru_cache(maxsize=32)
@@ -237,8 +244,8 @@ def _profile(pair: ShuffledReportsPair, epsilon: bytes) -> tuple[Reals, Reals]:
 
 def _log_side(pair: ShuffledReportsPair, side: int, epsilon: Reals) -> tuple[Reals, Reals]:
     """Return the log of one bound of the profile, rounded both ways."""
-    found = pair.profile(epsilon)[side]
-    return log_down(found), log_up(found)
+    ends = pair.profile(epsilon)[side]
+    return log_down(ends), log_up(ends)
 
 
 @lru_cache(maxsize=64)
@@ -261,6 +268,8 @@ class ShuffledReportsPair(TabulatedPair):
 
     reports: Reports
     removal: bool = True
+    is_quick: ClassVar[bool] = True  # The profile is a sum over layers.
+    lower_is_convex: ClassVar[bool] = True  # It is that of one pair, but for rounding.
 
     def swapped(self) -> ShuffledReportsPair:
         """Return the pair (Q, P), the same unless there are two categories."""
@@ -281,16 +290,6 @@ class ShuffledReportsPair(TabulatedPair):
             other = self.swapped().profile(-epsilon[negative])
             lower[negative], upper[negative] = from_swapped(*other, epsilon[negative])
         return lower, upper
-
-    @property
-    def lower_is_convex(self) -> bool:
-        """Return True: they are values of the profile of one pair, but for rounding."""
-        return True
-
-    @property
-    def is_quick(self) -> bool:
-        """Return True: the profile is a sum over layers."""
-        return True
 
     def epsilon(self, delta: float | Bound) -> Bound:
         """Bracket epsilon by the profile; at delta 0 it is that of one report.

@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 from decimal import Context, localcontext
 from enum import Enum
 from fractions import Fraction
-from functools import lru_cache, partial
-from typing import final
+from functools import lru_cache
+from typing import ClassVar, final
 
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.crossing import invert
-from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
-from dpproof.accountant.bound import Bound
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.engine.contour import chernoff
-from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, log_ends, max_loss
+from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
-from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.atomic import AtomicPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair
@@ -67,6 +64,8 @@ class SubsampledPair(TabulatedPair):
     base: Product
     sampling_rate: Fraction
     direction: Direction
+    is_quick: ClassVar[bool] = True  # It costs as much as the base's.
+    least_level: ClassVar[float] = _LEAST_LEVEL
 
     def __post_init__(self) -> None:
         """Refuse rates whose logs are not representable as floats."""
@@ -138,27 +137,6 @@ class SubsampledPair(TabulatedPair):
         return through(lambda x: deltas(self.base, x), self.sampling_rate, epsilon)
 
     @property
-    def is_quick(self) -> bool:
-        """Return True: the profile costs as much as the base's."""
-        return True
-
-    def epsilon(self, delta: float | Bound) -> Bound:
-        """Bracket epsilon of one sample.
-
-        Raises:
-            NotCertified: delta is not reached where the base's profile has digits.
-        """
-        level, end = Bound.of(delta), self.end
-        if not (level.lower >= _LEAST_LEVEL and self.delta(end).upper <= level.lower):
-            raise NotCertified(
-                f"epsilon of one sample is not resolved at delta = {level.lower:.3g}; {EASIER}"
-            )
-        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
-        every = Bound.exactly(0.0)  # no part of delta is set aside
-        ends = partial(log_ends, self, every)
-        return invert(ends, target, 0.1 * end, 0.1 * end, math.inf)
-
-    @property
     def end(self) -> float:
         """Return the loss beyond which the base's profile is below 1e-115 or constant.
 
@@ -214,8 +192,8 @@ class SubsampledPair(TabulatedPair):
             argument = end + kept - log_rate
         ahead = (1.0 + s)[:, None] * _AHEAD
         c = s[:, None] + ahead
-        found = total_cgf(self.base.above(), c.ravel() + 0j)
-        high = (found.value.real + found.radius).reshape(c.shape)
+        cgf = total_cgf(self.base.above(), c.ravel() + 0j)
+        high = (cgf.value.real + cgf.radius).reshape(c.shape)
         bound = chernoff(c, high, argument) + _ROUNDING * c * (1.0 + argument)
         return c, np.asarray(bound - np.log(ahead))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,9 +18,12 @@ from dpproof.accountant.arithmetic.convex_profile import (
     gaps,
     required_reach,
 )
-from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.lattice import common_lattice
+from dpproof.accountant.engine.profile import log_ends
+from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.atomic import AtomicPair, ListedPair
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.pair import Lattice, Pair, Smoothness
@@ -117,19 +121,34 @@ class TabulatedPair(Pair, ABC):
         lower, upper = self.profile(np.array([epsilon]))
         return Bound(max(float(lower[0]), 0.0), min(float(upper[0]), 1.0))
 
-    @property
-    def lower_is_convex(self) -> bool:
-        """Return whether the lower ends are values of one convex function of e^epsilon.
+    # Whether the profile costs no more than its tables, so that one pair needs none.
+    is_quick: ClassVar[bool] = False
+    # Whether rare losses are so large that sums resolve their whole range, always.
+    is_wide: ClassVar[bool] = False
+    # Whether the lower ends are values of one convex function of e^epsilon that joins both sides:
+    # then it is a profile itself, and the width of the bracket costs nothing more.
+    lower_is_convex: ClassVar[bool] = False
+    # Least delta at which the profile is inverted. Smaller ones raise.
+    least_level: ClassVar[float] = 1e-30
 
-        It has to join both sides. Then it is a profile itself, and the width of the bracket costs
-        nothing more.
+    def epsilon(self, delta: float | Bound) -> Bound:
+        """Bracket epsilon of one pair by its profile.
+
+        Raises:
+            NotCertified: delta is too small, or not reached where the profile has digits.
         """
-        return False
+        level, end = Bound.of(delta), self.end
+        if not (level.lower >= self.least_level and self.delta(end).upper <= level.lower):
+            raise NotCertified(
+                f"epsilon of one sample is not resolved at delta = {level.lower:.3g}; {EASIER}"
+            )
+        return self.inverted(level, 0.1 * end, 0.1 * end)
 
-    @property
-    def is_quick(self) -> bool:
-        """Return whether the profile costs no more than its tables, so that one pair needs none."""
-        return False
+    def inverted(self, level: Bound, start: float, width: float, top: float = math.inf) -> Bound:
+        """Bracket epsilon at a delta above 0, near a guess."""
+        target = log_down(np.array(level.lower)).item(), log_up(np.array(level.upper)).item()
+        every = Bound.exactly(0.0)  # no part of delta is set aside
+        return invert(partial(log_ends, self, every), target, start, width, top)
 
     @property
     def corners(self) -> Reals | None:
@@ -138,11 +157,6 @@ class TabulatedPair(Pair, ABC):
         Heuristic: a grid through them, if they are few, describes the pair exactly.
         """
         return None
-
-    @property
-    def is_wide(self) -> bool:
-        """Return whether rare losses are so large that sums resolve their whole range, always."""
-        return False
 
     @property
     def leads(self) -> bool:
@@ -193,8 +207,8 @@ class TabulatedPair(Pair, ABC):
             table: a finite pair that dominates this one, perhaps with infinite losses.
             level: what its profile ends at, if that is above its infinite mass.
         """
-        found = table.cgf(s + 0j)
-        body, level = found.value.real + found.radius, max(level, table.infinite_mass)
+        cgf = table.cgf(s + 0j)
+        body, level = cgf.value.real + cgf.radius, max(level, table.infinite_mass)
         if level == 0.0:
             return body
         end, beyond = self.tail(s, max(table.max_loss, 0.0))
@@ -229,9 +243,9 @@ def _pairs(pair: TabulatedPair, count: int) -> tuple[Pair, Pair]:
         return high.swapped(), low.swapped()
     corners = pair.corners
     if corners is not None and (corners.size <= _VERY_FEW or count == 1 or count >= _REPEATED):
-        found = _through_corners(pair)
-        if found is not None:
-            return found
+        pairs = _through_corners(pair)
+        if pairs is not None:
+            return pairs
     few = count <= _FEW or (count <= _NOT_MANY and math.sqrt(count) * _variation(pair) < _SPREAD)
     return _tables(pair, few=few or pair.is_wide)
 
@@ -268,21 +282,23 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair
     for one, end in zip((pair, other), ends, strict=True):
         grid, lower, upper = _refined(one, stretched(end, span, _FINE), span)
         sides.append(ProfileHalf(grid * span, lower, upper, one.rest))
-        known = (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
-        under.append(ProfileHalf(grid * span, *known, one.rest) if known else sides[-1])
+        rounded = (
+            (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
+        )
+        under.append(ProfileHalf(grid * span, *rounded, one.rest) if rounded else sides[-1])
         grids.append(grid)
     return as_lattice_pair(above(*sides), grids, span), as_lattice_pair(below(*under), grids, span)
 
 
-def as_lattice_pair(found: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LatticePair:
+def as_lattice_pair(table: tuple[Atoms, Positions], grids: list[Reals], span: float) -> LatticePair:
     """Return the pair of a hull whose sides were taken at multiples of the span.
 
     Args:
-        found: what ``convex_profile.above`` or ``below`` returned.
+        table: what ``convex_profile.above`` or ``below`` returned.
         grids: the integers of the forward and of the backward side.
         span: nats.
     """
-    atoms, position = found
+    atoms, position = table
     right, left = (grid[np.minimum(np.abs(position), grid.size - 1)] for grid in grids)
     return LatticePair(atoms, np.where(position > 0, right, -left), span)
 
@@ -296,10 +312,10 @@ def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Real
         if not wide.size:
             break
         middle = np.floor(0.5 * (grid[wide] + grid[wide + 1]))
-        found = pair.profile(middle * span)
+        ends = pair.profile(middle * span)
         grid = np.insert(grid, wide + 1, middle)
-        lower = np.insert(lower, wide + 1, found[0])
-        upper = np.insert(upper, wide + 1, found[1])
+        lower = np.insert(lower, wide + 1, ends[0])
+        upper = np.insert(upper, wide + 1, ends[1])
     return grid, lower, upper
 
 

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from typing import Final, cast
 
+from dpproof.accountant import answers
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import applied, require_single
+from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, ZeroOut
+from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import BallsInBins, RandomAllocation
 from dpproof.accountant.side_conditions import BLANK_IGNORED, RANDOM_ALLOCATION, SAMPLE_HIDDEN
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
+from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
+from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled_reports import Reports, ShuffledReportsPair
+from dpproof.accountant.theorems.conversion import pair_to_pure
+from dpproof.accountant.theorems.group import group
+from dpproof.accountant.theorems.implications import restrict
 
 ALLOCATE_RANDOM: Final = Theorem(
     rule="allocate/random",
@@ -27,15 +40,24 @@ ALLOCATE_RANDOM: Final = Theorem(
 ALLOCATE_SEVERAL: Final = Theorem(
     rule="allocate/several",
     source="proofs/theory/allocation.md",
-    attained=Attained.NO,  # which part of the rounds holds which of the record's is revealed
+    attained=Attained.WHOLE,  # by lower ends of the sum of all rounds, or of the largest
     again=lambda premises, given: allocate_random(premises[0], _scheme(**given)),
 )
+ALLOCATE_PURE: Final = Theorem(
+    rule="allocate/pure-dp",
+    source="proofs/theory/allocation.md, Theorem 5",
+    attained=Attained.NO,  # of the noise its largest loss alone is used
+    again=lambda premises, given: allocate_random(premises[0], _scheme(**given)),
+    written="shuffled_reports",
+)
+_USUAL: Final = 1e-6  # Delta at which lower ends are compared. Heuristic.
+_MOST: Final = 32  # Nats; beyond it an allocation hides next to nothing.
 
 
 def allocate_random(
     guarantee: Guarantee[R], scheme: RandomAllocation | BallsInBins
 ) -> DominatingPair[R]:
-    """Run Gaussian noise in every round, on the records that drew it.
+    """Run Gaussian noise, or what is epsilon-DP, in every round, on the records that drew it.
 
     Statement: let (N(mu, 1), N(0, 1)) dominate M(S + x) against M(S) in both orders, and every
         record draw one of t rounds, uniformly, independently of the other records and of what is
@@ -43,8 +65,12 @@ def allocate_random(
         (P, Q), P the mean over i of N(mu e_i, I) and Q = N(0, I) in t dimensions, and in the
         other order by (Q, P). If the rounds are kept for E epochs, mu^2 is E times as large.
         Under zero-out the same holds when a blank record contributes nothing.
+        If M is epsilon-DP the number of ones among t bits dominates, all of which are 1 with
+        probability q = 1/(e^epsilon + 1), but with the record one of them with 1 - q; if rounds
+        are kept for E epochs, with E epsilon for epsilon.
         If every record draws k of t rounds, split t into k parts of sizes that differ by at most
-        one: the product of their pairs dominates.
+        one: the product of their pairs dominates. From below, of Gaussian noise, are the sum
+        of all rounds, N(k mu, t) with the record and N(0, t) without, and the largest of them.
     Source: proofs/theory/allocation.md.
     Rounds: not at all; the pairs carry exact parameters.
     Assumes: random allocation; hidden sample; blank ignored (under ZeroOut).
@@ -52,14 +78,15 @@ def allocate_random(
         cost what less noise by sqrt(E) costs.
 
     Args:
-        guarantee: of the mechanism in a round: Gaussian noise, once or several times.
+        guarantee: of the mechanism in a round: Gaussian noise, once or several times, or another
+            whose loss is bounded, of which its largest loss is used.
         scheme: the number of rounds, and how many of them a record draws or for how long it
             keeps its round.
     Returns:
         One pair per direction.
     Raises:
-        NotImplied: under replace-one and replace-label, about groups, of other noise, or when
-            only a Renyi curve is known.
+        NotImplied: under replace-one and replace-label, about groups, of other noise of unbounded
+            loss, or of one above 32, or when only a Renyi curve is known.
         ParameterError: another scheme.
     Example:
         >>> from dpproof.accountant import GDP, RandomAllocation
@@ -72,26 +99,39 @@ def allocate_random(
     if not isinstance(guarantee.relation, AddRemove | ZeroOut):
         raise NotImplied(
             "random allocation has a guarantee under AddRemove() and ZeroOut(), got "
-            f"{type(guarantee.relation).__name__}; state the sensitivity under one of these"
+            f"{type(guarantee.relation).__name__}; state the sensitivity under AddRemove(); "
+            "restrict(group(..., size=2)) of that covers a replacement"
         )
     require_single(guarantee, "the amplification by an allocation")
     pair = guarantee.to_pair()
     if not pair.forward.factors:
         return pair
     chosen, epochs = _numbers(scheme)
-    forward = _allocated(_mu_squared(pair.forward) * epochs, scheme.steps, chosen)
-    kept = f"{epochs} epochs" if epochs > 1 else "one epoch"
+    mu_squared, premise = _mu_squared(pair.forward), cast("Guarantee[R]", pair)
+    if mu_squared is not None:
+        theorem = ALLOCATE_RANDOM if chosen == 1 else ALLOCATE_SEVERAL
+        one_of = partial(_of_gaussians, mu_squared * epochs)
+    else:
+        theorem, pure = ALLOCATE_PURE, _as_pure(guarantee, pair, epochs)
+        premise, one_of = pure, partial(_of_bits, pure.stated_epsilon * epochs)
+    size, larger = divmod(scheme.steps, chosen)
+    sizes = ((size + 1, larger), (size, chosen - larger))
+    forward = Product.merge([Factor(one_of(n), count) for n, count in sizes if count])
+    if mu_squared is not None and 1 < chosen < scheme.steps:
+        low = _attained(mu_squared, scheme.steps, chosen)
+        forward = Product.of(BracketedPair(high=forward, low=low))
+    per = f"{epochs} epochs" if epochs > 1 else "one epoch"
     blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=forward,
         backward=forward.swapped(),
         relation=guarantee.relation,
         derivation=applied(
-            ALLOCATE_RANDOM if chosen == 1 else ALLOCATE_SEVERAL,
-            f"random allocation of every record to {chosen} of {scheme.steps} rounds for {kept}",
-            pair,
+            theorem,
+            f"random allocation of every record to {chosen} of {scheme.steps} rounds for {per}",
+            premise,
             assumptions=(
-                RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=kept),
+                RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
                 SAMPLE_HIDDEN(),
                 *blank,
             ),
@@ -99,6 +139,45 @@ def allocate_random(
             chosen=chosen,
             epochs=epochs,
         ),
+    )
+
+
+def replace_allocated(guarantee: DominatingPair[AddRemove]) -> DominatingPair[ReplaceOne]:
+    """Replace one record of a random allocation: remove it, and add another.
+
+    Statement: both steps together are above (P, Q) for each order. From below, of Gaussian noise:
+        the record against one that contributes nothing, which is the allocation under add-remove,
+        or against its opposite by the sum of all t rounds, N(k mu, t) against N(-k mu, t). A
+        record's contribution is bounded by what moves the sum, as of ``L2Contribution``.
+    Source: proofs/theory/allocation.md, section 6.
+    Rounds: outwards; the trade-off curve of both steps is linear between its points.
+    Assumes: nothing.
+    Laws: never below the premise, nor above the record's rounds revealed.
+
+    Args:
+        guarantee: of ``allocate_random``, for a record more or less.
+    Returns:
+        One pair for both orders, of which one above and one below are known.
+    Raises:
+        NotImplied: as ``group`` and ``restrict``.
+    Example:
+        >>> from dpproof.accountant import GDP, RandomAllocation
+        >>> epoch = allocate_random(GDP(mu=1), RandomAllocation(steps=1))
+        >>> round(replace_allocated(epoch).delta(epsilon=0).upper, 6)
+        0.682689
+    """
+    above = restrict(group(guarantee, size=2)).to_pair()
+    pair = expanded(guarantee.forward, high=True).factors[0].pair
+    if not isinstance(pair, AllocatedGaussianPair):
+        return above
+    parameters = dict(guarantee.derivation.parameters)
+    moved = 4 * pair.mu_squared * Fraction(str(parameters["chosen"])) ** 2
+    whole = Product.of(GaussianPair(mu_squared=moved / Fraction(str(parameters["rounds"]))))
+    low = _telling(expanded(guarantee.forward, high=False), whole)
+    return DominatingPair(
+        forward=Product.of(BracketedPair(high=above.forward, low=low)),
+        relation=above.relation,
+        derivation=replace(above.derivation, attained=Attained.WHOLE),
     )
 
 
@@ -116,30 +195,46 @@ def _scheme(*, rounds: int, chosen: int, epochs: int) -> RandomAllocation | Ball
     return RandomAllocation(steps=rounds, chosen=chosen)
 
 
-def _mu_squared(product: Product) -> Fraction:
-    """Return mu^2 of a product of Gaussian pairs; refuse others."""
-    squares = [
-        factor.pair.mu_squared * factor.count
-        for factor in product.factors
-        if isinstance(factor.pair, GaussianPair)
-    ]
-    if len(squares) < len(product.factors):
+def _mu_squared(product: Product) -> Fraction | None:
+    """Return mu^2 of a product of Gaussian pairs, None of others."""
+    pairs = [(factor.pair, factor.count) for factor in product.factors]
+    squares = [one.mu_squared * n for one, n in pairs if isinstance(one, GaussianPair)]
+    return sum(squares, Fraction(0)) if len(squares) == len(pairs) else None
+
+
+def _as_pure(guarantee: Guarantee[R], pair: DominatingPair[R], epochs: int) -> PureDP[R]:
+    """Return the largest loss of a round; refuse those that are unbounded, or above 32 in all."""
+    epsilon = math.inf
+    with contextlib.suppress(NotImplied):
+        pure = guarantee if isinstance(guarantee, PureDP) else pair_to_pure(pair)
+        epsilon = float(pure.stated_epsilon) * epochs
+    if epsilon > _MOST:
         raise NotImplied(
-            "random allocation has a guarantee for Gaussian noise alone; allocate "
-            "Gaussian(...), or sample with Poisson(sampling_rate=...)"
+            "random allocation has a guarantee for Gaussian noise, and for a largest loss up to "
+            f"{_MOST} in all epochs, got {epsilon:.6g}; allocate Gaussian(...) or Laplace(...)"
         )
-    return sum(squares, Fraction(0))
+    return pure
 
 
-def _allocated(mu_squared: Fraction, rounds: int, chosen: int) -> Product:
-    """Return the pairs of as many parts of the rounds as a record draws."""
-    size, larger = divmod(rounds, chosen)
-    sizes = ((size + 1, larger), (size, chosen - larger))
-    return Product.merge([Factor(_one_of(mu_squared, n), count) for n, count in sizes if count])
+def _attained(mu_squared: Fraction, rounds: int, chosen: int) -> Product:
+    """Return what the sum of all rounds shows, or the largest if that shows more."""
+    whole = GaussianPair(mu_squared=mu_squared * chosen**2 / rounds)
+    largest = ShuffledGaussianPair(mu_squared=mu_squared, batches=rounds, replaced=True)
+    return _telling(Product.of(whole), Product.of(largest))
 
 
-def _one_of(mu_squared: Fraction, rounds: int) -> GaussianPair | AllocatedGaussianPair:
+def _telling(*products: Product) -> Product:
+    """Return the product that shows most at a usual delta. Heuristic, as all of them are shown."""
+    return max(products, key=lambda one: answers.epsilon(one, _USUAL).lower)
+
+
+def _of_gaussians(mu_squared: Fraction, rounds: int) -> Pair:
     """Return the pair of one of so many rounds."""
     if rounds == 1:
         return GaussianPair(mu_squared=mu_squared)
     return AllocatedGaussianPair(mu_squared=mu_squared, rounds=rounds)
+
+
+def _of_bits(epsilon: Fraction, rounds: int) -> Pair:
+    """Return the pair of one of so many bits, told by randomised response."""
+    return ShuffledReportsPair(reports=Reports(rounds, epsilon, 2, alike=True))

@@ -158,14 +158,14 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     grid = orders if orders is not None else shared_orders(parts)
     curve = _listed if orders is not None else _as_far_as_computed
     curves = [curve(part, grid) for part in parts]
-    known = [dict(curve.points) for curve in curves]
-    shared = sorted(set(known[0]).intersection(*known[1:]))
+    points_of = [dict(curve.points) for curve in curves]
+    shared = sorted(set(points_of[0]).intersection(*points_of[1:]))
     if not shared:
         raise NotImplied(
             "no Renyi order is finite for every part; convert the parts known by a Renyi curve "
             "with to=PrivacyProfile (at epsilons) and compose as pairs"
         )
-    points = [(order, sum((curve[order] for curve in known), Fraction(0))) for order in shared]
+    points = [(order, sum((curve[order] for curve in points_of), Fraction(0))) for order in shared]
     derivation = applied(
         COMPOSE_RDP,
         f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
@@ -253,10 +253,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
         attained=_composed_level(pairs, forward, backward),
     )
     return DominatingPair(
-        forward=forward,
-        backward=backward,
-        relation=relation,
-        derivation=derivation,
+        forward=forward, backward=backward, relation=relation, derivation=derivation
     )
 
 
@@ -396,9 +393,9 @@ def _repeated(
     )
 
 
-def _again(premises: Premises, given: Parameters) -> Guarantee[Any]:
+def _again(premises: Premises, parameters: Parameters) -> Guarantee[Any]:
     """Apply the theorem to another premise, as often as before."""
-    return self_compose(premises[0], given["count"])
+    return self_compose(premises[0], parameters["count"])
 
 
 def _composed_level(

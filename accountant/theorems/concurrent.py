@@ -70,14 +70,14 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
             "that alternate; convert(guarantee, to=PureDP) first"
         )
     total = compose(*parts)
-    known = total.derivation
-    premises: list[Any] = [one.conclusion for one in known.premises]
+    proof = total.derivation
+    premises: list[Any] = [one.conclusion for one in proof.premises]
     derivation = applied(
         COMPOSE_CONCURRENT,
-        f"{known.statement}, asked at the same time",
+        f"{proof.statement}, asked at the same time",
         *premises,
         assumptions=(FIXED(), OWN_RANDOMNESS(), CONCURRENT()),
-        attained=known.attained,
+        attained=proof.attained,
     )
     return rederived(total, derivation)
 

@@ -19,7 +19,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import CyclicPoisson
-from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.side_conditions import (
     BLANK_ADDS_NOTHING,
     CYCLIC_SAMPLE,
@@ -94,14 +94,7 @@ def allocate_cyclic(
         >>> round(step.epsilon(delta=1e-6).upper, 4)
         1.3891
     """
-    if not isinstance(contribution, L2Contribution):
-        raise ParameterError(
-            "contribution",
-            contribution,
-            "L2Contribution(...)",
-            "samples of parts have a guarantee for sums whose records' contributions are bounded",
-        )
-    relation, rate, parts = contribution.relation, scheme.sampling_rate, scheme.cycle
+    relation, rate, parts = required_contribution(contribution), scheme.sampling_rate, scheme.cycle
     if not isinstance(relation, AddRemove | ZeroOut | ReplaceOne):
         raise ParameterError("relation", relation, "AddRemove(), ZeroOut() or ReplaceOne()")
     if bands > parts:

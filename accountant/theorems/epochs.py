@@ -6,7 +6,7 @@ from typing import Final
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.attained import Attained
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import ShuffledBatches
-from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.side_conditions import (
     BLANK_ADDS_NOTHING,
     OUTPUT_ALONE,
@@ -77,15 +77,7 @@ def allocate_shuffled(
         >>> round(cost.lower, 2), round(cost.upper, 2)
         (6.9, 19.42)
     """
-    if not isinstance(contribution, L2Contribution):
-        raise ParameterError(
-            "contribution",
-            contribution,
-            "L2Contribution(...)",
-            "a sensitivity says how far a sum moves when one record is added, and where records "
-            "change places every record's contribution matters",
-        )
-    relation = contribution.relation
+    relation = required_contribution(contribution)
     _require_public_size(relation)
     noise, replaced = arguments.positive(sigma=sigma), isinstance(relation, ReplaceOne)
     moved = contribution.as_l2().value / noise
@@ -94,7 +86,7 @@ def allocate_shuffled(
     )
     forward = Product.of(pair)
     bound = show(contribution.bound)
-    kept = f"{scheme.epochs} epochs" if scheme.epochs > 1 else "one epoch"
+    per = f"{scheme.epochs} epochs" if scheme.epochs > 1 else "one epoch"
     return DominatingPair(
         forward=forward,
         backward=forward if replaced else forward.swapped(),
@@ -102,10 +94,10 @@ def allocate_shuffled(
         derivation=applied(
             ALLOCATE_SHUFFLED,
             f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
-            f"at most {bound} over {scheme.batches} shuffled batches for {kept} ({relation})",
+            f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
             assumptions=(
                 SUM_OF_CONTRIBUTIONS(bound=bound),
-                SHUFFLED_BATCHES(batches=scheme.batches, epochs=kept),
+                SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
                 RANDOM_BITS(),
                 OUTPUT_ALONE(),
                 *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),

@@ -35,7 +35,12 @@ from dpproof.accountant.pairs.logistic import LogisticPair, LogisticShift
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.conversion import notion_to_profile, profile_to_trade_off
+from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.theorems.conversion import (
+    notion_to_profile,
+    pair_to_gdp,
+    profile_to_trade_off,
+)
 
 
 def _for_groups(theorem: Theorem, guarantee: Guarantee[Any], size: int) -> Derivation:
@@ -523,6 +528,8 @@ def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
     try:
         return group_pair(guarantee, size=size)
     except NotImplied:  # it is no shift
+        if any(isinstance(one.pair, ShuffledGaussianPair) for one in guarantee.forward.factors):
+            return group_gdp(pair_to_gdp(guarantee), size=size)  # nothing better is known of one
         profile = notion_to_profile(guarantee, epsilons=profile_places(guarantee))
         return _group_profile(profile, size=size)
 

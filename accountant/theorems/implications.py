@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
@@ -20,7 +20,7 @@ from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
 from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.gaussian import pure_mu
-from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
+from dpproof.accountant.relation import AddRemove, R, ReplaceLabel, ReplaceOne
 
 CONVERT_APPROX_PURE: Final = Theorem(
     rule="convert/approx-pure",
@@ -365,23 +365,29 @@ RESTRICT_RELATION: Final = Theorem(
 )
 
 
-def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
-    """State a guarantee under replace-one for datasets that differ in one label alone.
+@overload
+def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]: ...
+@overload
+def restrict(guarantee: Guarantee[AddRemove]) -> Guarantee[ReplaceOne]: ...
+def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
+    """State a guarantee under a relation whose neighbours it covers.
 
     Statement: datasets that differ in the label of one record differ in one record, so what holds
         for all neighbours under replace-one holds for all under replace-label; likewise for
         groups. It says nothing about features and the number of records: they are not protected.
+        One replaced record is one removal and one addition, so what holds for groups of 2 under
+        add-remove holds for all neighbours under replace-one; likewise for k and 2k.
     Assumes: nothing.
     Source: proofs/theory/margins.md, section 1.
     Rounds: nothing.
 
     Args:
-        guarantee: any notion, under ReplaceOne. One under AddRemove or ZeroOut bounds a changed
-            label as two steps, not one.
+        guarantee: any notion, under ReplaceOne, or under AddRemove about groups of an even size:
+            ``group(..., size=2)``. One under ZeroOut bounds a changed label as two steps, not one.
     Returns:
-        The same statement under ReplaceLabel.
+        The same statement under ReplaceLabel, or under ReplaceOne about groups of half the size.
     Raises:
-        NotImplied: the guarantee is under another relation.
+        NotImplied: the guarantee is under another relation, or about one record more or less.
         ParameterError: it is no guarantee.
     Laws: every answer is unchanged.
     Example:
@@ -391,18 +397,24 @@ def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]:
     """
     required_guarantee(guarantee)
     relation: object = guarantee.relation
-    if not isinstance(relation, ReplaceOne):
+    replaced = isinstance(relation, AddRemove) and guarantee.derivation.apart % 2 == 0
+    if not (replaced or isinstance(relation, ReplaceOne)):
         raise NotImplied(
             f"a guarantee under {type(relation).__name__} does not speak of a changed label in one "
-            "step; state it under ReplaceOne(), whose neighbours include those of ReplaceLabel()"
+            "step; state it under ReplaceOne(), whose neighbours include those of ReplaceLabel(); "
+            "group(..., size=2) under AddRemove() speaks of a replaced record"
         )
     twin: Guarantee[Any] = copy.copy(guarantee)
-    object.__setattr__(twin, "relation", ReplaceLabel())
-    derivation = applied(
-        RESTRICT_RELATION,
-        f"{guarantee.describe()} where labels alone differ; features and the number of "
-        "records are public",
-        guarantee,
+    object.__setattr__(twin, "relation", ReplaceOne() if replaced else ReplaceLabel())
+    said = (
+        "where one record is removed and one added"
+        if replaced
+        else ("where labels alone differ; features and the number of records are public")
     )
+    statement = f"{guarantee.describe()} {said}"
+    if replaced:
+        derivation = applied(RESTRICT_RELATION, statement, guarantee, size=2)
+    else:
+        derivation = applied(RESTRICT_RELATION, statement, guarantee)
     object.__setattr__(twin, "derivation", derived(twin, derivation))
     return twin

@@ -113,14 +113,14 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
     """
     required(parts, "draw one of")
     exact = _probabilities(weights, len(parts))
-    known = [part for part in parts if isinstance(part, PairGuarantee)]
-    if len(known) < len(parts):
+    bounded = [part for part in parts if isinstance(part, PairGuarantee)]
+    if len(bounded) < len(parts):
         names = sorted({type(one).__name__ for one in parts if not isinstance(one, PairGuarantee)})
         raise NotImplied(
             f"a mixture needs dominating pairs, and {', '.join(names)} has none; choice(...) takes "
             "parts that are all zCDP"
         )
-    pairs = [part.to_pair() for part in known]
+    pairs = [part.to_pair() for part in bounded]
     ways = [(pair.forward, pair.backward) for pair in pairs]
     shares = dict.fromkeys(ways, Fraction(0))
     for way, weight in zip(ways, exact, strict=True):

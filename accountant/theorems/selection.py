@@ -300,10 +300,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
 
 
 def _bounds(
-    guarantee: Guarantee[R],
-    runs: RunLaw,
-    point: tuple[Fraction, Fraction],
-    shape: Fraction | None,
+    guarantee: Guarantee[R], runs: RunLaw, point: tuple[Fraction, Fraction], shape: Fraction | None
 ) -> dict[str, float]:
     """Return every bound at one order, rounded up, +inf if it is vacuous.
 
@@ -311,17 +308,17 @@ def _bounds(
     """
     excess, base = point[0] - 1, point[1]
     size = runs.log_mean_up
-    found = {
+    bounds = {
         "all": _sum_up(Fraction(0), (runs.log_moment_up(_float_up(excess * base)), excess)),
         "ratio": _sum_up(base, (runs.log_ratio_up(math.inf), Fraction(1)), (size, excess)),
     }
     if isinstance(runs, TruncatedNegativeBinomial) and shape is not None:
-        found["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
+        bounds["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
     if isinstance(runs, PoissonRuns):
         delta = Fraction(guarantee.delta(epsilon=_log_down(1 / excess)).upper)
         grown = _float_up(excess * (base + runs.rate * delta))
-        found["rate"] = _sum_up(Fraction(0), (_log_rate_up(runs, grown), excess))
-    return found
+        bounds["rate"] = _sum_up(Fraction(0), (_log_rate_up(runs, grown), excess))
+    return bounds
 
 
 def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
@@ -412,12 +409,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
             SELECT_ABOVE,
             f"first of {runs.describe()} above a threshold, for the worst score",
             pair,
-            assumptions=(
-                RUNS_AT_NOTHING(),
-                OWN_RANDOMNESS(),
-                SCORE_AND_THRESHOLD(),
-                FIRST_ALONE(),
-            ),
+            assumptions=(RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_AND_THRESHOLD(), FIRST_ALONE()),
             runs=runs,
         ),
     )

@@ -31,7 +31,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
-from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.side_conditions import (
     BLANK_IGNORED,
     FIXED,
@@ -227,9 +227,7 @@ def subsample_without_replacement(
     size, population = scheme.sample_size, scheme.population_size
     sampled = Product.of(
         SubsampledPair(
-            base=pair.forward,
-            sampling_rate=scheme.sampling_rate,
-            direction=Direction.REPLACEMENT,
+            base=pair.forward, sampling_rate=scheme.sampling_rate, direction=Direction.REPLACEMENT
         )
     )
     return DominatingPair(
@@ -240,10 +238,7 @@ def subsample_without_replacement(
             SUBSAMPLE_WITHOUT_REPLACEMENT,
             f"uniform subset of {size} of {population} records",
             pair,
-            assumptions=(
-                FIXED_SIZE_SAMPLE(size=size, population=population),
-                SAMPLE_HIDDEN(),
-            ),
+            assumptions=(FIXED_SIZE_SAMPLE(size=size, population=population), SAMPLE_HIDDEN()),
             sample_size=size,
             population_size=population,
         ),
@@ -295,11 +290,7 @@ def subsample_gaussian_sum(
         >>> round(self_compose(step, 120).epsilon(delta=1e-5).upper, 6)
         1.13472
     """
-    if not isinstance(contribution, L2Contribution):
-        raise ParameterError(
-            "contribution", contribution, "L2Contribution(...)", "a sensitivity is not enough"
-        )
-    relation = contribution.relation
+    relation = required_contribution(contribution)
     if not isinstance(relation, ReplaceOne):
         raise NotImplied(
             "the theorem on Poisson-sampled Gaussian sums is about replace-one, got "

@@ -12,7 +12,7 @@ from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of
-from dpproof.auditing.counts.binomial import MARGIN, logistic_up, tail_up
+from dpproof.auditing.counts.binomial import MARGIN
 from dpproof.auditing.counts.claim import Claim, LeastWrong, gaussian, lines, supported
 
 
@@ -36,56 +36,6 @@ class Guesses:
             arguments.whole(**{name: getattr(self, name)})
         if not self.correct <= self.made <= self.canaries:
             raise ParameterError("guesses", self, "correct <= made <= canaries")
-
-
-@final
-@dataclass(frozen=True, slots=True, init=False)
-class OneRun:
-    """A lower bound of epsilon from guesses about the canaries of a single run.
-
-    Statement: let m canaries be included by independent fair coins, and the run be (eps, delta)-DP
-        for the inclusion of each one, in both orders. Of r guesses that depend on the output
-        only, the number of right ones is at most A + B with A dominated, given the output, by
-        Bin(r, q), q = e^eps / (1 + e^eps), and E[B] <= m delta. Hence, with c fixed such that
-        t = m delta / (c + 1), the p-value t + Pr(Bin(r, q) >= v - c) of v right guesses is valid.
-    Proof: take the coins one after the other. Given the earlier coins, the output's laws P, Q with
-        the next coin up or down are mixtures of neighbours, so P = min(P, e^eps Q) + b and Q =
-        min(Q, e^eps P) + b' with b, b' of mass <= delta; mark the coin with probability db/dP or
-        db'/dQ, so with probability <= delta. Given output and earlier coins, the coin is
-        unmarked and has one given side with probability <= q, whichever the side; so unmarked
-        right guesses are dominated by coins of bias q. B is the number of marks; Markov.
-    Source: the method is Steinke, Nasr & Jagielski's (arXiv:2305.08846); their delta term is
-        tighter where many canaries could be marked.
-    Rounds: the p-value up.
-    Limit: canaries disturb each other, and with r guesses no more than about ln(r / ln(1 /
-        significance)) can be shown, so this bounds a large loss loosely.
-
-    Args:
-        significance: error probability, in (0, 1).
-        marked: the part of the significance that pays for delta, as a share.
-    """
-
-    significance: float
-    marked: float
-
-    def __init__(self, *, significance: Number, marked: Number = 0.1) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "marked", float(arguments.open_probability(marked=marked)))
-
-    def p_value(self, guesses: Guesses, *, epsilon: Number, delta: Number = 0) -> float:
-        """Return an upper bound of the p-value of (epsilon, delta); grows with epsilon."""
-        loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
-        mass = floats_around(arguments.probability(delta=delta))[1] * guesses.canaries * (1 + 1e-15)
-        removed = max(0, math.ceil(mass / (self.marked * self.significance)) - 1)
-        paid = mass / (removed + 1) * (1 + 1e-15)
-        tail = float(tail_up(guesses.correct - removed, guesses.made, logistic_up(loss)))
-        return min(1.0, paid + tail)
-
-    def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
-        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
-        return largest_refuted(
-            lambda e: self.p_value(guesses, epsilon=e, delta=delta) <= self.significance
-        )
 
 
 _LEAST_LOG, _FINE = -100.0, 1e-3
@@ -115,8 +65,10 @@ class OneRunCurve:
         has there, which is m g(its right guesses above i) <= m g(those of p), a contradiction. So
         R >= R' one level further, and in the end the mass of p' is at most that of p, 1.
     Rounds: every p_i down, which the proof allows, so the p-value up.
-    Use: tighter than ``OneRun`` for a claim that is a curve. With c below m some of the bound is
-        lost, more than with ``OneRun``.
+    Use: tighter than ``PrefixBand`` for a claim that is a curve. With c below m some of the bound
+        is lost, more than there.
+    Limit: canaries disturb each other, and with r guesses no more than about ln(r / ln(1 /
+        significance)) can be shown, so this bounds a large loss loosely.
 
     Args:
         significance: error probability, in (0, 1).

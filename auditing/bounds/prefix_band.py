@@ -45,6 +45,16 @@ class PrefixBand:
         band is computed by a forward recursion over the events, dropping the states outside.
     Guesses: for pairs of events S1_j, S0_j, each disjoint and both nested, the same is true of
         right guesses, with Bin(N, delta); see ``RandomisedLabel``.
+    One run: let a run with N canaries, each in or out by a fair coin, be (eps, delta)-DP for each,
+        in both orders. Let guesses be made in an order that depends on the outputs only, and h_j of
+        the first k_j be right. Then the same is true with E[B] <= N delta, so Pr(B > c) <= N delta
+        / (c + 1): take the coins in that order. Given the earlier ones, the output's laws P, Q
+        with the next coin up or down are mixtures of neighbours, so P = min(P, e^eps Q) + b and Q =
+        min(Q, e^eps P) + b' with b, b' of mass <= delta. Mark the coin with probability db/dP or
+        db'/dQ, so with probability <= delta. Given outputs and earlier coins, a coin is unmarked
+        and as guessed with probability at most q, which is all that the walk needs. The method is
+        Steinke, Nasr & Jagielski's (arXiv:2305.08846); their delta term is tighter where many
+        canaries could be marked.
     Lower bound: every epsilon below it is refuted. Up to where t + J m <= significance that is
         so by the union bound, which grows with eps. Above, one interval [a, b] after the other
         is refuted as a whole: for eps inside, m is at most its value at b, the band at least the
@@ -98,7 +108,8 @@ class PrefixBand:
 
     def _prefixes(self, counts: PrefixCounts, delta: Number) -> _Prefixes | None:
         marked = counts.design.marked(delta)
-        paid, removed = thinned(counts.total, marked, self.thinning * self.significance)
+        level = self.thinning * self.significance
+        paid, removed = thinned(counts.total, marked, level, counts.design)
         inside = np.asarray(counts.inside, dtype=np.float64)
         hits = np.asarray(counts.hits, dtype=np.float64) - removed
         keep = inside >= _SMALLEST_PREFIX

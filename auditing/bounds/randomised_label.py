@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
@@ -12,7 +13,7 @@ from dpproof.accountant.arithmetic.crossing import bisect_integers
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import EventBound, significance_of
 from dpproof.auditing.counts.binomial import logistic_up, tail_up
-from dpproof.auditing.counts.counts import EventCounts
+from dpproof.auditing.counts.counts import Design, EventCounts
 
 
 @final
@@ -69,14 +70,21 @@ class RandomisedLabel(EventBound):
         return min(1.0, paid + tail)
 
 
-def thinned(trials: int, marked: Fraction, level: float) -> tuple[float, int]:
-    """Return the cost of delta: a t <= level, and a c with Pr(Bin(trials, marked) > c) <= t.
+def thinned(
+    trials: int, marked: Fraction, level: float, design: Design = Design.COIN
+) -> tuple[float, int]:
+    """Return the cost of delta: a t <= level, and a c with Pr(B > c) <= t for the number of marks.
 
+    B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
     Nothing of the level is used when nothing is marked.
     """
     mark = floats_around(marked)[1]
     if mark == 0.0 or trials == 0:
         return 0.0, 0
+    if design is Design.ONE_RUN:
+        mass = mark * trials * (1 + 1e-15)
+        removed = max(0, math.ceil(mass / level) - 1)
+        return mass / (removed + 1) * (1 + 1e-15), removed
 
     def likely(most: int) -> bool:
         return not float(tail_up(most + 1, trials, mark)) <= level

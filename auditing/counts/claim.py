@@ -19,7 +19,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.guarantees.words import in_words
-from dpproof.auditing.counts.binomial import exp_up, special
+from dpproof.auditing.counts.binomial import Floats, exp_up, special
 
 _DEFAULT_DELTA = Fraction(1, 10**6)
 # Where on the curve tangents are taken: fractions of its value at epsilon = 0.
@@ -129,8 +129,8 @@ def _tangents(guarantee: Guarantee[Any]) -> tuple[Tangent, ...]:
     return tuple(tangents)
 
 
-_LINES = 128
-_FAR = 1e-9
+_LINES = 64
+_FAR, _MOST = 1e-9, 40.0
 
 # The least probability of an event on one dataset, given that on the other: f(1 - right).
 LeastWrong = Callable[[float], float]
@@ -162,9 +162,14 @@ def supported(claim: Claim) -> LeastWrong:
     """Return lines of the claimed profile at many epsilons, which together are close to it."""
     if not claim.is_curve:
         return lines([(claim.epsilon, claim.delta_up)])
-    far = claim.guarantee.epsilon(delta=_FAR).upper
-    last = far if math.isfinite(far) else claim.guarantee.epsilon(delta=0.01).upper
-    epsilons = np.linspace(0.0, last, _LINES) if math.isfinite(last) else np.zeros(1)
-    return lines(
-        [(float(e), claim.guarantee.delta(epsilon=float(e)).upper) for e in np.unique(epsilons)]
-    )
+    epsilons, deltas = profile_points(claim.guarantee)
+    return lines(list(zip(epsilons.tolist(), deltas.tolist(), strict=True)))
+
+
+@functools.lru_cache(maxsize=64)
+def profile_points(guarantee: Guarantee[Any]) -> tuple[Floats, Floats]:
+    """Return epsilons from 0 to where little is left of the claim, and its deltas rounded up."""
+    far = guarantee.epsilon(delta=_FAR).upper
+    last = far if math.isfinite(far) else guarantee.epsilon(delta=0.01).upper
+    epsilons = np.linspace(0.0, max(last, _FAR) if math.isfinite(last) else _MOST, _LINES)
+    return epsilons, np.asarray(guarantee.deltas(epsilons=epsilons).upper)

@@ -20,6 +20,7 @@ class Design(Enum):
     COIN = "a fair coin for every trial"
     FIXED = "numbers fixed in advance"
     GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
+    ONE_RUN = "a fair coin for every canary of one run; hits are right guesses of it"
 
     def marked(self, delta: Number) -> Fraction:
         """Return the largest probability that a coin trial is a hit which only delta explains.
@@ -29,7 +30,7 @@ class Design(Enum):
         """
         if self is Design.FIXED:
             raise ParameterError("counts.design", self, "by coins", "use Rectangle or TwoSample")
-        return arguments.probability(delta=delta) / (1 if self is Design.GUESSES else 2)
+        return arguments.probability(delta=delta) / (2 if self is Design.COIN else 1)
 
     def compare(self) -> None:
         """Make sure that hits and other hits are of one event on two datasets.
@@ -37,7 +38,7 @@ class Design(Enum):
         Raises:
             ParameterError: they are guesses.
         """
-        if self is Design.GUESSES:
+        if self in (Design.GUESSES, Design.ONE_RUN):
             raise ParameterError("counts.design", self, "one event", "use RandomisedLabel")
 
 
@@ -64,6 +65,8 @@ class EventCounts:
     def __post_init__(self) -> None:
         for name in ("trials", "other_trials", "hits", "other_hits"):
             arguments.whole(**{name: getattr(self, name)})
+        if self.design is Design.ONE_RUN:
+            raise ParameterError("design", self.design, "of trials", "use PrefixCounts")
         if self.hits > self.trials:
             raise ParameterError("hits", self.hits, f"at most {self.trials} trials")
         if self.other_hits > self.other_trials:
@@ -99,7 +102,7 @@ class PrefixCounts:
         hits: those of them that were on D.
         trials: all trials on D.
         other_trials: all trials on D'.
-        design: ``COIN`` or ``GUESSES``.
+        design: ``COIN``, ``GUESSES`` or ``ONE_RUN``; only ``COIN`` tells the trials apart.
     """
 
     inside: tuple[int, ...]

@@ -26,7 +26,7 @@ def log_evidence(
     training: Training,
     claim: Claim,
     question: Question,
-    curve: CurvePlan | None,
+    curves: Sequence[CurvePlan],
     counts: Sequence[PrefixCounts],
 ) -> float:
     """Return the log of the e-value of a stage's counts: the mean of bets on its questions.
@@ -37,15 +37,15 @@ def log_evidence(
         training: chose the plans, and predicts.
         claim: bet against at its epsilon and delta.
         question: nested events, the first of the questions that were counted.
-        curve: the second, where there is one; bet against at its tangent.
-        counts: of both, from other trials.
+        curves: tests of tangents, to be bet against.
+        counts: of the question and of the curves, from other trials.
     """
     logs = [0.0]
     if math.isfinite(claim.epsilon):
         logs = [_best_bet(question, training, claim, counts[0])]
-    if curve is not None:
+    for curve, counted in zip(curves, counts[1:], strict=False):
         bet = bet_on(training_counts(curve.question, training).event(0), curve.tangent)
-        logs.append(bet.log_evidence(counts[1].event(0)))
+        logs.append(bet.log_evidence(counted.event(0)))
     return EProcess.mixed(np.array(logs))
 
 

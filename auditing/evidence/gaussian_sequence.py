@@ -95,19 +95,12 @@ class GaussianSequence:
 @final
 @dataclass(frozen=True, slots=True)
 class _Predictions:
-    """Predicted Gaussian shifts of nested events, made from past blocks alone.
+    """Predicted Gaussian shifts of nested events, made from past blocks alone."""
 
-    Attributes:
-        p: probabilities on D, shape (events,).
-        q: on D'.
-        apart: difference of their normal quantiles.
-        errors: variance of either quantile, shape (2, events).
-    """
-
-    p: Floats
-    q: Floats
-    apart: Floats
-    errors: Floats
+    p: Floats  # on D
+    q: Floats  # on D'
+    apart: Floats  # difference of their normal quantiles
+    errors: Floats  # variances of these, shape (2, events)
 
     @staticmethod
     def of(past: PrefixCounts) -> _Predictions:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.distance import Distance, distance, identical
 from dpproof.auditing.inspection.facts import Fact, FactKind, Movement, nearest
 from dpproof.auditing.inspection.tape import Call, Tape
 from dpproof.auditing.trials.sampler import Attempt, told_apart
+
+_BITS: Final = 40  # Noise that has more bits is equal to other noise by no chance.
+_DIGITS: Final = 6  # of the ratio of two outputs. Heuristic: it names a difference that is there.
 
 
 @final
@@ -62,27 +68,57 @@ def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest)
         text = f"the same data, run again: {hidden.on_neighbour}"
         yield Fact(FactKind.UNRECORDED, pair, hidden.where, hidden.on_data, text)
         return
+    yield from _of_noise(pair, first.tape.calls)
     yield from _between(pair, first, other, largest)
+
+
+def _of_noise(pair: str, calls: Sequence[Call]) -> Iterator[Fact]:
+    """Yield that noise was added twice, and that it is too small, once each."""
+    seen: dict[float, int] = {}
+    again = short = False
+    for place, call in enumerate(calls, start=1):
+        if call.protected is None:
+            continue
+        where = f"call {place}, {call.name}"
+        if call.protected.short and not short:
+            short = True
+            yield Fact(FactKind.SCALE, pair, where, "a scale below the declared one", "not asked")
+        noise = np.abs(_fine(call.protected.noise)).tolist()
+        before = {seen[one] for one in noise if one in seen}
+        if not again and (before or len(set(noise)) < len(noise)):
+            again = True
+            words = f"noise of call {min(before, default=place)} once more"
+            yield Fact(FactKind.REUSED, pair, where, words, "not asked")
+        seen.update(dict.fromkeys(noise, place))
+
+
+def _fine(noise: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the numbers of more than 40 bits, which are not equal by chance."""
+    if noise is None or noise.dtype.kind != "f":
+        return np.empty(0)
+    finite = noise[np.isfinite(noise)]
+    bits = np.ldexp(np.frexp(finite)[0], _BITS)
+    return np.asarray(finite[bits != np.rint(bits)])
 
 
 def _between(pair: str, first: Run, other: Run, largest: Largest) -> Iterator[Fact]:
     together: dict[str, tuple[Distance, Sensitivity[Any] | None]] = {}
-    told = 0
+    position = 0
     for place, (a, b) in enumerate(zip(first.tape.calls, other.tape.calls, strict=False), start=1):
         where = f"call {place}, {a.name}"
         if a.name != b.name:
             yield Fact(FactKind.SEQUENCE, pair, f"call {place}", a.name, b.name)
             return
         for fact in (*_parameters(pair, where, a, b), *_value(pair, where, a, b, largest)):
-            told += 1
+            position += 1
             yield fact
         _gather(together, a, b)
     for name, (moved, declared) in together.items():
         largest.see(name, moved, declared, pair)
         if declared is not None and moved.exceeds(declared):
-            told += 1
+            position += 1
             yield _excess(pair, name, ("all its values", "all its values"), moved, declared)
-    yield from _ends(pair, first, other, quiet=not told)
+    yield from _ends(pair, first, other, quiet=not position)
 
 
 def _parameters(pair: str, where: str, a: Call, b: Call) -> Iterator[Fact]:
@@ -91,6 +127,8 @@ def _parameters(pair: str, where: str, a: Call, b: Call) -> Iterator[Fact]:
         if not (name in a.parameters and name in b.parameters):
             mine, theirs = ("there" if name in c.parameters else "absent" for c in (a, b))
             yield Fact(FactKind.PARAMETER, pair, where_read, mine, theirs)
+        elif b.aligned and name == "size":
+            continue
         elif not identical(a.parameters[name], b.parameters[name]):
             texts = told_apart(Attempt(a.parameters[name]), Attempt(b.parameters[name]))
             yield Fact(FactKind.PARAMETER, pair, where_read, *texts)
@@ -141,7 +179,24 @@ def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
         mine, theirs = (_rest(run.tape.calls, place) for run in (first, other))
         yield Fact(FactKind.SEQUENCE, pair, f"call {place + 1}", mine, theirs)
     elif quiet and other.tape.faithful and not identical(first.end.value, other.end.value):
-        yield Fact(FactKind.OUTPUT, pair, "the output", *told_apart(first.end, other.end))
+        one, two = first.end, other.end
+        kind = FactKind.DIVISOR if _multiples(one.value, two.value) else FactKind.OUTPUT
+        yield Fact(kind, pair, "the output", *told_apart(one, two))
+
+
+def _multiples(first: object, second: object) -> bool:
+    """Return whether blocks of numbers of one output are multiples of those of another."""
+    try:
+        one, two = (np.asarray(value, dtype=np.float64).ravel() for value in (first, second))
+    except (TypeError, ValueError):
+        return False
+    if one.shape != two.shape:
+        return False
+    there = (one != 0) | (two != 0)
+    with np.errstate(all="ignore"):
+        ratios = np.round(one[there] / two[there], _DIGITS)
+    few = 2 * len(np.unique(ratios)) <= len(ratios) and (ratios != 1).any()
+    return bool(few and np.isfinite(ratios).all() and (ratios != 0).all())
 
 
 def _rest(calls: Sequence[Call], place: int) -> str:

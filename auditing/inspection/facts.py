@@ -14,12 +14,15 @@ from dpproof.auditing.errors import ClaimRefuted
 
 @final
 class FactKind(Enum):
-    """The kinds of facts. Recorded runs see the first seven, checks of queries the last seven."""
+    """The kinds of facts. Recorded runs see the first ten, checks of queries the last seven."""
 
     SEQUENCE = "other calls, or another number of them"
     PARAMETER = "a parameter is not the same"
     OUTPUT = "the outputs differ although every call returned the same"
     UNRECORDED = "there is randomness that does not come from what is recorded"
+    REUSED = "one noise was added twice"
+    SCALE = "the noise is smaller than declared"
+    DIVISOR = "the data decides what released numbers are multiplied or divided by"
     RAISED = "an error"
     SENSITIVITY = "the value moved by more than declared"
     SHAPE = "the value has another shape or type"

@@ -113,18 +113,9 @@ _SHUFFLED: Facts = _ONCE | {
     ),
 }
 _KEPT: Facts = {"an epoch has other batches than the first": lambda log: not log.same_order}
-_ORDER: Laws = {
-    _LEAD: laws.file_order,
-    _NEIGHBOURS: laws.file_neighbours,
-}
-_FRESH: Laws = _ORDER | {
-    _AGAIN: laws.new_partition,
-    _COMPANIONS: laws.first_companions,
-}
-_BINS: Laws = {
-    _SIZES: laws.bin_sizes,
-    _EQUAL: laws.equal_bins,
-}
+_ORDER: Laws = {_LEAD: laws.file_order, _NEIGHBOURS: laws.file_neighbours}
+_FRESH: Laws = _ORDER | {_AGAIN: laws.new_partition, _COMPANIONS: laws.first_companions}
+_BINS: Laws = {_SIZES: laws.bin_sizes, _EQUAL: laws.equal_bins}
 _SAMPLES: Laws = {
     _NEIGHBOURS: laws.file_neighbours_of_samples,
     _COMPANIONS: laws.first_companions_of_samples,
@@ -190,11 +181,7 @@ CANDIDATES: Final = (
     Candidate(
         "Poisson, every record by a coin of its own for every batch",
         _NO_REPEATS,
-        _SAMPLES
-        | {
-            _SIZES: laws.poisson_sizes,
-            _EQUAL: laws.equal_samples,
-        },
+        _SAMPLES | {_SIZES: laws.poisson_sizes, _EQUAL: laws.equal_samples},
         lambda log, share: Poisson(sampling_rate=rate_limits(log, share)[1]),
         f"{_STEP}; the rate is an upper limit: state the true one if it is between the limits",
     ),

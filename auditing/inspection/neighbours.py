@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
+from dpproof.auditing.inspection.tape import Extra
 from dpproof.auditing.trials.pair import Pair
 
 Records = list[Any]
@@ -20,16 +21,14 @@ NUMBERS: tuple[float, ...] = (0.0, -0.0, 1e6, -1e6, 1e308, math.nan, math.inf, -
 # One more record than these makes a counter of 8 or 16 bits go round.
 CROWDS: tuple[int, ...] = (127, 255, 32_767, 65_535)
 _SEVERAL = 4
+_EQUAL, _QUIET, _LARGE = 60, 19, 10.0
+_SMALL = 0.1  # Mean of the other rows, in sizes of the record. Heuristic.
 _WHOLE = (1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))
 _PUBLIC = frozenset(map(repr, (*NUMBERS, *_WHOLE)))  # What is tried whatever the data is.
 
 
 def neighbours(
-    data: Dataset,
-    *,
-    relation: Relation,
-    records: Sequence[Any] | None = None,
-    blank: object = None,
+    data: Dataset, *, relation: Relation, records: Sequence[Any] | None = None, blank: object = None
 ) -> Iterator[Pair]:
     """Yield pairs that differ by one record of ``data``, under one relation.
 
@@ -136,6 +135,45 @@ def permuted(data: Dataset) -> Iterator[Pair]:
         yield from _typed(data, iter([Pair(records, other, name)]))
 
 
+def suggested_pairs(pair: Pair | tuple[Any, Any]) -> Iterator[tuple[str, Pair]]:
+    """Yield what a pair of rows hides, with a pair of such rows that would show it.
+
+    A division by the realised batch shows where the other rows do not cancel; other sampling than
+    stated where they say nothing; missing clipping where the record is large. Suggested are 60
+    equal rows of the record's norm with an opposite one, zeros with the record, and zeros with ten
+    times the record.
+
+    Args:
+        pair: two arrays or lists of numbers or rows, one with a record more.
+    Example:
+        >>> [hidden for hidden, _ in suggested_pairs((np.eye(3), np.eye(3)[1:]))]
+        ['other sampling than stated', 'missing clipping']
+    """
+    both = Pair.of(pair)
+    extra = Extra.of(both.data, both.neighbour)
+    if extra is None:
+        return
+    try:
+        rows = np.asarray(max(both.data, both.neighbour, key=len), dtype=np.float64)
+    except Exception:  # noqa: BLE001  # these are no rows of numbers, whatever they raise
+        return
+    if not np.isfinite(rows).all() or not rows[extra.place].any():
+        return
+    record, rest = rows[extra.place], np.delete(rows, extra.place, axis=0)
+    size, zeros = float(np.abs(record).max()), np.zeros((_QUIET, *record.shape))
+    if not rest.size or float(np.abs(rest.mean(axis=0)).max()) < _SMALL * size:
+        norm = float(np.linalg.norm(record)) / math.sqrt(record.size)
+        same = np.full((_EQUAL, *record.shape), norm)
+        more = np.concatenate([same, -same[:1]])
+        words = f"{_EQUAL} equal rows and an opposite one"
+        yield "a divisor that depends on the batch", Pair(more, same, words)
+    if rest.any():
+        more = np.concatenate([record[None], zeros])
+        yield "other sampling than stated", Pair(more, zeros, "the record beside zeros")
+    more = np.concatenate([_LARGE * record[None], zeros])
+    yield "missing clipping", Pair(more, zeros, "ten times the record beside zeros")
+
+
 def _floats(values: Sequence[float]) -> list[float]:
     return [float(value) for value in values]
 
@@ -187,15 +225,13 @@ def _rows(first: Any) -> list[Any]:  # noqa: ANN401  # a row
     row = np.asarray(first)
     if row.dtype.kind not in "biuf" or row.size == 0:
         return []
-    found: list[Any] = []
+    rows: list[Any] = []
     for number in NUMBERS:
         for places in (slice(None), 0):
             changed = row.astype(np.float64)
             changed.reshape(-1)[places] = number
-            found.append(
-                changed if isinstance(first, np.ndarray) else type(first)(changed.tolist())
-            )
-    return found
+            rows.append(changed if isinstance(first, np.ndarray) else type(first)(changed.tolist()))
+    return rows
 
 
 def _typed(data: Dataset, pairs: Iterator[Pair]) -> Iterator[Pair]:

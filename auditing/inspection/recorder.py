@@ -11,11 +11,13 @@ from typing import Any, final
 import numpy as np
 
 from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.inspection.compare import Largest, Run, differences
 from dpproof.auditing.inspection.facts import Fact, Inspection
 from dpproof.auditing.inspection.tape import (
+    Extra,
     Listening,
     Primitive,
     RecordingGenerator,
@@ -37,11 +39,16 @@ class Recorder:
     - the sequence of calls, its length included (a loop count from the data);
     - any parameter, bit by bit (a noise scale from the data);
     - the value that noise is added to, by more than its declared sensitivity;
-    - the output (data that goes around the primitives).
+    - the output (data that goes around the primitives), and whether it is another multiple of what
+      was released (a divisor from the data, as the realised batch size).
 
-    Each is a fact about these two runs, and has no error probability. Legitimate differences exist:
-    the size of a Poisson sample's coins, say, depends on how many records there are under
-    add-remove; name them in ``ignore``, or watch the primitive that they belong to.
+    Of the run on D alone it tells noise that is added twice, and noise below its declared scale.
+
+    Each is a fact about these two runs, and has no error probability; equal noise of 40 bits comes
+    up by chance once in a billion runs of a hundred numbers. Coins that one call tosses for every
+    record (``rng.random((steps, records))``) are answered record by record where one dataset has
+    one record more, so that a Poisson sample is no fact. Name other legitimate differences in
+    ``ignore``, or watch the primitive that they belong to.
 
     Values are seen where numpy's noise is drawn around them (``rng.laplace(loc=value)``), where
     noise is added to them (``value + rng.laplace()``), and in primitives given to ``watch``.
@@ -52,6 +59,8 @@ class Recorder:
         together: whether it is declared of all values of one method in a run together (a histogram
             that is answered cell by cell), not of each.
         ignore: methods of the generator that are not recorded.
+        scale: the least scale that is claimed of noise, by the name of the method:
+            ``{"normal": 2.0}`` (of ``standard_normal``: what it is multiplied with).
     Example:
         >>> from dpproof.accountant import L1
         >>> def mean(records, size, rng):
@@ -69,11 +78,13 @@ class Recorder:
         sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None = None,
         together: bool = False,
         ignore: Collection[str] = (),
+        scale: Mapping[str, Number] | None = None,
     ) -> None:
         declared = sensitivity.values() if isinstance(sensitivity, Mapping) else [sensitivity]
         for item in declared:
             _required(item)
-        self._listening = Listening(sensitivity, together, frozenset(ignore))
+        scales = {name: float(arguments.positive(scale=s)) for name, s in (scale or {}).items()}
+        self._listening = Listening(sensitivity, together, frozenset(ignore), scales)
         self._tape: Tape | None = None
 
     def watch(
@@ -98,8 +109,8 @@ class Recorder:
             together: as for the recorder.
         """
         _required(sensitivity)
-        told = getattr(primitive, "__qualname__", repr(primitive)) if name is None else name
-        recorded = Primitive(told, value, sensitivity, together, follows=value is None)
+        label = getattr(primitive, "__qualname__", repr(primitive)) if name is None else name
+        recorded = Primitive(label, value, sensitivity, together, follows=value is None)
 
         @functools.wraps(primitive)
         def ask(*args: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -110,11 +121,7 @@ class Recorder:
         return ask
 
     def inspect(
-        self,
-        sampler: Sampler,
-        pairs: Iterable[Pair | tuple[Any, Any]],
-        *,
-        seed: int | None = None,
+        self, sampler: Sampler, pairs: Iterable[Pair | tuple[Any, Any]], *, seed: int | None = None
     ) -> Inspection:
         """Run a sampler three times on each pair: on D, on D again, and on D', one output each.
 
@@ -132,13 +139,21 @@ class Recorder:
         for pair in looked:
             first = self._run(sampler, pair.data, chosen, None)
             again = self._run(sampler, pair.data, chosen, first.tape)
-            other = self._run(sampler, pair.neighbour, chosen, first.tape)
+            extra = Extra.of(pair.data, pair.neighbour)
+            other = self._run(sampler, pair.neighbour, chosen, first.tape, extra)
             facts += differences(pair.name, first, again, other, largest)
         return Inspection(len(looked), tuple(facts), largest.movements(), chosen)
 
-    def _run(self, sampler: Sampler, data: object, seed: int, before: Tape | None) -> Run:
+    def _run(
+        self,
+        sampler: Sampler,
+        data: object,
+        seed: int,
+        before: Tape | None,
+        extra: Extra | None = None,
+    ) -> Run:
         """Run the implementation once and record it."""
-        tape = Tape(before)
+        tape = Tape(before, extra)
         rng = RecordingGenerator(np.random.default_rng(seed), tape, self._listening)
         with self._on(tape):
             return Run(tape, Attempt.of(lambda records: snapshot(sampler(records, 1, rng)), data))

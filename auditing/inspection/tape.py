@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.auditing.inspection.distance import identical
+
+_ROUNDING = 1e-9  # Scales that differ by so little are taken for equal.
 
 
 @final
@@ -23,11 +27,15 @@ class Protected:
         value: as it was when the primitive was called.
         sensitivity: its declared sensitivity, None for nothing.
         together: whether that is of all values of this name in one run, not of each.
+        noise: added to it, of the shape of the sum; None where it is not seen.
+        short: whether its scale is known and below the declared one.
     """
 
     value: Any
     sensitivity: Sensitivity[Any] | None = None
     together: bool = False
+    noise: NDArray[Any] | None = None
+    short: bool = False
 
 
 @final
@@ -39,11 +47,62 @@ class Call:
         name: of the primitive.
         parameters: by name, as they were when it was called.
         protected: the value that it protects, None for a call that only draws.
+        aligned: whether its answer was that of another number of records, aligned.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     protected: Protected | None = None
+    aligned: bool = False
+
+
+_COINS = {"binomial", "random", "uniform"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """The record that one of two datasets has more than the other: they are aligned without it.
+
+    Attributes:
+        place: of the record.
+        records: their number on D.
+        others: their number on D'.
+    """
+
+    place: int
+    records: int
+    others: int
+
+    @staticmethod
+    def of(data: object, neighbour: object) -> Extra | None:
+        """Return it, None where the datasets differ in another way or have no order."""
+        if not all(isinstance(one, list | tuple | np.ndarray) for one in (data, neighbour)):
+            return None
+        both: list[Any] = [data, neighbour]
+        try:
+            longer, shorter = sorted(both, key=len, reverse=True)
+            same = (identical(x, y) for x, y in zip(longer, shorter, strict=False))
+            place = sum(1 for _ in itertools.takewhile(bool, same))
+            rest = identical(longer[place + 1 :], shorter[place:])
+        except Exception:  # noqa: BLE001  # whatever records raise when they are compared
+            return None
+        apart = len(longer) - len(shorter) == 1
+        return Extra(place, len(both[0]), len(both[1])) if apart and rest else None
+
+    def aligned(self, coins: Any, own: Any) -> NDArray[Any] | None:  # noqa: ANN401
+        """Return the coins of D for the records of D', with an own one for a new record."""
+        if not (isinstance(coins, np.ndarray) and isinstance(own, np.ndarray)):
+            return None
+        axes = [k for k, (n, m) in enumerate(zip(coins.shape, own.shape, strict=False)) if n != m]
+        if coins.ndim != own.ndim or len(axes) != 1 or coins.dtype != own.dtype:
+            return None
+        (axis,) = axes
+        if (coins.shape[axis], own.shape[axis]) != (self.records, self.others):
+            return None
+        if self.records > self.others:
+            return np.delete(coins, self.place, axis)
+        return np.insert(coins, self.place, np.take(own, self.place, axis), axis)
 
 
 @final
@@ -55,17 +114,19 @@ class Tape:
 
     Args:
         before: the earlier run, or None.
+        extra: the record that one of the two runs has more: coins that are tossed for every
+            record in one call are answered record by record.
     Attributes:
         calls: in order.
         answers: the return value of each.
         faithful: whether every call so far could be answered as before.
     """
 
-    def __init__(self, before: Tape | None = None) -> None:
+    def __init__(self, before: Tape | None = None, extra: Extra | None = None) -> None:
         self.calls: list[Call] = []
         self.faithful = True
         self.answers: list[Any] = []
-        self._before = before
+        self._before, self._extra = before, extra
         self._depth = 0
 
     @property
@@ -88,19 +149,26 @@ class Tape:
             call: what was asked.
             own: what the primitive answered this time.
         """
-        given = own if self._before is None else self._earlier(call, own)
-        self.calls.append(call)
-        self.answers.append(snapshot(given))
-        return given
+        value, aligned = self._earlier(call, own)
+        self.calls.append(replace(call, aligned=aligned))
+        self.answers.append(snapshot(value))
+        return value
 
-    def _earlier(self, call: Call, own: object) -> object:
+    def _earlier(self, call: Call, own: object) -> tuple[object, bool]:
+        """Return the answer, and whether it is one of another number of records."""
         before, place = self._before, len(self.calls)
-        if before is not None and place < len(before.calls):
+        if before is None:
+            return own, False
+        if place < len(before.calls) and before.calls[place].name == call.name:
             answer = before.answers[place]
-            if before.calls[place].name == call.name and _same_form(answer, own):
-                return snapshot(answer)
+            if _same_form(answer, own):
+                return snapshot(answer), False
+            if self._extra is not None and call.name in _COINS:
+                coins = self._extra.aligned(answer, own)
+                if coins is not None:
+                    return coins, True
         self.faithful = False
-        return own
+        return own, False
 
 
 def snapshot(item: Any) -> Any:  # noqa: ANN401  # whatever a parameter may be
@@ -125,12 +193,27 @@ def _same_form(answer: object, own: object) -> bool:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A source of noise, and the declared sensitivity of the values that it protects."""
+    """A source of noise and its scale, if known; declared are the least scale and a sensitivity."""
 
     tape: Tape
     name: str
     sensitivity: Sensitivity[Any] | None
     together: bool
+    scale: float | None = None
+    declared: float | None = None
+
+    def protected(self, value: Any, noise: NDArray[Any] | None = None) -> Protected:  # noqa: ANN401
+        """Return a value as protected by noise from here."""
+        declares = self.scale is not None and self.declared is not None
+        short = declares and abs(self.scale or 0.0) < (self.declared or 0.0) * (1 - _ROUNDING)
+        return Protected(value, self.sensitivity, self.together, noise, short)
+
+    def after(self, ufunc: np.ufunc | None, other: object) -> Source:
+        """Return the source of noise that was multiplied, divided or otherwise changed."""
+        scale, number = self.scale, _number(other)
+        if scale is None or number is None or ufunc not in {np.multiply, np.divide}:
+            return replace(self, scale=None)
+        return replace(self, scale=float(ufunc(scale, number)))
 
 
 @final
@@ -185,17 +268,29 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
             return result
         source = sources[0]
         if not others or not source.tape.listening:
-            return Drawn.of(result, source)
+            return Drawn.of(result, source.after(None, None))
         if ufunc in {np.add, np.subtract} and method in {"__call__", "outer"}:
-            return _added(source, ufunc.__name__, others[0], result, out is not None)
+            noise = next(_plain(x) for x in inputs if isinstance(x, Drawn))
+            if method == "__call__":
+                noise = np.array(np.broadcast_to(noise, np.shape(result)))
+            if out is not None and isinstance(out[0], Drawn):
+                noise = None  # overwritten by the sum
+            protected = source.protected(others[0], noise)
+            return _added(source, ufunc.__name__, protected, result, out is not None)
         parameters = {f"operand {place}": other for place, other in enumerate(others)}
         call = Call(f"{source.name}, then {ufunc.__name__}", parameters)
-        return Drawn.of(source.tape.answer(call, result), source)
+        scaled = ufunc if ufunc is np.multiply or isinstance(inputs[0], Drawn) else None
+        return Drawn.of(source.tape.answer(call, result), source.after(scaled, others[0]))
 
 
-def _added(source: Source, verb: str, value: object, result: Any, in_place: bool) -> Any:  # noqa: ANN401, FBT001
+def _number(item: object) -> float | None:
+    """Return one number that is not 0 as a float, None for anything else."""
+    real = isinstance(item, int | float | np.integer | np.floating)
+    return float(item) if real and item else None  # type: ignore[arg-type]
+
+
+def _added(source: Source, verb: str, protected: Protected, result: Any, in_place: bool) -> Any:  # noqa: ANN401, FBT001
     """Tell the tape about the sum; in place, the answer is written where the sum is."""
-    protected = Protected(value, source.sensitivity, source.together)
     answer = source.tape.answer(Call(f"{source.name}, then {verb}", {}, protected), result)
     if not in_place:
         return answer
@@ -218,6 +313,7 @@ class Primitive:
         sensitivity: declared of that value, or of what its answer is added to.
         together: whether it is declared of all values of this name in one run, not of each.
         follows: whether a number that it answers is noise, followed to what it is added to.
+        scale: declared of its noise.
     """
 
     name: str
@@ -225,6 +321,7 @@ class Primitive:
     sensitivity: Sensitivity[Any] | None = None
     together: bool = False
     follows: bool = False
+    scale: float | None = None
 
     def ask(
         self, tape: Tape, call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
@@ -235,9 +332,11 @@ class Primitive:
         bound = _bound(call, args, named)
         target = bound.pop("out", None)
         parameters = {key: snapshot(item) for key, item in bound.items()}
+        scale = _number(parameters.get("scale", 1.0)) if self.name in _SCALED else None
+        source = Source(tape, self.name, self.sensitivity, self.together, scale, self.scale)
         protected = None
         if self.value is not None and self.value in parameters:
-            protected = Protected(parameters.pop(self.value), self.sensitivity, self.together)
+            protected = source.protected(parameters.pop(self.value))
         with tape:
             own = call(*args, **named)
         asked = Call(self.name, parameters, protected)
@@ -246,7 +345,7 @@ class Primitive:
             return own
         answer = tape.answer(asked, own)
         if self.follows and isinstance(answer, float | int | np.ndarray | np.generic):
-            return Drawn.of(answer, Source(tape, self.name, self.sensitivity, self.together))
+            return Drawn.of(answer, source)
         return answer
 
 
@@ -282,6 +381,7 @@ _NOISE = {
     "standard_normal",
     "standard_t",
 }
+_SCALED = {"gumbel", "laplace", "logistic", "normal", "standard_normal"}
 _NO_METHODS = {"bit_generator", "spawn"}
 
 
@@ -293,6 +393,7 @@ class Listening:
     sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None
     together: bool
     ignore: Collection[str]
+    scale: Mapping[str, float]
 
     def primitive(self, method: str) -> Primitive:
         """Wrap one method of the generator as a primitive."""
@@ -300,7 +401,8 @@ class Listening:
         if isinstance(declared, Mapping):
             declared = declared.get(method)
         follows = method in _NOISE
-        return Primitive(method, _VALUES.get(method), declared, self.together, follows)
+        value, scale = _VALUES.get(method), self.scale.get(method)
+        return Primitive(method, value, declared, self.together, follows, scale)
 
 
 @final

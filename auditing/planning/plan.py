@@ -211,10 +211,7 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
 
 
 def _first_caution(question: Question | BothSides, method: Method) -> float:
-    """Return the caution of a first ranking, more where many thresholds of one sample compete.
-
-    A fitted score is ranked on another sample.
-    """
+    """Return the caution of a first ranking, more where many thresholds of one sample compete."""
     return _SURE if method is Method.BAND and not question.fitted else _CAUTION
 
 
@@ -229,9 +226,7 @@ def _promises(
 ) -> list[Floats]:
     """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic.
 
-    A lower limit that takes off the standard errors of the training and of a test of ``trials``
-    samples: exact limits, so that an event without hits on one side is judged rightly. All events
-    of all questions are computed in one array, as most have few.
+    Exact lower limits at the standard errors of the training and of a test of ``trials`` samples.
     """
     promises = [np.empty(0)] * len(ranked)
     by_label = [_by_label(counts, delta, method) for _, counts in ranked]

@@ -44,16 +44,16 @@ def detectable_epsilon(
     frequencies = sorted({counts.inside[j] / max(counts.total, 1) for j in positions} - {0.0})
     if not math.isfinite(claimed) or not frequencies:
         return math.inf
-    found = _rejector(plan, counts, claim, significance)
+    rejects = _rejector(plan, counts, claim, significance)
 
     def finds(epsilon: float, frequency: float) -> bool:
         if counts.design is Design.GUESSES:
             right = logistic_up(epsilon) * (frequency - delta) + delta
             guesses = _unlucky_guesses(counts, frequency, min(right / frequency, 1.0))
-            return delta <= frequency and found(guesses)
+            return delta <= frequency and rejects(guesses)
         q = (2 * frequency - delta) / (1 + math.exp(epsilon))
         p = math.exp(epsilon) * q + delta
-        return 0 <= q <= p <= 1 and found(_unlucky(counts, p, q))
+        return 0 <= q <= p <= 1 and rejects(_unlucky(counts, p, q))
 
     best = math.inf
     for r in frequencies:

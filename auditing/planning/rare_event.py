@@ -38,7 +38,7 @@ _FEWEST_INSIDE = 4
 _CAUTION = 0.5
 # Hits this many standard deviations above the smooth odds contradict them.
 _CONTRADICTION = 3.0
-# A curve's plan stays where its event is less likely than this, which chance alone may do.
+# A curve's plan stays beside the other where its event is less likely than this, as by chance.
 _SURPRISING = 0.08
 # Violations that smooth odds show as clearly, up to so many standard errors, may be chosen.
 _CLOSE = 0.5
@@ -87,23 +87,25 @@ def sharpened(
 
 def sharpened_curve(
     plan: CurvePlan | None, ranked: Sequence[Ranked], training: Training, claim: Claim
-) -> CurvePlan | None:
+) -> tuple[CurvePlan, ...]:
     """Return the tangent and event of the plan's score with most evidence under smooth odds.
 
     The clearest of all frequencies in training is often one of few trials, by chance. The plan
-    stays where its score was fitted or has few values, or its event contradicts the smooth odds.
+    stays where its score was fitted or has few values, and is the first of two, for half of the
+    significance each, where its event contradicts the smooth odds.
     """
     if plan is None or plan.question.fitted:
-        return plan
+        return () if plan is None else (plan,)
     score = [question for question, _ in ranked if question.score is plan.question.score]
     smooth = _Posterior.of(plan.question, training)
-    few = len(score[0].thresholds) <= _FEWEST_EVENTS
-    if few or smooth is None or smooth.surprise(plan.question) < _SURPRISING:
-        return plan
+    if len(score[0].thresholds) <= _FEWEST_EVENTS or smooth is None:
+        return (plan,)
     shown = [(question, *smooth.expected(question)) for question in score]
     half = len(training) / 2
     refined = clearest_tangent(shown, [(half, half)] * len(shown), claim, _CLOSE)
-    return plan if refined is None else refined
+    if refined is None or smooth.surprise(plan.question) >= _SURPRISING:
+        return (refined or plan,)
+    return plan, refined
 
 
 def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
@@ -118,19 +120,12 @@ def _clearest(ranked: Sequence[Ranked]) -> list[list[Ranked]]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Posterior:
-    """Probability that each training sample is from D, by the smooth odds of a score.
-
-    Attributes:
-        sample: the samples.
-        likely: shape (n,).
-        low: cautiously, where D is guessed.
-        high: cautiously, where D' is guessed.
-    """
+    """Probability that each training sample is from D, by the smooth odds of a score."""
 
     sample: Training
     likely: Floats
-    low: Floats
-    high: Floats
+    low: Floats  # cautiously, where D is guessed
+    high: Floats  # where D' is
 
     @staticmethod
     def of(question: Question, sample: Training) -> _Posterior | None:

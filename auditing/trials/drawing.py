@@ -15,6 +15,7 @@ import numpy as np
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
+from dpproof.auditing.errors import SamplerFailed
 from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
 from dpproof.auditing.trials.pair import Pair
 from dpproof.auditing.trials.sampler import Sampler
@@ -38,8 +39,8 @@ class Task:
     size: int
 
 
-def draw(task: Task) -> Chunk:
-    """Toss the coins, run the sampler on both datasets, mix the outputs.
+def draw(task: Task) -> tuple[int, Chunk]:
+    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position too.
 
     The number of trials on D is Bin(size, 1/2) and the order is random, which is the law of
     ``size`` coins. Every chunk has its own streams.
@@ -58,7 +59,15 @@ def draw(task: Task) -> Chunk:
     width = max(part.shape[1] for part in parts)
     features = np.concatenate([widened(part, width) for part in parts])
     order = coins.permutation(task.size)
-    return features[order], (np.arange(task.size) < on_data)[order]
+    return task.position, (features[order], (np.arange(task.size) < on_data)[order])
+
+
+def result_of(future: Future[tuple[int, Chunk]], position: int) -> Chunk:
+    """Return the result of a task, or refuse an executor that gives that of another one."""
+    at, chunk = future.result()
+    if at != position:
+        raise SamplerFailed(f"the executor gave task {position} the result of task {at}")
+    return chunk
 
 
 def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  # as a sampler
@@ -133,7 +142,7 @@ class _Flight:
         self._drawing = drawing
         self.waiting: deque[Task] = deque()
         self._ready: dict[int, Chunk] = {}
-        self._running: dict[int, tuple[Task, Future[Chunk]]] = {}
+        self._running: dict[int, tuple[Task, Future[tuple[int, Chunk]]]] = {}
         self._finished: SimpleQueue[int] = SimpleQueue()
 
     def start(self, task: Task) -> None:
@@ -145,7 +154,7 @@ class _Flight:
         if stored is not None:
             self._ready[task.position] = stored
         elif executor is None:
-            self._keep(task, draw(task))
+            self._keep(task, draw(task)[1])
         else:
             future = executor.submit(draw, task)
             self._running[task.position] = task, future
@@ -160,7 +169,7 @@ class _Flight:
             except Empty:
                 continue  # asks what is left, which is nothing
             task, future = self._running.pop(position)
-            self._keep(task, future.result())
+            self._keep(task, result_of(future, task.position))
         self.waiting.popleft()
         return self._ready.pop(first)
 
@@ -175,4 +184,4 @@ class _Flight:
             future.cancel()
         for task, future in self._running.values():
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._keep(task, future.result())
+                self._keep(task, result_of(future, task.position))

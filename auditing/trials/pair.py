@@ -44,8 +44,8 @@ class Pair:
             return pair
         length = withholding(pair.__len__)() if isinstance(pair, Sized) else None
         if length != 2:
-            given = type(pair).__name__ + ("" if length is None else f" of length {length}")
-            raise ParameterError("pair", given, "a Pair or a tuple (data, neighbour)")
+            kind = type(pair).__name__ + ("" if length is None else f" of length {length}")
+            raise ParameterError("pair", kind, "a Pair or a tuple (data, neighbour)")
         first, second = withholding(lambda: (pair[0], pair[1]))()
         return Pair(first, second)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ import numpy as np
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Form, origin
-from dpproof.auditing.trials.encoding import Features
+from dpproof.auditing.trials.encoding import Features, encode
 from dpproof.auditing.trials.trial_store import Labels
 
 
@@ -36,17 +38,17 @@ def require_sampler(sampler: object) -> None:
     Raises:
         ParameterError: it is no function, or a function of other arguments.
     """
-    given = type(sampler).__name__
+    signature = type(sampler).__name__
     if callable(sampler):
         try:
             inspect.signature(sampler).bind(None, 1, None)
         except ValueError:  # a function that does not tell its arguments
             return
         except TypeError:
-            given += f" {inspect.signature(sampler)}"
+            signature += f" {inspect.signature(sampler)}"
         else:
             return
-    raise ParameterError("sampler", given, "a function (data, size, rng) -> outputs")
+    raise ParameterError("sampler", signature, "a function (data, size, rng) -> outputs")
 
 
 @final
@@ -80,6 +82,36 @@ class OneAtATime:
             if not self.errors_are_outputs:
                 raise
             return f"raised {type(error).__name__}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A sampler with the running time of every call as its last number, in powers of 2 seconds.
+
+    For a release whose time can be seen. Of one output a call, so ``audit`` needs ``chunk=1``: then
+    a fresh coin chooses the dataset of every call, and a machine that grows slower, or what the
+    call before left in its caches, is independent of the coin. Time that only the load of the
+    machine decides is no evidence, whatever its law.
+
+    Args:
+        sampler: returns numbers.
+    """
+
+    sampler: Sampler
+
+    def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[list[float]]:
+        """Return one output and its time; what else is there after each call is the same.
+
+        Raises:
+            ParameterError: more than one output is asked for.
+        """
+        if size != 1:
+            raise ParameterError("size", size, "1, so that a call is one output", "give chunk=1")
+        start = time.perf_counter_ns()
+        outputs = self.sampler(data, 1, rng)
+        taken = time.perf_counter_ns() - start
+        return [[*encode(outputs, 1)[0].tolist(), math.log2(max(taken, 1) * 1e-9)]]
 
 
 @final

@@ -93,20 +93,27 @@ class TrialStore:
         if other or set(stored) != set(asked):
             names = ", ".join(other) or "something else"
             raise self._refused(f"has the trials of an audit that differs in: {names}")
-        return int(stored["seed"])
+        try:
+            return int(stored["seed"])
+        except ValueError:
+            raise self._refused("has no whole number as its seed") from None
 
     def chunk(self, position: int, size: int) -> Chunk | None:
         """Return the chunk at a position, None where it was not finished.
 
         Raises:
-            StoreRefused: it has not the size that the audit gives it.
+            StoreRefused: it is damaged, or has not the size that the audit gives it.
         """
-        row = self._database.execute(
-            "SELECT features, labels FROM chunks WHERE position = ?", (position,)
-        ).fetchone()
-        if row is None:
-            return None
-        features, labels = map(_array, row)
+        asked = "SELECT features, labels FROM chunks WHERE position = ?"
+        try:
+            row = self._database.execute(asked, (position,)).fetchone()
+            if row is None:
+                return None
+            features, labels = map(_array, row)
+        except (sqlite3.Error, ValueError, TypeError, EOFError, OSError):
+            raise self._refused(f"has damaged trials at {position}") from None
+        if features.dtype != np.float64 or labels.dtype != np.bool_:
+            raise self._refused(f"has damaged trials at {position}")
         if features.shape[:1] != (size,) or labels.shape != (size,):
             raise self._refused(f"has {len(labels)} trials at {position}, not {size}")
         return features, labels

@@ -87,7 +87,7 @@ Ranked = tuple[Question, PrefixCounts]
 
 def both_sides(ranked: Sequence[Ranked]) -> list[tuple[BothSides, PrefixCounts]]:
     """Return pairs of facing questions about one score, as far as they do not overlap."""
-    found = []
+    tables = []
     for (first, one), (second, other) in combinations(ranked, 2):
         facing = first.upwards != second.upwards and first.swapped != second.swapped
         if first.score is not second.score or not facing:
@@ -103,5 +103,5 @@ def both_sides(ranked: Sequence[Ranked]) -> list[tuple[BothSides, PrefixCounts]]
         sides = BothSides(first.only(slice(size)), second.only(slice(size)), first.fitted)
         inside = np.array(one.inside[:size]) + np.array(other.inside[:size])
         hits = np.array(one.hits[:size]) + np.array(other.hits[:size])
-        found.append((sides, sides.counts(inside, hits, one.trials, one.other_trials)))
-    return found
+        tables.append((sides, sides.counts(inside, hits, one.trials, one.other_trials)))
+    return tables

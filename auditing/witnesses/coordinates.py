@@ -1,4 +1,4 @@
-"""Thresholds of what is released: each coordinate, the extremes, the spread."""
+"""Thresholds of what is released: each coordinate and its spread."""
 
 from __future__ import annotations
 
@@ -33,32 +33,6 @@ class Coordinate:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Largest:
-    """The largest coordinate, nan left out."""
-
-    def __call__(self, features: Floats) -> Floats:
-        """Return the score of every row."""
-        return np.asarray(np.max(without_nan(features), axis=1))
-
-    def __str__(self) -> str:
-        return "max(output)"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Smallest:
-    """Minus the smallest coordinate, nan left out."""
-
-    def __call__(self, features: Floats) -> Floats:
-        """Return the score of every row."""
-        return np.asarray(np.max(without_nan(-features), axis=1))
-
-    def __str__(self) -> str:
-        return "-min(output)"
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class FarFrom:
     """A score: distance of a coordinate from the training median.
 
@@ -79,7 +53,7 @@ class FarFrom:
 @final
 @dataclass(frozen=True, slots=True)
 class Thresholds(Witness):
-    """Scores: coordinates up to a number, their distances from the middle, and the extremes."""
+    """Scores: coordinates up to a number, and their distances from the middle."""
 
     learns: ClassVar[bool] = False
 
@@ -93,9 +67,6 @@ class Thresholds(Witness):
             finite = training.features[:, index][np.isfinite(training.features[:, index])]
             if len(finite):
                 yield FarFrom(index, float(np.median(finite)))
-        if width > 1:
-            yield Largest()
-            yield Smallest()
 
 
 def column(features: Floats, index: int) -> Floats:

@@ -27,7 +27,7 @@ class AtomOdds:
 
     def __call__(self, features: Floats) -> Floats:
         """Return the score of every row."""
-        rows = _keys(features, self.keys.dtype.itemsize // 8)
+        rows = row_keys(features, self.keys.dtype.itemsize // 8)
         place = np.minimum(np.searchsorted(self.keys, rows), len(self.keys) - 1)
         return np.where(self.keys[place] == rows, self.odds[place], 0.0)
 
@@ -53,6 +53,23 @@ class BinOdds:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Unusual:
+    """One for an output that is not the usual one, zero for the usual one."""
+
+    usual: Floats
+
+    def __call__(self, features: Floats) -> Floats:
+        """Return the score of every row."""
+        width = len(self.usual)
+        other = row_keys(features, width) != row_keys(self.usual[None], width)
+        return np.asarray(other, dtype=np.float64)
+
+    def __str__(self) -> str:
+        return "[output is not the usual one]"
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Histogram(Witness):
     """Whole outputs where they repeat, quantile bins of each coordinate where they do not.
@@ -70,7 +87,7 @@ class Histogram(Witness):
     def scores(self, training: Training) -> Iterator[Score]:
         """Yield atoms when at most half of the training outputs are distinct, else bins."""
         features, labels = training.features, training.labels
-        keys, place = np.unique(_keys(features, features.shape[1]), return_inverse=True)
+        keys, place = np.unique(row_keys(features, features.shape[1]), return_inverse=True)
         if len(keys) <= min(_MOST_ATOMS, max(len(training) // 2, 2)):
             yield AtomOdds(keys, _odds(place, labels, len(keys)))
             return
@@ -95,7 +112,7 @@ def _bins(values: Floats, edges: Floats) -> NDArray[np.int64]:
     return np.where(np.isnan(values), len(edges) + 1, place)
 
 
-def _keys(features: Floats, width: int) -> NDArray[np.void]:
+def row_keys(features: Floats, width: int) -> NDArray[np.void]:
     """Return rows as opaque values of ``width`` numbers; -0.0 is 0.0 and all nans are equal."""
     rows = np.full((len(features), width), np.nan)
     shared = min(width, features.shape[1])

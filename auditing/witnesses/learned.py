@@ -147,10 +147,7 @@ def _design(standard: Standard, features: Floats, degree: int) -> Floats:
 
 
 def _one_thread() -> AbstractContextManager[Any]:
-    """Limit a fit to one thread.
-
-    Threads of a fit only wait for each other where audits run side by side.
-    """
+    """Limit a fit to one thread: more wait for each other where audits run side by side."""
     limit: AbstractContextManager[Any] = importlib.import_module("threadpoolctl").threadpool_limits(
         limits=1
     )

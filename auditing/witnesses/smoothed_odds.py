@@ -108,10 +108,7 @@ def _lines(scores: Floats) -> list[tuple[float, float, float]]:
 def _fitted(
     scores: Floats, trials: Floats, hits: Floats
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return centre, level, slope and its error, and log-likelihood of one line a row.
-
-    Newton's method for the slope; the level follows from it, as half of all trials are hits.
-    """
+    """Return centre, level, slope and its error, and log-likelihood of one line a row: Newton."""
     half = 0.5 * trials.sum()
     middle = scores @ trials / trials.sum()
     deviations = scores - middle[:, None]
@@ -124,16 +121,16 @@ def _fitted(
         information = trials * p * (1 - p) + 1e-12
         centre = (information * x).sum(axis=1) / information.sum(axis=1)
         apart = x - centre[:, None]
-        known = (information * apart**2).sum(axis=1) + _PENALTY
+        precision = (information * apart**2).sum(axis=1) + _PENALTY
         rise = ((hits - trials * p) * apart).sum(axis=1) - _PENALTY * slope
         missing = (half - p @ trials) / information.sum(axis=1)
-        step = np.clip(rise / known, -_LARGEST_STEP, _LARGEST_STEP)
+        step = np.clip(rise / precision, -_LARGEST_STEP, _LARGEST_STEP)
         slope = slope + step
         level = level - centre * step + np.clip(missing, -_LARGEST_STEP, _LARGEST_STEP)
     odds = _odds(level, slope, x)
     fit = odds @ hits - np.logaddexp(0, odds) @ trials
     at_centre = level + slope * centre
-    return middle + scale * centre, at_centre, slope / scale, 1 / (np.sqrt(known) * scale), fit
+    return middle + scale * centre, at_centre, slope / scale, 1 / (np.sqrt(precision) * scale), fit
 
 
 def _odds(level: Floats, slope: Floats, x: Floats) -> Floats:

@@ -10,15 +10,9 @@ import numpy as np
 
 from dpproof.auditing.counts.binomial import Floats
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import (
-    Coordinate,
-    FarFrom,
-    Largest,
-    LowestBit,
-    Smallest,
-    SumOfOdds,
-)
-from dpproof.auditing.witnesses.histogram import AtomOdds, BinOdds
+from dpproof.auditing.witnesses.coordinates import Coordinate, FarFrom, LowestBit, SumOfOdds
+from dpproof.auditing.witnesses.histogram import AtomOdds, BinOdds, Unusual
+from dpproof.auditing.witnesses.summaries import Summary
 from dpproof.auditing.witnesses.witness import Score, Witness
 
 
@@ -128,12 +122,14 @@ def meaning(score: Score) -> str:
             return f"how large number {index} of an output is"
         case FarFrom(index=index):
             return f"how far number {index} of an output is from its usual place"
-        case Largest() | Smallest():
-            return "the most extreme number of an output"
         case AtomOdds():
             return "values that come up on one dataset more than on the other"
         case BinOdds(index=index):
             return f"where number {index} of an output lies, by bins"
+        case Unusual():
+            return "whether an output is released that is not the usual one"
+        case Summary():
+            return score.meaning
         case LinearScore() | SumOfOdds():
             return "many numbers of an output together"
         case _:

@@ -43,6 +43,9 @@ def budget(spent: Budget) -> Json:
             }
             for cost in spent.stages
         ],
+        "others": None
+        if spent.rest is None
+        else {"count": len(spent.stages) - len(spent.largest), "epsilon": bound(spent.rest)},
         "mu": bound(spent.mu),
         "advantage": bound(spent.advantage),
         "true_positive_rate": [
@@ -63,6 +66,7 @@ def solved(answer: Solved) -> Json:
         "epsilon": bound(answer.epsilon),
         "delta": float(answer.free.pipeline.delta),
         "budget": _optional(answer.free.pipeline.epsilon),
+        "exact": not answer.rough,
     }
 
 

@@ -19,7 +19,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
-from dpproof.errors import placed
+from dpproof.errors import InputError, placed
 from dpproof.files import shown_path
 from dpproof.pipeline import parse
 from dpproof.pipeline.section import COUNT, INSIDE, Rule, Section, quoted
@@ -29,6 +29,9 @@ NUMBER = Rule(arguments.non_negative, "a finite number of at least 0")
 SEED = Rule(arguments.whole, "a whole number of at least 0")
 KEYS = (
     "sampler",
+    "command",
+    "url",
+    "timeout",
     "pair",
     "epsilon",
     "delta",
@@ -66,8 +69,8 @@ class Request:
                 self.claim, significance=self.options.get("significance", SIGNIFICANCE)
             )
         planned = 2 * int(self.options.get("samples", SAMPLES))
-        told = f"refuting this claim takes at least {least:,} samples, {planned:,} are planned"
-        return told if planned >= least else f"{told}: give more, or a claim of a smaller epsilon"
+        words = f"refuting this claim takes at least {least:,} samples, {planned:,} are planned"
+        return words if planned >= least else f"{words}: give more, or a claim of a smaller epsilon"
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
         """Run the audit and return its report, also of an audit that is interrupted.
@@ -90,6 +93,24 @@ class Request:
 def interrupted(report: auditing.Report) -> bool:
     """Return whether an audit was interrupted before it had drawn all its samples."""
     return INTERRUPTED in report.notes
+
+
+def asked(target: str | None, options: dict[str, Any]) -> Request:
+    """Return the request of the command line: a file, or a sampler or program with options.
+
+    Raises:
+        InputError: a file and options that belong into it, or two ways to name the datasets.
+    """
+    if target is not None and (target == "-" or target.endswith(".toml")):
+        if not options.keys() <= {*RUNNING}:
+            raise InputError("a file and options together: state everything in the file")
+        return from_file(target, options)
+    named: dict[str, Any] = {} if target is None else {"sampler": target}
+    if "datasets" in options:
+        if "pair" in options:
+            raise InputError("--pair and --datasets together: give one of them")
+        named["pair"] = list(options.pop("datasets"))
+    return from_table(Section("audit", {**named, **options}), Path())
 
 
 def from_file(path: str, running: Mapping[str, Any]) -> Request:
@@ -124,12 +145,30 @@ def from_table(section: Section, folder: Path) -> Request:
     if "version" in section.values:
         options["version"] = section.text("version", "a text that names the sampler's code")
     return Request(
-        sampler=imported(section, "sampler"),
+        sampler=_sampler(section),
         pair=_pair(section),
         claim=_claim(section, folder, options),
         options=options,
         workers=_workers(section),
     )
+
+
+def _sampler(section: Section) -> object:
+    """Return the function at an import path, or a program or a server as a sampler."""
+    kinds = {"command": auditing.Command, "url": auditing.Server}
+    keys = [key for key in ("sampler", *kinds) if key in section.values]
+    if len(keys) > 1:
+        raise section.refuse(keys[1], f"expected {keys[0]} or {keys[1]}, not both")
+    if keys in ([], ["sampler"]):
+        if "timeout" in section.values:
+            raise section.refuse("timeout", "expected beside a command or a url alone")
+        return imported(section, "sampler")
+    limit = {}
+    if "timeout" in section.values:
+        rule = Rule(arguments.positive, "a finite number of seconds above 0")
+        limit["seconds"] = section.number("timeout", rule)
+    with placed(section.place):
+        return kinds[keys[0]](section.text(keys[0], "a text with placeholders"), **limit)
 
 
 def _workers(section: Section) -> Callable[[], AbstractContextManager[Executor | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,7 +13,7 @@ from typing import Any, final
 
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
+from dpproof.accountant.errors import NotCertified, PrivacyError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee
@@ -25,14 +25,16 @@ from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_rdp
 from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError, placed
-from dpproof.files import ended_in_time
 from dpproof.pipeline.pipeline import Pipeline, Stage
+from dpproof.proofs.limits import MAX_LABEL
 from dpproof.rounding import above, below
+from dpproof.time_limit import QUICK_ORDERS, curves, ended_in_time
 
 FALSE_POSITIVE_RATES = (Fraction(1, 100), Fraction(1, 1000))
 SHARE_ORDER = 2
-QUICK_ORDERS = (8, 16, 4, 32, 2, 64, 12, 24, 6, 3)  # the most useful first. Heuristic.
+MOST_ALONE, LARGEST = 100, 10  # stages: with more of them, the largest ones alone are asked
 EPSILON, ADVANTAGE, MU = "exact ε of everything together", "advantage", "μ"
+REST = "the other stages together"
 
 Step = Callable[[str], None]
 
@@ -45,7 +47,8 @@ class StageCost:
     Attributes:
         stage: the stage.
         guarantee: its guarantee.
-        epsilon: its epsilon at the pipeline's delta, as if it ran alone.
+        epsilon: its epsilon at the pipeline's delta, as if it ran alone. Of the smaller ones among
+            more than ``MOST_ALONE`` stages it is not asked: at most that of everything.
         one_run: epsilon of one run alone, where the stage selects among several; else None.
         share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
             that adds up; None where that is not a positive finite number.
@@ -89,6 +92,8 @@ class Budget:
         implied: names of the attack risks whose upper ends follow from epsilon and delta alone,
             as nothing better is known.
         interrupted: whether that was because somebody interrupted it.
+        largest: positions of the stages that were asked alone.
+        rest: epsilon of all the others together; None without others.
     """
 
     pipeline: Pipeline
@@ -101,6 +106,13 @@ class Budget:
     missing: tuple[str, ...] = ()
     implied: tuple[str, ...] = ()
     interrupted: bool = False
+    largest: tuple[int, ...] = ()
+    rest: Bound | None = None
+
+    @property
+    def shown(self) -> tuple[StageCost, ...]:
+        """Return the costs to show: of all stages, or of the largest among many."""
+        return tuple(self.stages[place] for place in self.largest)
 
     @property
     def within_budget(self) -> bool | None:
@@ -109,7 +121,12 @@ class Budget:
         return None if allowed is None else self.epsilon.upper <= allowed
 
 
-def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None = None) -> Budget:
+def spend(
+    pipeline: Pipeline,
+    step: Step = lambda _: None,
+    seconds: float | None = None,
+    left_out: Collection[str] = (),
+) -> Budget:
     """Return everything about the cost of a pipeline, epsilon first.
 
     Args:
@@ -117,29 +134,30 @@ def spend(pipeline: Pipeline, step: Step = lambda _: None, seconds: float | None
         step: told what is being computed, before it is.
         seconds: after which, or when interrupted, what is not known yet is left open and named.
             Epsilon is first bounded by Renyi divergences, which are quick.
+        left_out: names of questions that nobody asks, such as ``MU``.
     Raises:
         InputError: a stage or the whole is refused by the accountant, or epsilon is not known in
             time; one line.
     """
-    found = _Found(pipeline, step)
+    answer = _Found(pipeline, step, left_out)
     interrupted, started = False, time.monotonic()
     try:
         if seconds is not None:
-            ended_in_time(seconds / 2, found.quick)
+            ended_in_time(seconds / 2, answer.quick)
             seconds_left = max(seconds - (time.monotonic() - started), 1e-6)
-            ended_in_time(seconds_left, found.everything)
+            ended_in_time(seconds_left, answer.everything)
         else:
-            found.everything()
+            answer.everything()
     except KeyboardInterrupt:
-        if found.epsilon is None:
+        if answer.epsilon is None:
             raise
         interrupted = True
-    if found.epsilon is None:
+    if answer.epsilon is None:
         raise InputError(
             f"{pipeline.file}: epsilon of everything together is not known after {seconds:g} "
             "seconds; give more of them, or ask for fewer stages"
         )
-    return found.budget(interrupted=interrupted)
+    return answer.budget(interrupted=interrupted)
 
 
 def pieces(pipeline: Pipeline) -> int:
@@ -147,19 +165,24 @@ def pieces(pipeline: Pipeline) -> int:
 
     These are: what holds, its total, and what follows.
     """
-    runs = sum(stage.runs is not None for stage in pipeline.stages)
-    shuffled = sum(isinstance(stage.sampling, ShuffledBatches) for stage in pipeline.stages)
-    inner = sum(len(list(within(stage))) for stage in pipeline.stages)
-    return 2 * len(pipeline.stages) + inner + runs + shuffled + len(FALSE_POSITIVE_RATES) + 4
+    asked = pipeline.stages if len(pipeline.stages) <= MOST_ALONE else pipeline.stages[:LARGEST]
+    runs = sum(stage.runs is not None for stage in asked)
+    shuffled = sum(isinstance(stage.sampling, ShuffledBatches) for stage in asked)
+    inner = sum(len(list(within(stage))) for stage in asked)
+    told = len(pipeline.stages) + len(asked)
+    return told + inner + runs + shuffled + len(FALSE_POSITIVE_RATES) + 4
 
 
 @final
 class _Found:
     """The known part of a pipeline's cost, while it is computed."""
 
-    def __init__(self, pipeline: Pipeline, step: Step) -> None:
-        self._pipeline, self._step = pipeline, step
+    def __init__(self, pipeline: Pipeline, step: Step, left_out: Collection[str] = ()) -> None:
+        self._pipeline, self._step, self._left_out = pipeline, step, left_out
         self._guarantees: list[Guarantee[Relation]] = []
+        self._forms: dict[object, Guarantee[Relation]] = {}  # one for stages of one form
+        self._plain: list[Guarantee[Relation]] = []  # of every stage, that of its form
+        self._alone: dict[int, Bound] = {}
         self._rows: dict[str, Any] = {}
         self._exact = False
         self._whole: Guarantee[Relation]
@@ -168,26 +191,12 @@ class _Found:
     def quick(self) -> None:
         """Bound epsilon of the total by Renyi divergences, an order at a time."""
         self._state()
-        delta = self._pipeline.delta
         with suppress(PrivacyError):  # What is refused is asked again, exactly.
-            whole = total([self._quick(place) for place in range(len(self._guarantees))])
-            for order in QUICK_ORDERS:
-                with suppress(NotCertified, NotImplied):
-                    curve = notion_to_rdp(whole, orders=[order])
-                    upper = curve.epsilon(delta=delta).upper
-                    if upper < (math.inf if self.epsilon is None else self.epsilon.upper):
-                        self._whole, self.epsilon = curve, Bound(0.0, upper)
-
-    def _quick(self, place: int) -> Guarantee[Relation]:
-        """Return a stage's guarantee, of a selection by the Renyi divergences of one run.
-
-        Those of the pair above all selections are useless, and slow.
-        """
-        stage, known = self._pipeline.stages[place], self._guarantees[place]
-        if stage.runs is None:
-            return known
-        once = replace(stage, runs=None).guarantee(self._pipeline.relation)
-        return select(notion_to_rdp(once, orders=sorted(QUICK_ORDERS)), stage.runs)
+            relation = self._pipeline.relation
+            stages = zip(self._pipeline.stages, self._guarantees, strict=True)
+            whole = total([rough(stage, relation, stated) for stage, stated in stages])
+            for curve, upper in curves(whole, self._pipeline.delta):
+                self._whole, self.epsilon = curve, Bound(0.0, upper)
 
     def everything(self) -> None:
         """Compute epsilon of the total, and then the rest."""
@@ -197,8 +206,12 @@ class _Found:
             whole = total(self._guarantees, self._pipeline.delta)
         epsilon = self._total(whole)
         self._whole, self.epsilon, self._exact = whole, epsilon, True
+        if len(self._guarantees) > MOST_ALONE:
+            self._rows["shares"] = _shares(self._plain)
         cost = f"ε is at most {self.epsilon.upper!r}"
         for name, (place, question, _) in self._questions().items():
+            if name in self._left_out or name in self._rows:
+                continue
             self._step(f"{cost}; {name}")
             with placed(place):
                 self._rows[name] = question()
@@ -207,14 +220,33 @@ class _Found:
         """Make the guarantees of all stages that have none yet."""
         for stage in self._pipeline.stages[len(self._guarantees) :]:
             self._step(stage.name)
-            with placed(stage.place):
-                self._guarantees.append(stage.guarantee(self._pipeline.relation))
+            form = stage.form()
+            if form not in self._forms:
+                with placed(stage.place):
+                    self._forms[form] = stage.guarantee(self._pipeline.relation)
+            self._plain[len(self._guarantees) :] = [self._forms[form]]  # again if time was up here
+            self._guarantees.append(self._forms[form].labelled(stage.name[:MAX_LABEL]))
+
+    def _largest(self) -> list[int]:
+        """Return the positions of the stages to ask alone: of all, or of the largest shares."""
+        places = list(range(len(self._guarantees)))
+        if len(places) <= MOST_ALONE:
+            return places
+        shares = self._rows.get("shares") or [None] * len(places)
+        return sorted(sorted(places, key=lambda place: -(shares[place] or 0.0))[:LARGEST])
+
+    def _once(self, place: int) -> Bound:
+        """Return epsilon of a stage alone, asked once of all stages of its form."""
+        form = id(self._plain[place])
+        if form not in self._alone:
+            self._alone[form] = self._plain[place].epsilon(delta=self._pipeline.delta)
+        return self._alone[form]
 
     def budget(self, *, interrupted: bool) -> Budget:
         """Return what is known, and the widest brackets of what is not."""
         questions = self._questions()
         rows = {name: self._rows.get(name, nothing) for name, (_, _, nothing) in questions.items()}
-        unknown = [name for name in questions if name not in self._rows]
+        unknown = [name for name in questions if name not in {*self._rows, *self._left_out}]
         implied = self._implied(rows)
         rows |= implied
         stages = zip(self._pipeline.stages, self._guarantees, rows["shares"], strict=True)
@@ -224,11 +256,15 @@ class _Found:
                 StageCost(
                     stage=stage,
                     guarantee=guarantee,
-                    epsilon=rows[alone_of(stage)],
+                    epsilon=rows.get(alone_of(stage), Bound(0.0, self._known().upper)),
                     one_run=rows.get(run_of(stage)),
                     share=share,
                     poisson=rows.get(printed_of(stage)),
-                    inner=tuple((path, rows[f"{path} alone"]) for path, _ in within(stage)),
+                    inner=tuple(
+                        (path, rows[f"{path} alone"])
+                        for path, _ in within(stage)
+                        if f"{path} alone" in rows
+                    ),
                 )
                 for stage, guarantee, share in stages
             ),
@@ -242,6 +278,8 @@ class _Found:
             missing=tuple(unknown if self._exact else [EPSILON, *unknown]),
             implied=tuple(implied),
             interrupted=interrupted,
+            largest=tuple(self._largest()),
+            rest=rows.get(REST),
         )
 
     def _implied(self, rows: dict[str, Any]) -> dict[str, Bound]:
@@ -285,8 +323,9 @@ class _Found:
         pipeline, whole, single = self._pipeline, self._whole, len(self._guarantees) == 1
         delta, most = pipeline.delta, Bound(0.0, self._known().upper)  # no part costs more
         asked: dict[str, tuple[str, Callable[[], Any], Any]] = {}
-        for stage, guarantee in zip(pipeline.stages, self._guarantees, strict=True):
-            alone = partial(guarantee.epsilon, delta=delta)
+        largest = self._largest()
+        for position in largest:
+            stage, alone = pipeline.stages[position], partial(self._once, position)
             asked[alone_of(stage)] = (stage.place, self._known if single else alone, most)
             unknown = Bound(0.0, math.inf)
             for path, part in within(stage):
@@ -297,7 +336,10 @@ class _Found:
             if isinstance(stage.sampling, ShuffledBatches):
                 asked[printed_of(stage)] = (stage.place, partial(_printed, stage, delta), None)
         nothing: list[None] = [None] * len(self._guarantees)
-        asked["shares"] = (pipeline.file, lambda: _shares(self._guarantees), nothing)
+        if len(largest) < len(nothing):
+            others = [one for k, one in enumerate(self._guarantees) if k not in largest]
+            asked[REST] = (pipeline.file, lambda: total(others, delta).epsilon(delta=delta), most)
+        asked["shares"] = (pipeline.file, lambda: _shares(self._plain), nothing)
         chance = Bound(0.0, 1.0)
         advantage = partial(_or_nothing, whole.advantage, chance)
         asked[ADVANTAGE] = (pipeline.file, advantage, chance)
@@ -307,6 +349,40 @@ class _Found:
         mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
         asked[MU] = (pipeline.file, partial(_or_nothing, mu, free), free)
         return asked
+
+
+def rough(
+    stage: Stage, relation: Relation, stated: Guarantee[Relation] | None = None
+) -> Guarantee[Relation]:
+    """Return a stage's guarantee, of a selection by the Renyi divergences of one run.
+
+    Those of the pair above all selections are useless, and slow.
+    """
+    if stage.runs is None:
+        return stage.guarantee(relation) if stated is None else stated
+    once = replace(stage, runs=None).guarantee(relation)
+    return select(notion_to_rdp(once, orders=sorted(QUICK_ORDERS)), stage.runs)
+
+
+def together(
+    pipeline: Pipeline, *, roughly: bool = False, everywhere: bool = False
+) -> Guarantee[Relation]:
+    """Return the guarantee of everything that runs.
+
+    Args:
+        pipeline: what runs.
+        roughly: of selections, know the Renyi divergences of one run alone, which are quick.
+        everywhere: compose it for all questions, and not for epsilon at the pipeline's delta.
+    Raises:
+        InputError: a stage or the whole is refused.
+    """
+    guarantees = []
+    for stage in pipeline.stages:
+        with placed(stage.place):
+            make = rough if roughly else Stage.guarantee
+            guarantees.append(make(stage, pipeline.relation))
+    with placed(pipeline.file):
+        return total(guarantees, None if roughly or everywhere else pipeline.delta)
 
 
 def within(stage: Stage) -> Iterator[tuple[str, Stage]]:
@@ -359,8 +435,8 @@ def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
 
 
 def _printed(stage: Stage, delta: Fraction) -> Bound | None:
-    known = stage.as_poisson()
-    return None if known is None else known.epsilon(delta=delta)
+    poisson = stage.as_poisson()
+    return None if poisson is None else poisson.epsilon(delta=delta)
 
 
 def total(
@@ -379,8 +455,8 @@ def total(
     if delta is None or not 0 < len(curves) < len(guarantees):
         return whole
     pairs = [one for one in guarantees if isinstance(one, PairGuarantee)]
-    known = total(curves)
-    profile = notion_to_profile(known, epsilons=profile_places(known))
+    composed = total(curves)
+    profile = notion_to_profile(composed, epsilons=profile_places(composed))
     return min((whole, compose(*pairs, profile)), key=lambda one: one.epsilon(delta=delta).upper)
 
 
@@ -405,7 +481,9 @@ def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
     """
     if len(guarantees) == 1:
         return [1.0]
-    costs = [guarantee.rdp(order=SHARE_ORDER).lower for guarantee in guarantees]
+    different = {id(one): one for one in guarantees}
+    prices = {name: one.rdp(order=SHARE_ORDER).lower for name, one in different.items()}
+    costs = [prices[id(one)] for one in guarantees]
     whole = math.fsum(costs)
     if not 0 < whole < math.inf:
         return [None] * len(costs)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final, final
 
 import click
@@ -15,9 +16,11 @@ from dpproof.accountant.errors import CalibrationError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sampling import WithoutReplacement
-from dpproof.commands.budget import Step, total
+from dpproof.accountant.theorems.conversion import notion_to_rdp
+from dpproof.commands.budget import Step, rough, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free
+from dpproof.time_limit import QUICK_ORDERS, first_known
 
 
 @final
@@ -30,28 +33,36 @@ class Solved:
         value: on the safe side of the budget.
         epsilon: of the whole pipeline at that value; its upper end is within the budget.
         at_limit: every value that is allowed meets the budget, and this one costs the most.
+        rough: the time was up, and Renyi divergences alone show that the value meets the budget.
     """
 
     free: Free
     value: float
     epsilon: Bound
     at_limit: bool
+    rough: bool = False
 
 
 class Unreachable(CalibrationError):
     """No value of the number meets the budget; one line with the reason."""
 
 
-def solve(free: Free, step: Step = lambda _: None) -> Solved:
+def solve(free: Free, step: Step = lambda _: None, seconds: float | None = None) -> Solved:
     """Find the value, all other numbers fixed, at which the total just meets the budget.
 
     Args:
         free: which number.
         step: called for every value that is tried.
+        seconds: after half of which Renyi divergences alone are asked, which are quick.
     Raises:
-        InputError: the file states no budget, or another stage is refused.
+        InputError: the file states no budget, another stage is refused, or the time is up.
         Unreachable: no value meets the budget.
     """
+    ways = (partial(_solve, free, step, is_rough=one) for one in (False, True))
+    return first_known(seconds, f"{free.pipeline.file}: {free.address}", *ways)[0]
+
+
+def _solve(free: Free, step: Step, *, is_rough: bool) -> Iterator[Solved]:
     pipeline, parameter = free.pipeline, free.parameter
     if pipeline.epsilon is None:
         expected = "missing; expected the budget to meet, a finite number above 0"
@@ -59,12 +70,13 @@ def solve(free: Free, step: Step = lambda _: None) -> Solved:
     others: list[Guarantee[Relation]] = []
     for stage in free.others:
         with placed(stage.place):
-            others.append(stage.guarantee(pipeline.relation))
+            stated = stage.guarantee(pipeline.relation)
+            others.append(rough(stage, pipeline.relation, stated) if is_rough else stated)
     place = f"{free.stage.place}: {free.address}"
     try:
         with placed(place):
             calibrated = calibrate(
-                _builder(free, others, step),
+                _builder(free, others, step, is_rough=is_rough),
                 epsilon=pipeline.epsilon,
                 delta=pipeline.delta,
                 upper=_largest(free),
@@ -75,18 +87,26 @@ def solve(free: Free, step: Step = lambda _: None) -> Solved:
         if isinstance(refusal.__cause__, CalibrationError):
             raise Unreachable(str(refusal)) from refusal
         raise
-    return Solved(
-        free=free, value=calibrated.value, epsilon=calibrated.epsilon, at_limit=calibrated.at_limit
+    yield Solved(
+        free=free,
+        value=calibrated.value,
+        epsilon=Bound(0.0, calibrated.epsilon.upper) if is_rough else calibrated.epsilon,
+        at_limit=calibrated.at_limit,
+        rough=is_rough,
     )
 
 
 def _builder(
-    free: Free, others: list[Guarantee[Relation]], step: Step
+    free: Free, others: list[Guarantee[Relation]], step: Step, *, is_rough: bool
 ) -> Callable[[float], Guarantee[Relation]]:
     def build(value: float) -> Guarantee[Relation]:
         step(f"{free.address} = {value:.6g}")
         stage = free.at(Fraction(value))
-        return total([*others, stage.guarantee(free.pipeline.relation)], free.pipeline.delta)
+        if not is_rough:
+            parts = [*others, stage.guarantee(free.pipeline.relation)]
+            return total(parts, free.pipeline.delta)
+        whole = total([*others, rough(stage, free.pipeline.relation)])
+        return notion_to_rdp(whole, orders=sorted(QUICK_ORDERS))
 
     return build
 
@@ -106,9 +126,9 @@ LARGE_DELTA: Final = Fraction(1, 100)
 
 def warn(delta: Fraction | None) -> None:
     """Say on standard error that a delta is so large that epsilon promises little."""
-    if delta is not None and delta > LARGE_DELTA:
+    if delta is not None and LARGE_DELTA < delta < 1:
         click.echo(
-            f"dpproof: warning: delta = {float(delta):g} lets that share of all runs reveal "
-            "anything; below one over the number of records is usual",
+            f"dpproof: warning: delta = {float(delta):g} is large, and epsilon promises little "
+            "beside it; below one over the number of records is usual",
             err=True,
         )

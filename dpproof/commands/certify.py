@@ -4,44 +4,57 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
+from dpproof.accountant.certificates.certify import unchecked
 from dpproof.accountant.errors import NotCertified
-from dpproof.commands.budget import total
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.relation import Relation
+from dpproof.commands.budget import together
 from dpproof.errors import placed
 from dpproof.files import save
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verified, VerifiedUnder, check
 from dpproof.proofs.limits import MAX_LABEL
+from dpproof.time_limit import known_in
 
 
 def write(
     pipeline: Pipeline,
     out: str,
     *,
-    lower: bool = False,
-    false_positive_rate: float | None = None,
-    advantage: bool = False,
-) -> Verified | VerifiedUnder:
+    seconds: float | None = None,
+    **question: Any,  # noqa: ANN401  # as of certified
+) -> tuple[Verified | VerifiedUnder, bool]:
     """Certify epsilon of the pipeline at its delta, check the certificate, write it.
 
     Args:
         pipeline: what runs.
         out: the certificate's file.
-        lower: certify the lower end, a fact about the pair that dominates the pipeline.
-        false_positive_rate: certify what attacks detect at so many false alarms instead.
-        advantage: certify the advantage of attacks instead.
+        seconds: after half of which a few Renyi divergences are certified, which are quick.
+        question: as of ``certified``.
+    Returns:
+        The checker's verdict, and whether it is about those divergences.
     Raises:
-        InputError: a stage is refused, no rule covers a step of it, or the file cannot be written.
+        InputError: a stage is refused, no rule covers a step of it, the time is up, or the file
+            cannot be written.
     """
-    certificate, verdict = certified(
-        pipeline, lower=lower, false_positive_rate=false_positive_rate, advantage=advantage
-    )
+    with placed(pipeline.file):
+        (certificate, verdict), is_rough = known_in(
+            seconds,
+            partial(together, pipeline),
+            partial(certified, pipeline, **question),
+            pipeline.delta,
+            f"{pipeline.file}: a certificate",
+        )
     save(out, certificate.to_json())
-    return verdict
+    return verdict, is_rough
 
 
 def certified(
     pipeline: Pipeline,
+    whole: Guarantee[Relation] | None = None,
     *,
     lower: bool = False,
     false_positive_rate: float | Fraction | None = None,
@@ -51,6 +64,7 @@ def certified(
 
     Args:
         pipeline: what runs.
+        whole: its guarantee, if it is known.
         lower: certify the lower end.
         false_positive_rate: certify what attacks detect at so many false alarms instead.
         advantage: certify the advantage of attacks instead.
@@ -58,12 +72,9 @@ def certified(
         InputError: a stage is refused, or no rule covers a step of it.
     """
     with placed(pipeline.file):
-        guarantees = []
-        for stage in pipeline.stages:
-            with placed(stage.place):
-                guarantees.append(stage.guarantee(pipeline.relation))
         attacks = advantage or false_positive_rate is not None
-        unnamed = total(guarantees, pipeline.delta).certify(
+        unnamed = unchecked(
+            together(pipeline) if whole is None else whole,
             delta=None if attacks else pipeline.delta,
             false_positive_rate=false_positive_rate,
             advantage=advantage,

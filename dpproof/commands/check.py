@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dpproof import files, streams
 from dpproof.commands.certify import certified, digest_label
 from dpproof.commands.sentences import differences
 from dpproof.errors import InputError
-from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
 from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
 from dpproof.proofs.core.certificate import Json
+from dpproof.time_limit import in_time
 
 
 def answer(
@@ -24,6 +26,8 @@ def answer(
     as_json: bool,
     core: bool = False,
     show: str | None = None,
+    seconds: float | None = None,
+    **of_others: Any,  # noqa: ANN401  # as click gives it
 ) -> int:
     """Check a certificate, compare it with what certify writes of a file, and print both.
 
@@ -33,11 +37,27 @@ def answer(
         as_json: print JSON, and not lines.
         core: as of the checker.
         show: as of the checker, which then prints one content alone.
+        seconds: how long checking may take; None for as long as it does.
+        of_others: the relation and the sampling, if they are not in the file of ``against``.
     Returns:
         The exit status: 0 if it is verified, and of this file.
     Raises:
-        InputError: a file cannot be read, or the pipeline has no such certificate.
+        InputError: a file cannot be read, the pipeline has no such certificate, or the time is up.
     """
+    options = {"against": against, "as_json": as_json, "core": core, "show": show, **of_others}
+    asked = partial(_answer, certificate, **options)
+    return in_time(seconds, f"{files.shown_path(certificate)}: the verdict", asked)
+
+
+def _answer(
+    certificate: str,
+    *,
+    against: str | None,
+    as_json: bool,
+    core: bool,
+    show: str | None,
+    **of_others: Any,  # noqa: ANN401  # as of answer
+) -> int:
     if against is None and not as_json:
         return main([certificate, *["--core"] * core, *(["--show", show] if show else [])])
     if show is not None:
@@ -48,8 +68,13 @@ def answer(
     verdict = check_text(text, core=core)
     said, told, same = lines(verdict), _as_json(verdict), verdict.ok
     if against is not None and not isinstance(verdict, Rejected):
-        pipeline = parse.load(against)
-        found, others = _differences(Certificate.from_json(text), verdict, pipeline)
+        from dpproof.commands.interchange import is_imported, pipeline_of  # noqa: PLC0415  # for other files only
+
+        claimed = Certificate.from_json(text)
+        pipeline = pipeline_of(against, **of_others)
+        if is_imported(pipeline) and "delta" in claimed.claim:  # a file of others states none
+            pipeline = replace(pipeline, delta=Fraction(str(claimed.claim["delta"])))
+        found, others = _differences(claimed, verdict, pipeline)
         same = not found
         listed = [f"  - {one}" for one in found]
         said += [f"Speaks of {pipeline.file}: {'yes' if same else 'no'}", *listed, *others]
@@ -82,28 +107,32 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def _differences(
-    given: Certificate, verdict: Verified | VerifiedUnder, pipeline: Pipeline
+    certificate: Certificate, verdict: Verified | VerifiedUnder, pipeline: Pipeline
 ) -> tuple[list[str], list[str]]:
     """Return what keeps a certificate from speaking of a file, and what else there is to say."""
-    question = _question(given.claim)
+    question = _question(certificate.claim)
     if question is None:
         what = (
             "epsilon at its delta, the true-positive rate or advantage of attacks, and lower ends"
         )
         return [f"its claim is of another kind than what is certified of files: {what}"], []
     own, expected = certified(pipeline, **question)
-    found = [
-        f"{name}: {_shown(given.claim[name])} in the certificate, {_shown(own.claim[name])} by the "
-        "file"
+    changes = [
+        f"{name}: {_shown(certificate.claim[name])} in the certificate, "
+        f"{_shown(own.claim[name])} by the file"
         for name in ("relation", "steps", "delta")
-        if given.claim.get(name) != own.claim.get(name) and "relation" in given.claim
+        if certificate.claim.get(name) != own.claim.get(name) and "relation" in certificate.claim
     ]
     if isinstance(verdict, VerifiedUnder) and isinstance(expected, VerifiedUnder):
-        found += differences(verdict, expected)
-    elif given.claim["product"] != own.claim["product"]:
-        found.append("its pair of laws is another than the one that dominates the file's pipeline")
-    told = [] if verdict.claim == expected.claim else [f"of the file is proved: {expected.claim}"]
-    return found, [*told, *_digests(verdict, pipeline)]
+        changes += differences(verdict, expected)
+    elif certificate.claim["product"] != own.claim["product"]:
+        changes.append(
+            "its pair of laws is another than the one that dominates the file's pipeline"
+        )
+    remarks = (
+        [] if verdict.claim == expected.claim else [f"of the file is proved: {expected.claim}"]
+    )
+    return changes, [*remarks, *_digests(verdict, pipeline)]
 
 
 def _shown(value: Json) -> str:

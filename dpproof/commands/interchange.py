@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any, final
 
-from dpproof.accountant import Guarantee
+from dpproof.accountant import Bound, Guarantee
 from dpproof.accountant.guarantees.words import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.answers import bound
+from dpproof.commands.budget import beside_poisson, together, total
 from dpproof.errors import InputError, placed
 from dpproof.files import STANDARD_INPUT, content, shown_path
 from dpproof.interop import (
@@ -25,6 +27,11 @@ from dpproof.interop import (
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
 from dpproof.interop.training import from_training
+from dpproof.pipeline import parse
+from dpproof.pipeline.kinds.kind import Kind
+from dpproof.pipeline.pipeline import Pipeline, Release, Stage
+from dpproof.pipeline.stated import Stated
+from dpproof.time_limit import ROUGH, known_in
 
 KNOWN = (
     'JSON with "class_name" (dp-accounting, jax-privacy), "history" (Opacus), '
@@ -32,6 +39,7 @@ KNOWN = (
     "noise_multiplier of a training run"
 )
 ENDS = ("lower", "upper")
+_IMPORTED, _DELTA = "imported run", Fraction(1, 10**6)
 SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
 
 
@@ -99,46 +107,123 @@ def _guarantee(
     raise InputError(f"{file}: expected {KNOWN}")
 
 
-def answer(
-    guarantee: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
-) -> dict[str, Any]:
-    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too."""
-    epsilon, sentence = guarantee.epsilon(delta=delta), ""
-    if printed is not None:
-        from dpproof.commands.budget import beside_poisson  # noqa: PLC0415  # for these alone
+def pipeline_of(
+    path: str, relation: str | None, *, poisson: bool, delta: Fraction | None = None
+) -> Pipeline:
+    """Return the pipeline of a file, or one that runs what a file of another tool describes.
 
-        sentence = beside_poisson(epsilon, printed.epsilon(delta=delta))
+    Args:
+        path: of the file; relation and poisson are as of ``dpproof import``.
+        relation: its name.
+        poisson: whether batches were Poisson samples.
+        delta: at which epsilon is asked for, if not the pipeline's, or 1e-6.
+    Raises:
+        InputError: the file is refused, or says itself what is stated.
+    """
+    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
+    digest = sha256(text.encode("utf-8")).hexdigest()
+    if not _is_json(text):
+        if relation is not None or poisson:
+            raise InputError(f"{file}: a pipeline file; leave out --relation and --poisson")
+        pipeline = parse.parse(parse.from_text(text, file), file)
+        return replace(pipeline, digest=digest, delta=pipeline.delta if delta is None else delta)
+    stated = Stated(_guarantee(document(text, file), file, relation, poisson=poisson))
+    release = Release(
+        name="1",
+        mechanism=_IMPORTED,
+        values={},
+        norm="",
+        kind=Kind(words="what another tool ran", forms=((),), build=lambda _: stated),
+    )
+    return Pipeline(
+        file=file,
+        relation=stated.relation,
+        delta=_DELTA if delta is None else delta,
+        epsilon=None,
+        stages=(Stage(place=file, name=_IMPORTED, releases=(release,)),),
+        digest=digest,
+    )
+
+
+def is_imported(pipeline: Pipeline) -> bool:
+    """Return whether a pipeline is of a file of another tool."""
+    return any(one.mechanism == _IMPORTED for one in pipeline.stages[0].releases)
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
+
+
+def answer(
+    guarantee: Guarantee[Relation],
+    printed: Guarantee[Relation] | None,
+    delta: Fraction | None,
+    seconds: float | None = None,
+) -> dict[str, Any]:
+    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too.
+
+    Args:
+        guarantee: what was imported.
+        printed: that of Poisson samples, of shuffled batches.
+        delta: at which epsilon is asked for, 1e-6 by default.
+        seconds: after half of which an upper end by Renyi divergences is asked for.
+    """
+    delta = _DELTA if delta is None else delta
+
+    def ask(whole: Guarantee[Relation]) -> tuple[Bound, str]:
+        epsilon = whole.epsilon(delta=delta)
+        if whole is not guarantee:  # a lower end of it is none of what runs
+            return Bound(0.0, epsilon.upper), ""
+        if printed is None:
+            return epsilon, ""
+        return epsilon, beside_poisson(epsilon, printed.epsilon(delta=delta))
+
+    found, is_rough = known_in(seconds, lambda **_: guarantee, ask, delta, "ε")
     return {
         "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
-        "epsilon": bound(epsilon),
-        "meaning": sentence,
+        "epsilon": bound(found[0]),
+        "exact": not is_rough,
+        "meaning": found[1],
         "assumptions": list(guarantee.derivation.all_assumptions()),
     }
 
 
 def comparison(
-    path: str, relation: str | None, delta: Fraction | None, *, poisson: bool
+    path: str,
+    relation: str | None,
+    delta: Fraction | None,
+    *,
+    poisson: bool,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """Return our bracket beside the numbers of other accountants, as JSON.
 
+    Args:
+        path: of the file; relation, delta and poisson are as of ``dpproof compare``.
+        relation: its name.
+        delta: at which epsilon is asked for.
+        poisson: whether batches were Poisson samples.
+        seconds: for all numbers; None for as long as they take.
     Raises:
         InputError: the file is refused, or no event stands for the pipeline.
     """
     question = _asked(path, relation, delta, poisson=poisson)
     with placed(shown_path(path)):
-        ours, peers = compared(
+        ours, peers, is_rough = compared(
             question.event,
             question.relation,
             float(question.delta),
             question.known,
-            question.printed,
+            printed=question.printed,
+            seconds=seconds,
         )
     return {
         "relation": str(question.known.relation),
         "delta": float(question.delta),
         "epsilon": bound(ours),
+        "exact": not is_rough,
         "peers": [
             {
                 "name": peer.name,
@@ -155,15 +240,7 @@ def comparison(
 @final
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What other accountants are asked.
-
-    Attributes:
-        event: what they are given.
-        relation: the neighbours that they are asked about.
-        known: what runs.
-        delta: at which epsilon is asked for.
-        printed: of shuffled batches the Poisson samples that the event stands for, else None.
-    """
+    """What other accountants are asked."""
 
     event: Event
     relation: Relation
@@ -185,29 +262,24 @@ class _Asked:
 def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
     """Return what other accountants are asked about a file."""
     text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
-    if path.endswith(".toml") or (path == STANDARD_INPUT and not text.lstrip().startswith("{")):
-        from dpproof.commands.budget import total  # noqa: PLC0415  # for pipelines only
-        from dpproof.pipeline import parse  # noqa: PLC0415  # as above
-
+    if path.endswith(".toml") or (path == STANDARD_INPUT and not _is_json(text)):
         pipeline = parse.parse(parse.from_text(text, file), file)
         if relation not in (None, pipeline.relation.name):
             raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
         with placed(file):
-            whole = total(
-                [stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta
-            )
-            told = [stage.as_poisson() for stage in pipeline.stages]
+            whole = together(pipeline)
+            as_printed = [stage.as_poisson() for stage in pipeline.stages]
             printed = None
-            if any(told):
-                pairs = zip(told, pipeline.stages, strict=True)
+            if any(as_printed):
+                pairs = zip(as_printed, pipeline.stages, strict=True)
                 printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
-            return _Asked.of(whole, printed, delta or pipeline.delta)
-    at = Fraction(1, 10**6) if delta is None else delta
-    found = document(text, file)
-    whole = _guarantee(found, file, relation, poisson=poisson)
-    if "class_name" in found:
-        return _Asked(event_from_json(found), whole.relation, whole, at)
-    printed = _printed(found, file, poisson=poisson)
+            return _Asked.of(whole, printed, pipeline.delta if delta is None else delta)
+    at = _DELTA if delta is None else delta
+    event = document(text, file)
+    whole = _guarantee(event, file, relation, poisson=poisson)
+    if "class_name" in event:
+        return _Asked(event_from_json(event), whole.relation, whole, at)
+    printed = _printed(event, file, poisson=poisson)
     with placed(file):
         return _Asked.of(whole, printed, at)
 
@@ -224,7 +296,9 @@ def _number(value: float) -> float | None:
 def lines(answer: Mapping[str, Any]) -> list[str]:
     """Return a comparison as lines of text."""
     ends = answer["epsilon"]
-    shown = [f"{_shown(ends['upper']):>10}  ours   in {bracket(ends)} at δ = {answer['delta']:g}"]
+    late = "" if answer["exact"] else f"; {ROUGH}"
+    told = f"ours   in {bracket(ends)} at δ = {answer['delta']:g}{late}"
+    shown = [f"{_shown(ends['upper']):>10}  {told}"]
     for peer in answer["peers"]:
         saved = peer["noise_saved"]
         more = (

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,12 +19,14 @@ from dpproof.commands.calibrate import warn
 from dpproof.errors import InputError
 from dpproof.rounding import above, below
 from dpproof.streams import say_json
+from dpproof.time_limit import ROUGH, SECONDS, in_time, known_in
 
 if TYPE_CHECKING:
     from dpproof.accountant import Guarantee
     from dpproof.ledger.ledger import Ledger
-    from dpproof.ledger.spending import Spend
+    from dpproof.ledger.status import BudgetStatus
 
+Run = TypeVar("Run", bound=Callable[..., Any])
 HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
 MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
@@ -45,10 +52,37 @@ def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fra
     return number
 
 
-def where(function: Any) -> Any:  # noqa: ANN401  # a decorator of commands
-    """Add the options that say whose budget it is."""
-    function = click.option("--dataset", help="Which data it reads.")(function)
-    return click.option("--principal", help="Who runs it.")(function)
+def options(*each: Callable[[Any], Any]) -> Callable[[Run], Run]:
+    """Return one decorator for several, the first one outermost."""
+    return lambda function: reduce(lambda inner, one: one(inner), reversed(each), function)
+
+
+where = options(
+    click.option("--principal", help="Who runs it."),
+    click.option("--dataset", help="Which data it reads."),
+)
+OF_OTHERS = options(
+    click.option(
+        "--relation",
+        type=click.Choice([one.name for one in RELATIONS]),
+        help="Which datasets are neighbours, if a file of another tool does not say.",
+    ),
+    click.option("--poisson", is_flag=True, help="State that its batches were Poisson samples."),
+)
+PRICED = options(
+    click.option("--delta", callback=exact, help="The delta at which its epsilon is charged."),
+    OF_OTHERS,
+    SECONDS,
+    HEAD_FILE,
+    where,
+)
+SPEND = options(
+    click.argument("file"),
+    click.argument("pipeline"),
+    KEY,
+    click.option("--label", help="What it is for; by default the pipeline's file."),
+    PRICED,
+)
 
 
 @click.group()
@@ -57,19 +91,24 @@ def ledger() -> None:
 
     Reserve, run, then commit or release.
 
-    FILE is a path, or the URL of a database server (postgresql+psycopg://...).
+    FILE is a path, or the URL of a database server (postgresql+psycopg://...). PIPELINE is a
+    pipeline file, or what `dpproof import` reads.
     """
+
+
+_BUDGETS = {
+    "--epsilon": "Pure privacy alone; or with --delta, or with --order.",
+    "--delta": None,
+    "--rho": "A budget of rho-zCDP.",
+    "--mu": "A budget of mu-GDP.",
+    "--order": "With --epsilon: a budget at one Renyi order.",
+}
+numbers = options(*(click.option(one, callback=exact, help=_BUDGETS[one]) for one in _BUDGETS))
 
 
 @ledger.command()
 @click.argument("file")
-@click.option(
-    "--epsilon", callback=exact, help="Pure privacy alone; or with --delta, or with --order."
-)
-@click.option("--delta", callback=exact)
-@click.option("--rho", callback=exact, help="A budget of rho-zCDP.")
-@click.option("--mu", callback=exact, help="A budget of mu-GDP.")
-@click.option("--order", callback=exact, help="With --epsilon: a budget at one Renyi order.")
+@numbers
 @click.option("--relation", type=click.Choice([one.name for one in RELATIONS]), required=True)
 @click.option(
     "--open-names", is_flag=True, help="Also admit names that have no limit of their own."
@@ -84,13 +123,12 @@ def init(
     open_names: bool,
     dataset: str | None,
     principal: str | None,
-    **given: Any,  # noqa: ANN401  # as click gives it
+    **options: Any,  # noqa: ANN401  # as click gives it
 ) -> int:
     """Make a ledger with one budget."""
     from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # --help should not wait for it
 
-    warn(given["delta"])
-    budget = _budget(relation, {name: one for name, one in given.items() if one is not None})
+    budget = _budget(relation, options)
     made = Ledger.create(
         file,
         budget=budget,
@@ -105,128 +143,243 @@ def init(
 
 
 @ledger.command()
-@click.argument("file")
-@click.argument("pipeline")
-@KEY
-@click.option("--label", help="What it is for; by default the pipeline's file.")
-@click.option("--delta", callback=exact, help="The delta at which its epsilon is charged.")
-@HEAD_FILE
-@where
-def reserve(file: str, pipeline: str, **given: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Take the cost of PIPELINE out of the budget, before it runs; then commit or release."""
+@SPEND
+def reserve(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Take the cost of PIPELINE out of the budget.
+
+    Do it before it runs; then commit or release. With --seconds, a quick upper end is taken when
+    half of the time is up.
+    """
     from dpproof.accountant.guarantees.words import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
-    opened, guarantee, options = _asked(file, pipeline, given)
+    opened, guarantee, options = _asked(file, pipeline, options_given)
     # Whoever commits by the key alone cannot tell its run from another one.
     spend = opened.reserve(guarantee, **options, take_over=False)
     if spend.committed:
         raise AlreadySpent(f"the key {spend.key!r} was committed before: run nothing for it again")
-    told = f"reserved {in_words(guarantee)} for {spend.key!r}"
-    click.echo(f"{told}; {_left(opened)}{_closing(spend)}")
+    words = f"reserved {in_words(guarantee)} for {spend.key!r}"
+    click.echo(f"{words}; {_left(opened)}{_closing(spend.closed)}")
     return HOLDS
 
 
 @ledger.command("spend")
-@click.argument("file")
-@click.argument("pipeline")
-@KEY
-@click.option("--label", help="What it is for; by default the pipeline's file.")
-@click.option("--delta", callback=exact, help="The delta at which its epsilon is charged.")
+@SPEND
 @click.option("--idempotent", is_flag=True, help="Exit with 0 where the key was paid for before.")
-@HEAD_FILE
-@where
-def spend_(file: str, pipeline: str, *, idempotent: bool, **given: Any) -> int:  # noqa: ANN401  # as click gives it
-    """Reserve and commit at once: PIPELINE is paid for, whatever happens to its run.
+def spend_(file: str, pipeline: str, *, idempotent: bool, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Reserve and commit at once.
 
-    The exit status is 3 where the key was paid for before: run nothing for it again.
+    PIPELINE is paid for, whatever happens to its run. --seconds is as of reserve. The exit status
+    is 3 where the key was paid for before: run nothing for it again.
     """
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
-    opened, guarantee, options = _asked(file, pipeline, given)
+    opened, guarantee, options = _asked(file, pipeline, options_given)
     try:
         spend = opened.spend(guarantee, **options, idempotent=idempotent)
     except AlreadySpent as refusal:
         click.echo(f"dpproof: {refusal}", err=True)
         return PAID_BEFORE
-    told = "spent" if spend.fresh else "was spent before, and may not run again,"
-    click.echo(f"{told} for {options['key']!r}; {_left(opened)}{_closing(spend)}")
+    words = "spent" if spend.fresh else "was spent before, and may not run again,"
+    click.echo(f"{words} for {options['key']!r}; {_left(opened)}{_closing(spend.closed)}")
     return HOLDS
 
 
-@ledger.command()
+ENDS = {
+    "commit": (
+        "committed",
+        "Keep what a key has reserved, for good.",
+        "Its result may be published",
+    ),
+    "release": (
+        "released",
+        "Give back what a key has reserved.",
+        "It did not run, or published nothing",
+    ),
+}
+
+
+def _ending(name: str) -> Any:  # noqa: ANN401  # for click
+    """Return a command that ends a reservation."""
+
+    def run(file: str, *, key: str, head_file: str | None) -> int:
+        opened = opened_at(file, head_file)
+        getattr(opened, name)(key)
+        click.echo(f"{ENDS[name][0]} {key!r}; {_left(opened)}")
+        return HOLDS
+
+    return options(click.argument("file"), KEY, HEAD_FILE)(run)
+
+
+for name_ in ENDS:
+    ledger.command(name_, help="\n\n".join(ENDS[name_][1:]) + ".")(_ending(name_))
+
+
+# A command, its method, what it does, whether it states a budget, and whether it is signed.
+CHANGES = (
+    ("limit", "limit", "Add a budget that spends are charged to as well.", True, None),
+    ("lower", "lower", "Let a budget admit less from now on.", True, False),
+    ("raise", "raise_to", "Sign that a budget is larger: two names have to.", True, True),
+    ("renew", "renew", "Sign that a budget has so much more: two names have to.", True, True),
+    ("close", "close_budget", "Let a budget admit nothing any more.", False, False),
+)
+
+
+def _changing(name: str, method: str, states: bool) -> Any:  # noqa: ANN401, FBT001  # for click
+    """Return a command that changes a budget."""
+
+    def run(file: str, head_file: str | None, **options: Any) -> int:  # noqa: ANN401  # as click gives it
+        opened = opened_at(file, head_file)
+        about = {one: options.pop(one) for one in ("dataset", "principal")}
+        about |= {one: options.pop(one) or "" for one in ("by",) if one in options}
+        budget = [_budget(opened.status().relation.name, options)] if states else []
+        waits = getattr(opened, method)(*budget, **about) is False
+        click.echo(f"{'signed: it waits for a second name' if waits else name}; {_left(opened)}")
+        return HOLDS
+
+    return HEAD_FILE(where(numbers(run) if states else run))
+
+
+for name_, method_, told_, states_, signed_ in CHANGES:
+    run_ = _changing(name_, method_, states_)
+    if signed_ is not None:
+        by = "Who signs." if signed_ else "Who says so."
+        run_ = click.option("--by", required=signed_, help=by)(run_)
+    ledger.command(name_, help=told_)(click.argument("file")(run_))
+
+
+@ledger.command("what-if")
 @click.argument("file")
-@KEY
-@HEAD_FILE
-def commit(file: str, *, key: str, head_file: str | None) -> int:
-    """Keep what a key has reserved, for good; its result may be published now."""
-    opened = _opened(file, head_file)
-    opened.commit(key)
-    click.echo(f"committed {key!r}; {_left(opened)}")
-    return HOLDS
+@click.argument("pipeline")
+@PRICED
+def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
+    """Print what PIPELINE would cost and leave.
 
-
-@ledger.command()
-@click.argument("file")
-@KEY
-@HEAD_FILE
-def release(file: str, *, key: str, head_file: str | None) -> int:
-    """Give back what a key has reserved: it did not run, or published nothing."""
-    opened = _opened(file, head_file)
-    opened.release(key)
-    click.echo(f"released {key!r}; {_left(opened)}")
-    return HOLDS
+    Exit status: 0 the budget allows it, 1 it does not. --seconds is as of reserve.
+    """
+    opened, guarantee, options = _asked(file, pipeline, options_given | {"label": ""})
+    del options["label"]
+    effects = opened.what_if(guarantee, **options)
+    for one in effects:
+        left = _percent(one.before.remaining)
+        then = "over the budget" if one.after is None else f"{_percent(one.after.remaining)} after"
+        click.echo(f"{_described(one.before)}: {left} left, {then}{_closing(one.closes)}")
+        for name, costs in one.costs.items():
+            words = " and ".join(above(cost, 6) for cost in costs or ())
+            click.echo(f"  {name:9} {words or 'not bounded or too large'}")
+    return HOLDS if all(one.after for one in effects) else DOES_NOT_HOLD
 
 
 @ledger.command()
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, as spreadsheets read it.")
+@click.option("--delta", callback=exact, help="Where epsilon is told, if not the budget's.")
 @HEAD_FILE
-def status(file: str, *, as_json: bool, head_file: str | None) -> int:
-    """Print the spent and the remaining budget."""
-    opened = _opened(file, head_file)
-    found = opened.status()
+def log(
+    file: str, *, as_json: bool, as_csv: bool, delta: Fraction | None, head_file: str | None
+) -> int:
+    """Print every entry, its epsilon and what was left."""
+    from dpproof.ledger.log import COLUMNS  # noqa: PLC0415  # as in init
+
+    entries = opened_at(file, head_file).log(delta=delta)
     if as_json:
-        say_json("ledger", found.to_dict())
+        say_json("ledger-log", {"entries": [one.to_dict() for one in entries]})
         return HOLDS
+    if as_csv:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(one.row() for one in entries)])
+        click.echo(text.getvalue(), nl=False)
+        return HOLDS
+    for one in entries:
+        cost = "" if one.epsilon is None else f"ε {above(one.epsilon)}"
+        left = f"{_percent(min(one.left.values()))} left" if one.left else ""
+        who = ", ".join(name for name in (one.dataset, one.principal, one.who) if name)
+        columns = (cost, one.guarantee, left, who, one.label)
+        words = "; ".join(text for text in columns if text)
+        click.echo(f"{one.time[:19]} {one.kind:9} {one.key}{': ' if one.key else ''}{words}")
+    return HOLDS
+
+
+def seconds(_: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Return the seconds of a time such as 90m, 24h or 7d."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    if match is None:
+        raise click.BadParameter(
+            f"expected a time such as 90m, 24h or 7d, got {text!r}", param=parameter
+        )
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+
+
+@ledger.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--metrics", is_flag=True, help="Print what Prometheus reads.")
+@click.option(
+    "--older-than",
+    callback=seconds,
+    help="List only what is pending for longer (90m, 24h, 7d): 1 if there is any.",
+)
+@HEAD_FILE
+def status(
+    file: str, *, as_json: bool, metrics: bool, older_than: float | None, head_file: str | None
+) -> int:
+    """Print the spent and the remaining budget."""
+    opened = opened_at(file, head_file)
+    state = opened.status()
+    old = [one for one in state.reservations if one.age() > (older_than or 0)]
+    code = DOES_NOT_HOLD if older_than is not None and old else HOLDS
+    if as_json:
+        say_json("ledger", state.to_dict())
+        return code
+    if metrics:
+        click.echo(state.metrics(), nl=False)
+        return code
     click.echo(
-        f"{opened.place}: {found.relation} neighbours, {found.entries} entries, head {found.head}"
+        f"{opened.place}: {state.relation} neighbours, {state.entries} entries, head {state.head}"
     )
-    for one in found.budgets:
-        about = "".join(f", {text}" for text in (one.dataset, one.principal) if text is not None)
-        click.echo(f"{one.guarantee.describe()}{about}: {_percent(one.remaining)} left")
+    for one in state.budgets:
+        click.echo(f"{_described(one)}: {_percent(one.remaining)} left")
         for name, way in one.ways.items():
             numbers = zip(way.spent, way.limit, strict=True)
-            told = " and ".join(f"{above(used, 6)} of {below(limit, 6)}" for used, limit in numbers)
-            click.echo(f"  {name:9} {told}{'' if way.open else ' (closed)'}")
+            words = " and ".join(
+                f"{above(used, 6)} of {below(limit, 6)}" for used, limit in numbers
+            )
+            click.echo(f"  {name:9} {words}{'' if way.open else ' (closed)'}")
         if one.composed is not None:
             click.echo(f"  composed, as if all was planned before: ε at most {above(one.composed)}")
-    click.echo(f"{len(found.committed)} committed, {len(found.pending)} pending")
-    for key in found.pending:
-        click.echo(f"  pending: {key}")
-    return HOLDS
+    click.echo(f"{len(state.committed)} committed, {len(state.pending)} pending")
+    for waiting in old:
+        who = ", ".join(text for text in (waiting.principal, waiting.owner) if text)
+        click.echo(f"  pending: {waiting.key}, {waiting.age() / 3600:.1f} h{who and ', '}{who}")
+    return code
 
 
 @ledger.command()
 @click.argument("file")
 @click.option("--head", help="A hash written down earlier, which has to be in the chain.")
+@SECONDS
 @HEAD_FILE
-def verify(file: str, *, head: str | None, head_file: str | None) -> int:
-    """Recompute every hash, sum and certificate: 0 all of it holds, 1 it does not."""
+def verify(file: str, *, head: str | None, seconds: float | None, head_file: str | None) -> int:
+    """Recompute every hash, sum and certificate.
+
+    Exit status: 0 all of it holds, 1 it does not, 2 the time was up.
+    """
     from dpproof.ledger.errors import LedgerDamaged  # noqa: PLC0415  # as in init
 
     try:
-        found = _opened(file, head_file).verify(head=head)
+        opened = opened_at(file, head_file)
+        ask = partial(opened.verify, head=head)
+        verified = in_time(seconds, f"{opened.place}: the verdict", ask)
     except LedgerDamaged as damage:
         click.echo(f"damaged: {damage}")
         return DOES_NOT_HOLD
-    click.echo(f"verified {found.entries} entries and {found.certificates} certificates")
-    for key, reason in found.uncertified:
+    click.echo(f"verified {verified.entries} entries and {verified.certificates} certificates")
+    for key, reason in verified.uncertified:
         click.echo(f"  without a certificate: {key}: {reason}")
-    if found.uncovered:
-        keys = ", ".join(found.uncovered)
-        click.echo(f"  from before entries said what a key stands for: {keys}")
-    click.echo(f"head {found.head}")
+    click.echo(f"head {verified.head}")
     return HOLDS
 
 
@@ -235,17 +388,53 @@ def verify(file: str, *, head: str | None, head_file: str | None) -> int:
 @click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True))
 def export(file: str, *, output: str | None) -> int:
     """Write all entries and certificates as JSON."""
-    return _written(json.dumps(_opened(file).export(), indent=1) + "\n", output)
+    return _written(json.dumps(opened_at(file).export(), indent=1) + "\n", output)
 
 
 @ledger.command()
 @click.argument("file")
 @click.argument("copy")
 def backup(file: str, copy: str) -> int:
-    """Write all of FILE to the new file COPY, also while others spend from it."""
-    opened = _opened(file)
+    """Write all of FILE to the new file COPY.
+
+    Others may spend from it in the meantime.
+    """
+    opened = opened_at(file)
     opened.backup(copy)
     click.echo(f"{copy}: a copy of {opened.place}")
+    return HOLDS
+
+
+@ledger.command()
+@click.argument("copy")
+@click.argument("file")
+@HEAD_FILE
+def restore(copy: str, file: str, *, head_file: str | None) -> int:
+    """Verify COPY, a backup, and make the new FILE of it.
+
+    With --head-file a copy that lost entries is refused.
+    """
+    opened = opened_at(copy, head_file)
+    opened.verify()
+    opened.backup(file)
+    click.echo(f"{file}: restored from {opened.place}; {_left(opened)}")
+    return HOLDS
+
+
+@ledger.command("import")
+@click.argument("export")
+@click.argument("file")
+@HEAD_FILE
+def import_(export: str, file: str, *, head_file: str | None) -> int:
+    """Verify EXPORT and make the new ledger FILE of it."""
+    from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # as in init
+
+    try:
+        read = json.loads(Path(export).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{export}: no JSON can be read there ({type(error).__name__})") from None
+    made = Ledger.from_export(read, file, head_file=head_file)
+    click.echo(f"{made.place}: imported; {_left(made)}")
     return HOLDS
 
 
@@ -264,28 +453,29 @@ def certificate(
     dataset: str | None,
     principal: str | None,
 ) -> int:
-    """Write the certificate of what one spend costs, for dpproof check.
+    """Write the certificate of what one spend costs.
 
-    --dataset and --principal say from which budget, if several were charged differently.
+    dpproof check verifies it. --dataset and --principal say from which budget, if several were
+    charged differently.
     """
     from dpproof.ledger import names  # noqa: PLC0415  # as in init
 
-    found = {
+    parts = {
         (label, name): text
-        for (label, name), text in _opened(file).certificates(key).items()
+        for (label, name), text in opened_at(file).certificates(key).items()
         if way in (None, name, name.partition("-")[0])
         and all(
             asked in (None, said)
             for asked, said in zip((dataset, principal), names.where(label), strict=True)
         )
     }
-    if len(set(found.values())) != 1:
-        ways = " or ".join({f"--way {name.partition('-')[0]}": None for _, name in found})
+    if len(set(parts.values())) != 1:
+        ways = " or ".join({f"--way {name.partition('-')[0]}": None for _, name in parts})
         raise InputError(
-            f"the spend {key!r} has {len(set(found.values()))} certificates there; choose one by "
+            f"the spend {key!r} has {len(set(parts.values()))} certificates there; choose one by "
             f"{ways or 'another --way'}, --dataset or --principal"
         )
-    return _written(next(iter(found.values())), output)
+    return _written(next(iter(parts.values())), output)
 
 
 def _written(text: str, output: str | None) -> int:
@@ -305,55 +495,84 @@ def _written(text: str, output: str | None) -> int:
     return HOLDS
 
 
-def _budget(relation: str, given: dict[str, Fraction]) -> Guarantee[Relation]:
+def _budget(relation: str, options: dict[str, Any]) -> Guarantee[Relation]:
     from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, PureDP  # noqa: PLC0415  # as in init
     from dpproof.ledger.budget import relation_named  # noqa: PLC0415  # as in init
 
     about = relation_named(relation)
-    match sorted(given):
+    options = {name: one for name, one in options.items() if one is not None}
+    warn(options.get("delta"))
+    match sorted(options):
         case ["delta", "epsilon"]:
-            return ApproxDP(epsilon=given["epsilon"], delta=given["delta"], relation=about)
+            return ApproxDP(epsilon=options["epsilon"], delta=options["delta"], relation=about)
         case ["epsilon"]:
-            return PureDP(epsilon=given["epsilon"], relation=about)
+            return PureDP(epsilon=options["epsilon"], relation=about)
         case ["rho"]:
-            return ZCDP(rho=given["rho"], relation=about)
+            return ZCDP(rho=options["rho"], relation=about)
         case ["mu"]:
-            return GDP(mu=given["mu"], relation=about)
+            return GDP(mu=options["mu"], relation=about)
         case ["epsilon", "order"]:
-            return RDP(points=((given["order"], given["epsilon"]),), relation=about)
+            return RDP(points=((options["order"], options["epsilon"]),), relation=about)
     raise click.UsageError(
         "a budget is --epsilon, with --delta or --order or alone, or --rho, or --mu"
     )
 
 
-def _opened(file: str, head_file: str | None = None) -> Ledger:
+def opened_at(file: str, head_file: str | None = None) -> Ledger:
+    """Return the ledger at a path or a URL."""
     from dpproof.ledger.ledger import Ledger  # noqa: PLC0415  # as in init
 
     return Ledger.open(file, head_file=head_file)
 
 
 def _asked(
-    file: str, pipeline: str, given: dict[str, Any]
+    file: str, pipeline: str, options: dict[str, Any]
 ) -> tuple[Ledger, Guarantee[Relation], dict[str, Any]]:
     """Return the ledger, what the pipeline costs, and the options of a spend."""
-    from dpproof.commands.budget import total  # noqa: PLC0415  # as in init
-    from dpproof.errors import placed  # noqa: PLC0415  # as in init
-    from dpproof.pipeline import parse  # noqa: PLC0415  # as in init
+    from dpproof.commands.budget import together  # noqa: PLC0415  # as in init
+    from dpproof.commands.interchange import pipeline_of  # noqa: PLC0415  # as in init
 
-    opened = _opened(file, given.pop("head_file"))
-    found = parse.load(pipeline)
-    guarantees = []
-    for stage in found.stages:
-        with placed(stage.place):
-            guarantees.append(stage.guarantee(found.relation))
-    with placed(found.file):
-        whole = total(guarantees)
-    return opened, whole, {**given, "label": given["label"] or found.file}
+    opened = opened_at(file, options.pop("head_file"))
+    relation, poisson = options.pop("relation"), options.pop("poisson")
+    loaded, seconds = pipeline_of(pipeline, relation, poisson=poisson), options.pop("seconds")
+    where = {name: options[name] for name in ("delta", "dataset", "principal")}
+
+    def priced(whole: Guarantee[Relation]) -> Guarantee[Relation]:
+        if seconds is not None:  # before anything is written, which no timer should stop
+            opened.what_if(whole, **where)
+        return whole
+
+    make = partial(together, loaded, everywhere=True)
+    whole, is_rough = known_in(seconds, make, priced, loaded.delta, f"{loaded.file}: its cost")
+    if is_rough:
+        click.echo(f"dpproof: its cost is {ROUGH}", err=True)
+    return opened, whole, {**options, "label": options["label"] or loaded.file}
 
 
-def _closing(spend: Spend) -> str:
-    """Return which ways of spending a spend has closed, if any."""
-    return f"; it closes the ways {', '.join(spend.closed)}" if spend.closed else ""
+def _closing(ways: tuple[str, ...]) -> str:
+    """Return which ways of spending a spend closes, if any."""
+    return f"; it closes the ways {', '.join(ways)}" if ways else ""
+
+
+def _described(one: BudgetStatus) -> str:
+    """Return what a budget is, whose, and how it was changed."""
+    about = "".join(f", {text}" for text in (one.dataset, one.principal) if text is not None)
+    if one.lowered is not None:
+        about += f", lowered to {one.lowered.describe()}"
+    if one.proposed is not None:
+        about += f", {one.proposed[0].describe()} signed by {one.proposed[1]} alone"
+    if one.closed is not None:
+        about += f", closed on {one.closed[:10]}"
+    return f"{one.guarantee.describe()}{about}"
+
+
+def balances(place: str) -> list[str]:
+    """Return what is left of each budget of a ledger, in words; nothing is written there."""
+    opened = opened_at(place)
+    status = opened.status()
+    opened.close()
+    where = f"in the ledger {opened.place}, entry {status.entries}, head {status.head[:16]}"
+    return [f"{_percent(one.remaining)} of {_described(one)} {where}" for one in status.budgets]
 
 
 def _left(opened: Ledger) -> str:

@@ -23,14 +23,7 @@ _AROUND: Final = 5  # Words told before and after a difference.
 @final
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """One assumption.
-
-    Attributes:
-        text: as the verdict has it.
-        meaning: digest of the text, every mechanism in it by what is assumed of it.
-        shape: the text without numbers of mechanisms.
-        parts: the mechanisms that it names, but for the one that it is about.
-    """
+    """One assumption."""
 
     text: str
     meaning: str
@@ -43,35 +36,35 @@ class _Sentence:
         return self.text.split(" ", 1)[0]
 
 
-def differences(given: VerifiedUnder, expected: VerifiedUnder) -> list[str]:
+def differences(verdict: VerifiedUnder, expected: VerifiedUnder) -> list[str]:
     """Return how assumptions of a certificate differ from those of a file, in words.
 
     Args:
-        given: the certificate's verdict.
+        verdict: the certificate's verdict.
         expected: the verdict of what is made of the file.
     """
     names = {one[1]: one[2] for one in map(_LABEL.fullmatch, expected.labels) if one}
-    certificate, file = _alone(given, expected), _alone(expected, given)
-    told, left = [], list(file)
+    certificate, file = _alone(verdict, expected), _alone(expected, verdict)
+    changes, left = [], list(file)
     for one in certificate:
         others = (other for other in left if other.shape != one.shape)
         near = max(others, key=lambda other: _likeness(one, other), default=None)
         if near is not None and _likeness(one, near) >= _ALIKE:
             left.remove(near)
-            told.append(_change(one, near, names.get(near.subject, near.subject)))
+            changes.append(_change(one, near, names.get(near.subject, near.subject)))
         else:
-            told.append(f"the certificate alone assumes: {one.text}")
-    return [*told, *(f"the file alone says: {one.text}" for one in left)]
+            changes.append(f"the certificate alone assumes: {one.text}")
+    return [*changes, *(f"the file alone says: {one.text}" for one in left)]
 
 
-def _alone(given: VerifiedUnder, other: VerifiedUnder) -> list[_Sentence]:
+def _alone(verdict: VerifiedUnder, other: VerifiedUnder) -> list[_Sentence]:
     """Return the sentences that one verdict alone has, without those that differ by a part only.
 
     If there are any, the first one is among them, as nothing that it names differs.
     """
     theirs = {one.meaning for one in _sentences(other)}
-    unmatched = [one for one in _sentences(given) if one.meaning not in theirs]
-    mine = {one.meaning for one in _sentences(given)}
+    unmatched = [one for one in _sentences(verdict) if one.meaning not in theirs]
+    mine = {one.meaning for one in _sentences(verdict)}
     shapes = {one.shape for one in _sentences(other) if one.meaning not in mine}
     changed = {one.subject for one in unmatched}
     return [one for one in unmatched if one.shape not in shapes or changed.isdisjoint(one.parts)]
@@ -79,7 +72,7 @@ def _alone(given: VerifiedUnder, other: VerifiedUnder) -> list[_Sentence]:
 
 def _sentences(verdict: VerifiedUnder) -> list[_Sentence]:
     """Return the assumptions of a verdict; parts have smaller numbers than their whole."""
-    known: dict[str, list[str]] = defaultdict(list)
+    meanings: dict[str, list[str]] = defaultdict(list)
     sentences: dict[str, _Sentence] = {}
     about = defaultdict(list)
     for text in verdict.assumptions:
@@ -87,13 +80,13 @@ def _sentences(verdict: VerifiedUnder) -> list[_Sentence]:
             about[text.split(" ", 1)[0]].append(text)
     for subject in sorted(about, key=lambda name: int(name[1:])):
         for text in about[subject]:
-            sentences[text] = _sentence(text, subject, verdict.details, known)
-        known[subject] = sorted(sentences[text].meaning for text in about[subject])
+            sentences[text] = _sentence(text, subject, verdict.details, meanings)
+        meanings[subject] = sorted(sentences[text].meaning for text in about[subject])
     return [sentences[text] for text in verdict.assumptions if text in sentences]
 
 
 def _sentence(
-    text: str, subject: str, details: Mapping[str, str], known: Mapping[str, list[str]]
+    text: str, subject: str, details: Mapping[str, str], meanings: Mapping[str, list[str]]
 ) -> _Sentence:
     """Return one assumption about a mechanism, of whose parts everything is known."""
     whole = text
@@ -104,7 +97,7 @@ def _sentence(
     def meaning(name: str) -> str:
         if name[0] == '"' or name == subject:
             return name if name[0] == '"' else "M"
-        return sha256(" ".join(known[name]).encode()).hexdigest()
+        return sha256(" ".join(meanings[name]).encode()).hexdigest()
 
     def together(names: re.Match[str]) -> str:  # the order of what runs on the same data is free
         return " and ".join(sorted(names[0].split(" and "), key=meaning))
@@ -128,8 +121,8 @@ def _change(one: _Sentence, other: _Sentence, name: str) -> str:
     shown = []
     for text in (one.text, other.text):  # with as many words as its shape
         words = text.split()
-        told = words[max(first - _AROUND, 0) : len(words) - max(last - _AROUND, 0)]
-        shown.append(" ".join(told).rstrip(",;"))
+        part = words[max(first - _AROUND, 0) : len(words) - max(last - _AROUND, 0)]
+        shown.append(" ".join(part).rstrip(",;"))
     return f"{name}: '{shown[0]}' in the certificate, '{shown[1]}' by the file"
 
 

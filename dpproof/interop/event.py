@@ -29,6 +29,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
     "RepeatAndSelectDpEvent": ("event", "mean", "shape"),
     "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
+    "RandomAllocationDpEvent": ("event", "num_selected", "num_steps"),  # from after 0.6.0 on
     "ZCDpEvent": ("rho", "xi"),
     "ExponentialMechanismDpEvent": ("epsilon",),
     "PermuteAndFlipDpEvent": ("epsilon",),
@@ -151,9 +152,9 @@ def event_to_json(event: object) -> dict[str, Any]:
         >>> event_to_json(Event("GaussianDpEvent", {"noise_multiplier": 2.0}))["class_name"]
         'GaussianDpEvent'
     """
-    found = read(event)
-    values = {name: _json(value) for name, value in found.fields.items()}
-    return {"module_name": "dp_accounting.dp_event", "class_name": found.name, **values}
+    fields_of = read(event)
+    values = {name: _json(value) for name, value in fields_of.fields.items()}
+    return {"module_name": "dp_accounting.dp_event", "class_name": fields_of.name, **values}
 
 
 def _json(value: object) -> object:
@@ -169,22 +170,22 @@ def _json(value: object) -> object:
 def _name(source: object) -> str:
     if isinstance(source, Mapping):
         return str(source.get("class_name", ""))
-    found = getattr(source, "class_name", None)
-    return str(type(source).__name__ if found is None else found)
+    name = getattr(source, "class_name", None)
+    return str(type(source).__name__ if name is None else name)
 
 
 def _field(source: object, field: str, name: str) -> object:
     missing = object()
-    found = (
+    value = (
         source.get(field, missing)
         if isinstance(source, Mapping)
         else getattr(source, field, missing)
     )
-    if found is missing:
-        found = DEFAULTS.get(field, missing) if name != "DiscreteLaplaceDpEvent" else missing
-    if found is missing:
+    if value is missing:
+        value = DEFAULTS.get(field, missing) if name != "DiscreteLaplaceDpEvent" else missing
+    if value is missing:
         raise InputError(f"{name}: {field} is missing")
-    return found
+    return value
 
 
 def _plain(value: object) -> object:

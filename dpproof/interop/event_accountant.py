@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, final
 
 from dpproof.accountant import Guarantee
-from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.errors import MissingDependency, PrivacyError
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne, ZeroOut
 from dpproof.errors import InputError
 from dpproof.interop.from_event import from_dp_event
@@ -13,7 +13,7 @@ from dpproof.interop.from_event import from_dp_event
 try:
     from dp_accounting import NeighboringRelation, PrivacyAccountant
 except ImportError:  # the checker of types knows the library, a machine may not have it
-    raise InputError("this needs dp-accounting: pip install 'dpproof[interop]'") from None
+    raise MissingDependency("this needs dp-accounting: pip install 'dpproof[interop]'") from None
 
 _RELATIONS: Final = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: AddRemove(),
@@ -48,8 +48,8 @@ class EventAccountant(PrivacyAccountant):  # type: ignore[misc]  # of a library 
     def __init__(
         self, neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE
     ) -> None:
-        known = isinstance(neighboring_relation, NeighboringRelation)
-        if not known or neighboring_relation not in _RELATIONS:
+        is_relation = isinstance(neighboring_relation, NeighboringRelation)
+        if not is_relation or neighboring_relation not in _RELATIONS:
             raise InputError("neighboring_relation: expected a NeighboringRelation")
         super().__init__(neighboring_relation)
 

@@ -23,6 +23,7 @@ from dpproof.accountant import (
     Poisson,
     PoissonRuns,
     PureDP,
+    RandomAllocation,
     ReplaceOne,
     RunLaw,
     TruncatedNegativeBinomial,
@@ -36,6 +37,7 @@ from dpproof.accountant.arithmetic.enclosure import log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
 from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.subsampling import (
     subsample_gaussian_sum,
     subsample_poisson,
@@ -53,7 +55,6 @@ from dpproof.mechanisms import (
 )
 
 Result: TypeAlias = Guarantee[Relation]
-_STEPS: Final = 200  # of a bisection that ends at neighbouring floats
 
 
 def from_dp_event(event: object, relation: Relation | None = None) -> Result:
@@ -83,8 +84,8 @@ def from_dp_event(event: object, relation: Relation | None = None) -> Result:
             "AddRemove(), ReplaceOne() or ZeroOut()",
             "an event does not say which datasets are neighbours, and the answer depends on it",
         )
-    found = read(event)
-    return _READERS[found.name](found, relation)
+    source = read(event)
+    return _READERS[source.name](source, relation)
 
 
 def _no_op(_: Event, relation: Relation) -> Result:
@@ -102,7 +103,7 @@ def _refused(event: Event, relation: Relation) -> Result:
 
 
 _REASONS: Final[Mapping[str, str]] = {
-    "UnsupportedDpEvent": "it stands for an operation without a description",
+    "UnsupportedDpEvent": "it stands for an operation without a description"
 }
 
 
@@ -218,10 +219,20 @@ def _sized(event: Event, relation: Relation) -> Result:
         bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
         return _non_private(event, relation) if bare else sized_sample(event, relation)
     scheme = WithoutReplacement(
-        sample_size=event.count("sample_size"),
-        population_size=event.count("source_dataset_size"),
+        sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
     return subsample_without_replacement(_inner(event, relation), scheme)
+
+
+def _allocated(event: Event, relation: Relation) -> Result:
+    """Convert an inner event in those steps that every record draws for itself."""
+    inner, chosen = _inner(event, relation), event.count("num_selected")
+    if chosen == 0 or (isinstance(inner, PureDP) and inner.stated_epsilon == 0):
+        return _no_op(event, relation)
+    if isinstance(inner, ApproxDP) and inner.stated_delta == 1:
+        return inner
+    scheme = RandomAllocation(steps=event.count("num_steps"), chosen=chosen)
+    return allocate_random(inner, scheme)
 
 
 def _truncated(event: Event, relation: Relation) -> Result:
@@ -241,13 +252,13 @@ def _tree(event: Event, relation: Relation) -> Result:
     A tree of n steps has floor(log2 n) + 1 levels, so that everything is one Gaussian release with
     the root of that as its sensitivity.
     """
-    given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
+    counts_given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
     if isinstance(relation, AddRemove):
         raise NotImplied(
             f"no theorem here covers {event.name} under {relation}: a record more may move the "
             "others to other steps; take ZeroOut(), which keeps every record's step"
         )
-    counts = given if isinstance(given, tuple) else (given,)
+    counts = counts_given if isinstance(counts_given, tuple) else (counts_given,)
     steps = max(
         (Event(event.name, {"step_counts": one}).count("step_counts") for one in counts), default=0
     )
@@ -270,32 +281,7 @@ def _runs(event: Event) -> RunLaw:
     eta = event.number("shape")
     if eta < 0:
         raise ParameterError("shape", shape, "at or above 0")
-    if eta == 1 and mean > 1:
-        return TruncatedNegativeBinomial(eta=1, gamma=1 / mean)
-    if mean == 1:
-        return FixedRuns(count=1)
-    return TruncatedNegativeBinomial(eta=eta, gamma=_gamma(eta, float(mean)))
-
-
-def _gamma(eta: Fraction, mean: float) -> float:
-    """Return the gamma whose law has the mean, to the last digits of a float.
-
-    The mean of an event is a float, so that it stands for every law that near; this one is on the
-    side of more runs.
-    """
-    low, high = 1e-9, 1 - 2.0**-40
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high) if low * 2 < high else (low + high) / 2
-        if not low < middle < high:
-            break
-        if TruncatedNegativeBinomial(eta=eta, gamma=middle).mean > mean:
-            low = middle
-        else:
-            high = middle
-    found = TruncatedNegativeBinomial(eta=eta, gamma=low).mean
-    if not math.isclose(found, mean, rel_tol=1e-9):
-        raise NotImplied(f"no number of runs has shape {float(eta):g} and mean {mean:g} here")
-    return low
+    return FixedRuns(count=1) if mean == 1 else TruncatedNegativeBinomial(eta=eta, mean=mean)
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
@@ -370,6 +356,7 @@ _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "SingleEpochTreeAggregationDpEvent": _tree,
     "RepeatAndSelectDpEvent": _repeat_and_select,
     "MixtureOfGaussiansDpEvent": _mixture,
+    "RandomAllocationDpEvent": _allocated,
     "ZCDpEvent": _zcdp,
     "ExponentialMechanismDpEvent": _exponential,
     "PermuteAndFlipDpEvent": _permute_and_flip,

@@ -43,16 +43,16 @@ def from_opendp(
         NotImplied: an output measure that no notion here stands for.
     """
     metric = str(measurement.input_metric)
-    found = next((one for name, one in NEIGHBOURS.items() if metric.startswith(name)), None)
+    nearest = next((one for name, one in NEIGHBOURS.items() if metric.startswith(name)), None)
     if relation is None:
-        if found is None or d_in != 1:
+        if nearest is None or d_in != 1:
             raise ParameterError(
                 "relation", relation, f"given: {metric} at distance {d_in} does not say it"
             )
-        relation = found
-    elif found is not None and d_in == 1 and found != relation:
-        raise ParameterError("relation", relation, f"{found}, which {metric} at distance 1 means")
-    elif found is not None and not _near(d_in, found, relation):
+        relation = nearest
+    elif nearest is not None and d_in == 1 and nearest != relation:
+        raise ParameterError("relation", relation, f"{nearest}, which {metric} at distance 1 means")
+    elif nearest is not None and not _near(d_in, nearest, relation):
         raise ParameterError(
             "d_in", d_in, f"at least the distance in {metric} of {relation} neighbours"
         )
@@ -75,14 +75,14 @@ def from_opendp(
     )
 
 
-def _near(distance: Any, found: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
+def _near(distance: Any, own: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
     """Return whether neighbours are within a distance.
 
     To replace a record is to remove one and add one.
     """
-    if isinstance(relation, AddRemove) and not isinstance(found, AddRemove):
+    if isinstance(relation, AddRemove) and not isinstance(own, AddRemove):
         return False  # no number of replacements adds a record
-    steps = 2 if isinstance(found, AddRemove) and not isinstance(relation, AddRemove) else 1
+    steps = 2 if isinstance(own, AddRemove) and not isinstance(relation, AddRemove) else 1
     return bool(distance >= steps)
 
 
@@ -154,15 +154,18 @@ def loss_at(
     pair = delta is not None or isinstance(guarantee, ApproxDP)
     if distance == 0:
         return (0.0, 0.0) if pair else 0.0
-    found = group(guarantee, size=distance)
+    guarantee_at = group(guarantee, size=distance)
     if delta is not None:
-        return found.epsilon(delta=delta).upper, delta
-    if isinstance(found, ApproxDP):
-        epsilon, failures = float_up(found.stated_epsilon), float_up(found.stated_delta)
+        return guarantee_at.epsilon(delta=delta).upper, delta
+    if isinstance(guarantee_at, ApproxDP):
+        epsilon, failures = (
+            float_up(guarantee_at.stated_epsilon),
+            float_up(guarantee_at.stated_delta),
+        )
         return (epsilon, failures) if math.isfinite(epsilon) else (math.inf, 1.0)
-    if isinstance(found, ZCDP):
-        return float_up(found.rho)
-    return float_up(convert(found, to=PureDP).stated_epsilon)
+    if isinstance(guarantee_at, ZCDP):
+        return float_up(guarantee_at.rho)
+    return float_up(convert(guarantee_at, to=PureDP).stated_epsilon)
 
 
 def _require_metric(relation: Relation, metric: str) -> None:

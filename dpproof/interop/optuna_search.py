@@ -48,12 +48,12 @@ def optimize_priced(
         dpproof.errors.InputError: expected a study of Optuna, got NoneType
     """
     for part, allowed in _ALIKE.items():
-        found = getattr(study, part, None)
-        if found is None:
+        value = getattr(study, part, None)
+        if value is None:
             raise InputError(f"expected a study of Optuna, got {type(study).__name__}")
-        if type(found).__name__ != allowed:
+        if type(value).__name__ != allowed:
             raise InputError(
-                f"a priced study needs {part}={allowed}(), got {type(found).__name__}: every trial "
+                f"a priced study needs {part}={allowed}(), got {type(value).__name__}: every trial "
                 "has to be drawn alike, whatever the others showed"
             )
     if len(study.directions) != 1:
@@ -69,11 +69,7 @@ def optimize_priced(
 
 
 def _number(study: Any, once: Guarantee[Any], runs: RunLaw) -> int:  # noqa: ANN401  # as above
-    """Return the number of trials that a study keeps, drawn and kept if it is new.
-
-    Raises:
-        InputError: it keeps that of another guarantee or law, or trials that were not drawn.
-    """
+    """Return the number of trials that a study keeps, drawn and kept if it is new."""
     digest = identified(once, runs)
     if not {_COUNT, _PRICED} & study.user_attrs.keys():
         if study.trials:
@@ -87,11 +83,7 @@ def _number(study: Any, once: Guarantee[Any], runs: RunLaw) -> int:  # noqa: ANN
 
 
 def _complete(study: Any) -> int:  # noqa: ANN401  # of a library that need not be there
-    """Return the number of complete trials.
-
-    Raises:
-        InputError: a trial was pruned, or not drawn.
-    """
+    """Return the number of complete trials."""
     if any("fixed_params" in trial.system_attrs for trial in study.trials):
         raise InputError("a trial was enqueued, not drawn")
     states = [trial.state.name for trial in study.trials]

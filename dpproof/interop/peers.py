@@ -6,6 +6,8 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
 from typing import Any, Final, final
 
 from dpproof.accountant import Bound, Guarantee
@@ -16,6 +18,7 @@ from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from dpproof.interop.from_event import from_dp_event
 from dpproof.interop.to_event import built
+from dpproof.time_limit import NotInTime, in_time, known_in, shares
 
 NOISE: Final = ("noise_multiplier", "standard_deviation", "sigma")
 SHARED: Final = 1e-9  # relative difference of numbers that are called the same. Heuristic.
@@ -49,40 +52,61 @@ def compared(
     event: Event,
     relation: Relation,
     delta: float,
-    known: Guarantee[Any] | None = None,
+    stated: Guarantee[Any] | None = None,
+    *,
     printed: Guarantee[Any] | None = None,
-) -> tuple[Bound, tuple[Peer, ...]]:
-    """Return our bracket of epsilon, and what the other accountants say.
+    seconds: float | None = None,
+) -> tuple[Bound, tuple[Peer, ...], bool]:
+    """Return our bracket of epsilon, the other accountants' answers, and if it is not exact.
 
     Args:
         event: what they are given.
         relation: which datasets are neighbours.
         delta: at which epsilon is asked for.
-        known: what the event was made of, if it may say more than the event.
+        stated: what the event was made of, if it may say more than the event.
         printed: of batches that were shuffled, the Poisson samples that the event stands for.
+        seconds: for the bracket and for each of the others an equal part; None for no end.
     Raises:
         NotImplied: no theorem here covers the event.
     """
-    whole = from_dp_event(event, relation=relation) if known is None else known
-    ours = whole.epsilon(delta=delta)
-    peers = []
+    whole = from_dp_event(event, relation=relation) if stated is None else stated
+    asked = (event, relation, delta)
+    others: list[tuple[str, Callable[[], float], str]] = [
+        (name, partial(ask, *asked), why) for name, (ask, why) in _PEERS.items()
+    ]
     if printed is not None:
-        theirs, asked = printed.epsilon(delta=delta).upper, (event, relation, delta)
-        peers.append(_judged("Poisson", theirs, "of samples", ours, asked))
-    for name, (ask, why) in _PEERS.items():
+        others.insert(0, ("Poisson", lambda: printed.epsilon(delta=delta).upper, "of samples"))
+    parts = shares(seconds, len(others) + 1)
+    ours, is_rough = known_in(
+        next(parts), lambda **_: whole, lambda one: one.epsilon(delta=delta), Fraction(delta), "ε"
+    )
+    if is_rough:  # a lower end of divergences is none of what runs
+        ours = Bound(0.0, ours.upper)
+    peers = []
+    for (name, ask, why), part in zip(others, parts, strict=True):
         try:
-            found = ask(event, relation, delta)
-        except ImportError:
-            peers.append(Peer(name, None, f"{_PACKAGES[name]} is not installed"))
-        except Exception as error:  # noqa: BLE001  # whatever another library raises is its answer
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            told = reason if len(reason) <= _LONGEST else reason.partition("(")[0][:_LONGEST]
-            peers.append(Peer(name, None, f"no answer: {told}"))
-        else:
-            peers.append(_judged(name, found, why, ours, (event, relation, delta)))
+            answer = partial(_answer, name, ask, why, ours, asked)
+            peers.append(in_time(part, "its answer", answer))
+        except NotInTime as late:
+            peers.append(Peer(name, None, str(late)))
     if printed is not None:
         peers = [replace(one, why=_SHUFFLED) if one.refuted else one for one in peers]
-    return ours, tuple(peers)
+    return ours, tuple(peers), is_rough
+
+
+def _answer(
+    name: str, ask: Callable[[], float], why: str, ours: Bound, asked: tuple[Event, Relation, float]
+) -> Peer:
+    """Return the answer of one accountant, or why it has none."""
+    try:
+        found = ask()
+    except ImportError:
+        return Peer(name, None, f"{_PACKAGES[name]} is not installed")
+    except Exception as error:  # noqa: BLE001  # whatever another library raises is its answer
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        told = reason if len(reason) <= _LONGEST else reason.partition("(")[0][:_LONGEST]
+        return Peer(name, None, f"no answer: {told}")
+    return _judged(name, found, why, ours, asked)
 
 
 def _judged(
@@ -91,8 +115,8 @@ def _judged(
     if theirs < ours.lower - SHARED * abs(ours.lower):
         if not ours.attained:
             return Peer(name, theirs, "below the bracket, which is that of a pair nothing attains")
-        told = "too small: the lower end of the bracket contradicts it"
-        return Peer(name, theirs, told, refuted=True)
+        words = "too small: the lower end of the bracket contradicts it"
+        return Peer(name, theirs, words, refuted=True)
     if theirs <= ours.upper * (1 + SHARED):
         return Peer(name, theirs, "in the bracket")
     return Peer(name, theirs, why, saved=_saved(*asked, theirs))
@@ -136,7 +160,7 @@ def scaled(event: Event, factor: float) -> Event:
 
 
 def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library without types
-    found = importlib.import_module("dp_accounting").NeighboringRelation
+    library = importlib.import_module("dp_accounting").NeighboringRelation
     names = {
         "add-remove": "ADD_OR_REMOVE_ONE",
         "replace-one": "REPLACE_ONE",
@@ -144,7 +168,7 @@ def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library with
     }
     if relation.name not in names:
         raise InputError(f"dp-accounting does not know {relation} neighbours")
-    return getattr(found, names[relation.name])
+    return getattr(library, names[relation.name])
 
 
 def _pld(event: Event, relation: Relation, delta: float) -> float:

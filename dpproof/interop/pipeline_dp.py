@@ -98,9 +98,9 @@ def _specified(spec: object, relation: Relation) -> Guarantee[Relation]:
 def _get(spec: object, field: str) -> Any:  # noqa: ANN401  # whatever the library keeps
     if isinstance(spec, Mapping):
         return spec.get(field, spec.get(f"_{field}"))
-    found = getattr(spec, f"_{field}", None)
+    value = getattr(spec, f"_{field}", None)
     try:
-        return getattr(spec, field, None) if found is None else found
+        return getattr(spec, field, None) if value is None else value
     except AssertionError:  # PipelineDP's way of saying that it was not computed
         return None
 

@@ -43,8 +43,7 @@ def sized_sample(event: Event, relation: Relation) -> Result:
         )
     replaced = event.name == "SampledWithReplacementDpEvent"
     scheme = (WithReplacement if replaced else WithoutReplacement)(
-        sample_size=event.count("sample_size"),
-        population_size=event.count("source_dataset_size"),
+        sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
     return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
 

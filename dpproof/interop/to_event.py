@@ -23,7 +23,7 @@ from dpproof.accountant import (
     TruncatedNegativeBinomial,
 )
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.errors import MissingDependency, NotImplied
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.provenance import require_single
@@ -75,16 +75,19 @@ def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
     """Return an object of dp-accounting.
 
     Raises:
-        InputError: it is not installed, or has no such class.
+        MissingDependency: it is not installed.
+        InputError: it has no such class.
     """
     try:
         library = importlib.import_module("dp_accounting.dp_event")
     except ImportError:
-        raise InputError("this needs dp-accounting: pip install 'dpproof[interop]'") from None
-    found = getattr(library, event.name, None)
-    if found is None:
+        raise MissingDependency(
+            "this needs dp-accounting: pip install 'dpproof[interop]'"
+        ) from None
+    kind = getattr(library, event.name, None)
+    if kind is None:
         raise InputError(f"dp-accounting {version('dp-accounting')} has no {event.name}")
-    return found(**{name: _built(value) for name, value in event.fields.items()})
+    return kind(**{name: _built(value) for name, value in event.fields.items()})
 
 
 def _built(value: object) -> object:
@@ -95,44 +98,55 @@ def _built(value: object) -> object:
 
 def _event(node: Derivation, moves: int) -> Event:
     """Return the event of one step of a derivation."""
-    rule, given = node.rule, dict(node.parameters)
+    rule, parameters = node.rule, dict(node.parameters)
     if rule.startswith("compose/"):
         return Event(
             "ComposedDpEvent", {"events": tuple(_event(one, moves) for one in node.premises)}
         )
     if rule.startswith("repeat/"):
-        return _repeated(_event(node.premises[0], moves), given["count"])
+        return _repeated(_event(node.premises[0], moves), parameters["count"])
     if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):
         return _event(node.premises[0], moves)
     if rule == "subsample/poisson":
-        return _sampled(given["sampling_rate"], _event(node.premises[0], moves))
+        return _sampled(parameters["sampling_rate"], _event(node.premises[0], moves))
     if rule in _SUMS:
-        return _sum(node, given)
+        return _sum(node, parameters)
     if rule == "subsample/without-replacement":
         fields = {
-            "source_dataset_size": given["population_size"],
-            "sample_size": given["sample_size"],
+            "source_dataset_size": parameters["population_size"],
+            "sample_size": parameters["sample_size"],
             "event": _event(node.premises[0], moves),
         }
         return Event("SampledWithoutReplacementDpEvent", fields)
-    if rule.startswith("select/") and node.premises and "runs" in given:
-        return _selected(given["runs"], _event(node.premises[0], moves))
+    if rule.startswith("allocate/") and "chosen" in parameters:
+        (premise,) = node.premises
+        stated = premise.premises[0] if premise.rule == "convert/pair-pure" else premise
+        inner = _event(stated, moves)
+        kept = inner if parameters["epochs"] == 1 else _repeated(inner, parameters["epochs"])
+        fields = {
+            "event": kept,
+            "num_selected": parameters["chosen"],
+            "num_steps": parameters["rounds"],
+        }
+        return Event("RandomAllocationDpEvent", fields)
+    if rule.startswith("select/") and node.premises and "runs" in parameters:
+        return _selected(parameters["runs"], _event(node.premises[0], moves))
     return _leaf(node, moves)
 
 
-def _sum(node: Derivation, given: Mapping[str, Any]) -> Event:
+def _sum(node: Derivation, parameters: Mapping[str, Any]) -> Event:
     """Return the event of Gaussian sums over samples, whose noise is relative to one norm."""
     if node.rule == "allocate/cyclic-poisson":  # as many samples as a part has rounds
         (one,) = cast("DominatingPair[Any]", node.conclusion).forward.factors
         squared: Fraction = cast("Any", one.pair).mu_squared
         noise, count = float_down(1 / sqrt_up(squared)), one.count
     else:
-        noise = float_down(Fraction(given["sigma"]) / Fraction(given["contribution"]))
+        noise = float_down(Fraction(parameters["sigma"]) / Fraction(parameters["contribution"]))
         count = 1
     if node.rule == "subsample/counted-sum":
-        return event_of_sample(given["scheme"], noise)
+        return event_of_sample(parameters["scheme"], noise)
     inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
-    sampled = _sampled(given["sampling_rate"], inner)
+    sampled = _sampled(parameters["sampling_rate"], inner)
     return sampled if count == 1 else _repeated(sampled, count)
 
 
@@ -160,8 +174,8 @@ def _selected(runs: object, inner: Event) -> Event:
 
 def _leaf(node: Derivation, moves: int) -> Event:
     """Return the event of a notion that follows from nothing that an event stands for."""
-    found = node.conclusion
-    match found:
+    conclusion = node.conclusion
+    match conclusion:
         case GDP(mu_squared=squared):
             return _gaussian(squared, moves)
         case PureDP(stated_epsilon=epsilon):
@@ -182,7 +196,7 @@ def _leaf(node: Derivation, moves: int) -> Event:
                 "says something of every order, and the curve nothing beyond its last"
             )
         case DominatingPair():
-            return _product(found, moves)
+            return _product(conclusion, moves)
     raise NotImplied(f"no event of dp-accounting stands for {node.rule}: {node.statement}")
 
 

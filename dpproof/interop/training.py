@@ -102,8 +102,7 @@ def from_training(
     size = arguments.count(batch_size=numbers["batch_size"])
     total, epochs = (arguments.count(**{one: numbers[one]}) for one in ("records", "epochs"))
     base = Gaussian(
-        sigma=numbers["noise_multiplier"],
-        sensitivity=L2Contribution(1, relation or AddRemove()),
+        sigma=numbers["noise_multiplier"], sensitivity=L2Contribution(1, relation or AddRemove())
     )
     rate = Poisson(sampling_rate=arguments.real(rate=size) / total)
     return base.subsample(rate).repeat(math.ceil(epochs * total / size)).guarantee()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Self, final
+
+from numpy.typing import ArrayLike
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.linear_classifier import MappedClassifier
+from dpproof.learn.linear_classifier import LinearClassifier
 from dpproof.mechanisms import CoverUnion, ExponentialHalfspaces, FeatureMap, Mechanism
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
@@ -17,7 +19,7 @@ from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class CoverClassifier(MappedClassifier):
+class CoverClassifier(LinearClassifier):
     """Learn a halfspace under pure differential privacy, by ``ExponentialHalfspaces``.
 
     Args:
@@ -32,11 +34,7 @@ class CoverClassifier(MappedClassifier):
             cover has a dimension for.
         intercept_scaling: the value of that feature, a public constant in data units.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         classes_: ``classes`` as an array.
         coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
@@ -61,6 +59,7 @@ class CoverClassifier(MappedClassifier):
     delta: Number | None = field(init=False, default=0)
     sigma: Number | None = field(init=False, default=None)
 
+    max_weight: Number = field(init=False, default=1)
     cover: Cover | CoverUnion | None = None
     prior: Sequence[Number] | None = None
 
@@ -82,10 +81,17 @@ class CoverClassifier(MappedClassifier):
         if not all(isinstance(one, LinearMap | None) for one in own or ()):
             raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
         price: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
-        given: Any = self.cover
+        cover: Any = self.cover
         return ExponentialHalfspaces(
-            map=self.map, cover=given, prior=self.prior, relation=self.neighbours, **price
+            map=self.map, cover=cover, prior=self.prior, relation=self.neighbours, **price
         )
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]  # noqa: N803
+        """Release a halfspace, as other classifiers do, but without weights of rows.
+
+        A mixture by private coins may have a wider range of log-ratios than its parts.
+        """
+        return super().fit(X, y)
 
     def adopt(self, released: Any, guarantee: Any) -> Any:  # noqa: ANN401  # as the base says
         """Keep the weights, and the number of the candidate."""

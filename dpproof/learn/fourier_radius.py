@@ -162,8 +162,8 @@ def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vect
         climbed = np.where(steep, 0.0, gradients * corner + bend * corner**2 / 2)
         beyond = corner + (gaps - climbed) / slope
         before = 2 * gaps / (gradients + np.sqrt(gradients**2 + 2 * bend * gaps))
-        found = np.where(gaps > climbed, beyond, before) * (1 - 2.0**-40)
-    return np.where(gaps > 0, found, 0.0)
+        ends = np.where(gaps > climbed, beyond, before) * (1 - 2.0**-40)
+    return np.where(gaps > 0, ends, 0.0)
 
 
 def projected_radii(

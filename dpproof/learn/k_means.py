@@ -16,8 +16,9 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_rows
-from dpproof.mechanisms import Mechanism, NoisyLloyd
+from dpproof.learn.reading import in_blocks, read_rows
+from dpproof.mechanisms import Blocks, Mechanism, NoisyLloyd
+from dpproof.mechanisms.parameters import scale
 
 # Candidates a cluster among which the first centres are chosen far from each other.
 _CANDIDATES: Final = 50
@@ -42,11 +43,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
             ball of radius norm / 2, without looking at the data.
         steps: how often the centres move; every step has its part of the budget.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         cluster_centers_: shape (n_clusters, features).
         n_features_in_: features of ``fit``.
@@ -79,8 +76,18 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X is not a matrix.
         """
-        rows = read_rows(self, X, fitting=True)
-        return self._released(lambda: rows)
+        in_blocks(self, X)  # the first centres are as wide as the rows
+        return self._fitted(X)
+
+    def _before(self, blocks: Blocks) -> None:
+        """Read the width, which is that of the first centres."""
+        if self.init is None:
+            _, width, pieces = blocks.map(self._reader()).sum(_width)
+            self.n_features_in_ = width // pieces
+
+    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803
+        """Return the rows as floats."""
+        return np.asarray(read_rows(self, X, fitting=True))
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the released centres."""
@@ -91,13 +98,16 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:  # noqa: N803  # scikit-learn
         """Return the nearest centre of every row, shape (rows,)."""
+        read_rows(self, X, fitting=False)  # refuses what has no nearest centre
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Return distances to the centres, shape (rows, n_clusters)."""
+        """Return distances to the centres, shape (rows, n_clusters); as of ``PCA.transform``."""
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False)
-        return np.asarray(pairwise_distances(rows, self.cluster_centers_))
+        rows = read_rows(self, X, fitting=False, finite=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = [np.square(rows - one).sum(axis=1) for one in self.cluster_centers_]
+        return np.asarray(np.sqrt(np.stack(squares, axis=1)))
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int64]:  # noqa: N803
         """Fit, and then predict for the same rows; the prediction is not protected."""
@@ -124,4 +134,9 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
         while len(chosen) < self.n_clusters:
             apart = pairwise_distances(candidates, chosen).min(axis=1)
             chosen = np.vstack([chosen, candidates[apart.argmax()]])
-        return chosen * float(check.positive(norm=self.norm)) / 2
+        return chosen * float(scale(self.norm, "norm")) / 2
+
+
+def _width(rows: NDArray[np.float64]) -> tuple[int, int, int]:
+    """Return the number of rows, their width, and 1."""
+    return len(rows), rows.shape[1], 1

@@ -13,12 +13,14 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpproof.accountant import Guarantee, arguments as check
+from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import clipped_to_norm, read_rows, read_targets, scored
 from dpproof.mechanisms import SecondMoments
+from dpproof.mechanisms.parameters import scale
 
 # The squared lengths, in units of norm^2, that the constant feature and the target get in a row.
 # Sums of products with the target are as noisy as those of features at 1/2; both choices change
@@ -48,12 +50,10 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         regulariser: weight of the squared length of the weights, in squared data units; None finds
             it from the release.
         fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound. A row of that
+            weight counts as a row without weights does.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         coef_: weights, shape (features,).
         intercept_: the offset.
@@ -77,8 +77,14 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     bound: Number = 1
     regulariser: Number | None = None
     fit_intercept: bool = True
+    max_weight: Number = 1
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803  # scikit-learn
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803  # scikit-learn
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Release second moments of the rows and their targets, and solve for the weights.
 
         A second fit is a second release: if it sees a record again, the costs of both add up.
@@ -86,12 +92,39 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         Args:
             X: shape (rows, features), numbers; rows that are not finite contribute nothing.
             y: targets, shape (rows,); one that is nan contributes nothing.
+            sample_weight: weights of the squared errors, private, shape (rows,); one that is nan
+                contributes nothing. None is ``max_weight`` for all.
         Raises:
             ParameterError: as for ``learner``.
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
-        return self._released(lambda: self._rows(X, y))
+        return self._fitted(X, y, sample_weight)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,  # noqa: N803  # scikit-learn
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        budget: PrivacyFilter[Any] | None = None,
+    ) -> Self:
+        """Release moments of one batch, paid from a filter, and add them to those before.
+
+        ``guarantee_`` is then the filter's: it holds however many batches follow, whatever they
+        are chosen by, and also if they share records. The budget of the arguments is one batch's.
+
+        Args:
+            X: as for ``fit``.
+            y: as for ``fit``.
+            sample_weight: as for ``fit``.
+            budget: a filter that is shared by all batches, such as ``GDPFilter(mu=1)``.
+        Raises:
+            ParameterError: as for ``fit``; no filter, or another filter or other arguments than
+                before; a ledger.
+            BudgetExceeded: the filter has less left; nothing is released.
+        """
+        return self._added(lambda: self._rows(X, y, sample_weight), budget)
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Solve the normal equations of the released moments."""
@@ -120,8 +153,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def _at(self, sigma: Number) -> SecondMoments[Relation]:
-        norm = check.positive(norm=self.norm)
-        check.positive(bound=self.bound)
+        norm = scale(self.norm, "norm")
+        scale(self.bound, "bound")
+        scale(self.max_weight, "max_weight")
         if self.regulariser is not None:
             check.non_negative(regulariser=self.regulariser)
         lengths = 1 + _TARGET + (_INTERCEPT if self.fit_intercept else 0)
@@ -132,8 +166,16 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         """Return what a target is multiplied with to have its length in a row."""
         return math.sqrt(_TARGET) * float(self.norm) / float(self.bound)
 
-    def _rows(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Return the rows with a constant feature and their targets, each clipped by itself."""
+    def _rows(
+        self,
+        X: Any,  # noqa: ANN401, N803  # scikit-learn
+        y: Any = None,  # noqa: ANN401
+        sample_weight: Any = None,  # noqa: ANN401
+    ) -> NDArray[np.float64]:
+        """Return the rows with a constant feature and their targets, each clipped by itself.
+
+        A weight w multiplies a row by sqrt(w / max_weight), at most 1, and its squares by w / max.
+        """
         rows = read_rows(self, X, fitting=True)
         targets = read_targets(y, len(rows))
         parts = [clipped_to_norm(rows, float(self.norm))]
@@ -141,4 +183,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
             parts.append(np.full((len(rows), 1), float(self.norm) * math.sqrt(_INTERCEPT)))
         limit = float(self.bound)
         parts.append(np.clip(targets, -limit, limit)[:, np.newaxis] * self._target_weight())
-        return np.hstack(parts)
+        joined = np.hstack(parts)
+        if sample_weight is None:
+            return joined
+        most = float(self.max_weight)
+        weights = read_targets(sample_weight, len(rows), name="sample_weight")
+        return np.asarray(joined * np.sqrt(np.clip(weights, 0, most) / most)[:, np.newaxis])

@@ -13,7 +13,7 @@ from dpproof.accountant import Guarantee, ReplaceLabel, ReplaceOne, arguments as
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import LinearClassifier
-from dpproof.mechanisms import LogisticObjective, Mechanism, OneVsRest
+from dpproof.mechanisms import Featured, LogisticObjective, Mechanism, SoftmaxDescent
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
@@ -23,38 +23,46 @@ _FLOOR: Final = Fraction(63, 64)
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(LinearClassifier):
-    """Learn logistic regression under differential privacy, by objective perturbation.
+    """Learn logistic regression under differential privacy.
 
-    Two classes are learned by ``LogisticObjective``, k classes by k runs of it, one class against
-    the rest. What ``fit`` keeps is a function of the released weights and of the arguments; the
-    guarantee depends on the arguments alone.
+    Two classes are learned by objective perturbation, ``LogisticObjective``, more by noisy steps on
+    the multinomial loss, ``SoftmaxDescent``, all in one chain. What ``fit`` keeps is a function of
+    the released weights and of the arguments; the guarantee depends on the arguments alone.
 
     Args:
         epsilon: with ``delta``, the budget: sigma is calibrated to it.
         delta: see ``epsilon``.
-        sigma: instead of a budget, the standard deviation of the random linear term.
+        sigma: instead of a budget, the standard deviation of the random linear term, or with more
+            than two classes of the noise on a sum of gradients.
         classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
             another label contributes nothing.
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, in fits and in predictions, which needs no bound.
         regulariser: weight of ||w||^2 / 2 in the sum of the losses, which is not divided by the
-            number of rows. None is the least that costs nothing: norm sigma or 2 sigma^2, or with
-            a budget, if records are added or removed, about norm^2 / epsilon.
+            number of rows. For two classes None is the least that costs nothing: norm sigma/2
+            or 2 sigma^2, or with a budget, if records are added or removed, about norm^2 / epsilon.
+            For more it is 0.
+        steps: with more than two classes, how many noisy sums, fixed in advance.
+        radius: with more than two classes, how far the first step goes, in units of 1 / norm.
+        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant in data units. Rows are
+            clipped or scaled together with it, in fits and in predictions.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         classes_: ``classes`` as an array.
-        coef_: the weights: shape (1, features) for two classes, else (classes, features).
-        intercept_: zeros; add a constant feature to learn an offset, which counts in the norm.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if there is a map.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map of the fit, or None.
+        n_iter_: steps made, 1 for two classes.
         n_features_in_: features of ``fit``.
         guarantee_: the guarantee of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
-        NotImplied: on guarantee and fit, a regulariser below norm sigma and 2 sigma^2 if a record
+        NotImplied: on guarantee and fit, a regulariser below norm sigma/2 and 2 sigma^2 if a record
             or label is replaced.
     Example:
         >>> from sklearn.datasets import load_breast_cancer
@@ -68,56 +76,62 @@ class LogisticRegression(LinearClassifier):
 
     norm: Number | None = None
     regulariser: Number | None = None
+    steps: int = 16
+    radius: Number = 16
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the weights, and how predictions scale their rows."""
-        self.guarantee_ = guarantee
-        self.classes_ = np.asarray(self._classes())
         self.scaled_ = self.norm is None
-        self.coef_ = np.atleast_2d(released.weights)
-        self.intercept_ = np.zeros(len(self.coef_))
-        return self
+        self.constant_ = float(self.intercept_scaling) if self.learns_offset else 0.0
+        return super().adopt(released, guarantee)
 
-    def _weighted(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scale every row to norm 1 if the fit did."""
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scale every row, with the constant feature, to norm 1 if the fit did."""
         if not self.scaled_:
-            return rows
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        rows = rows / np.where(largest > 0, largest, 1)
-        length = np.linalg.norm(rows, axis=1, keepdims=True)
-        return rows / np.where(length > 0, length, 1)
+            return super()._scores(rows)
+        largest = np.abs(rows).max(axis=1, keepdims=True, initial=self.constant_)
+        largest = np.where(largest > 0, largest, 1.0)
+        rows = rows / largest
+        squares = np.square(rows).sum(axis=1, keepdims=True) + (self.constant_ / largest) ** 2
+        scores = rows @ self.coef_.T + self.intercept_ / largest
+        return np.asarray(scores / np.sqrt(np.where(squares > 0, squares, 1.0)))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Return the probabilities of the classes, shape (rows, classes).
+        """Return the probabilities of the classes, shape (rows, classes): of scores, the softmax.
 
-        With more than two classes those of one against the rest, divided by their sum.
+        Of two classes the scores are those of the second and 0.
         """
         scores = self.decision_function(X)
-        shares = 0.5 * (1 + np.tanh(0.5 * scores))
-        if shares.ndim == 1:
+        if scores.ndim == 1:
+            shares = 0.5 * (1 + np.tanh(0.5 * scores))
             return np.stack([1 - shares, shares], axis=1)
-        total = shares.sum(axis=1, keepdims=True)
-        even = np.full_like(shares, 1 / shares.shape[1])
-        return np.asarray(np.divide(shares, total, out=even, where=total > 0))
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())
         relation = self.neighbours
-        regulariser = self._least(sigma, relation) if self.regulariser is None else self.regulariser
-        base = LogisticObjective(
-            sigma=sigma, regulariser=regulariser, norm=self.norm, relation=relation
+        self._check_intercept()
+        shared: dict[str, Any] = {"sigma": sigma, "norm": self.norm, "relation": relation}
+        descent = SoftmaxDescent(  # refuses bad steps for two classes, too
+            classes=max(classes, 3),
+            steps=self.steps,
+            radius=self.radius,
+            regulariser=self.regulariser,
+            **shared,
         )
-        return base if classes == 2 else OneVsRest(base=base, classes=classes)
+        base: LogisticObjective[Relation] | SoftmaxDescent[Relation] = descent
+        if classes == 2:
+            regulariser = self.regulariser
+            least = self._least(sigma, relation) if regulariser is None else regulariser
+            base = LogisticObjective(regulariser=least, **shared)
+        return base if self.map is None else Featured(base=base, map=self.map)
 
     def _least(self, sigma: Number, relation: Relation) -> Number:
-        """Return the least regulariser at which epsilon is that of the gradient alone.
-
-        Of several runs the floors add up, so with more than two classes there is none.
-        """
+        """Return the least regulariser at which epsilon is that of the gradient alone."""
         norm = Fraction(1) if self.norm is None else Fraction(self.norm)
         free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
-        several = len(self._classes()) > 2
-        if self.epsilon is None or several or isinstance(relation, ReplaceOne | ReplaceLabel):
+        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
             return free
         curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
         floored = 1 / (curved + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)

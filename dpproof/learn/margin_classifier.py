@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
@@ -15,30 +14,29 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.learn.linear_classifier import MappedClassifier
-from dpproof.mechanisms import FeatureMap, MarginDescent, Mechanism, OneVsRest, PhasedHinge
+from dpproof.learn.linear_classifier import LinearClassifier
+from dpproof.mechanisms import FeatureMap, MarginDescent, Mechanism, PhasedHinge
 from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
-from dpproof.mechanisms.learning.margin_descent import public_size
+from dpproof.mechanisms.learning.records import Matrix, dense_blocks
 
 _SOLVERS: Final = ("descent", "phased")
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class MarginClassifier(MappedClassifier):
-    """Learn halfspaces of large margin under differential privacy, by hinge loss.
+class MarginClassifier(LinearClassifier):
+    """Learn a halfspace of large margin under differential privacy, by hinge loss.
 
-    Two classes are learned by ``MarginDescent`` or ``PhasedHinge``, k classes by k runs of it, one
-    class against the rest. What ``fit`` keeps is a function of the released weights and of the
-    arguments; the guarantee depends on the arguments alone.
+    ``MarginDescent`` or ``PhasedHinge`` learn it. What ``fit`` keeps is a function of the released
+    weights and of the arguments; the guarantee depends on the arguments alone.
 
     Args:
         epsilon: with ``delta``, the budget: sigma is calibrated to it.
         delta: see ``epsilon``.
         sigma: instead of a budget, the standard deviation of the noise on a sum of mapped rows.
-        classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
-            another label contributes nothing.
+        classes: both labels, in the order of ``classes_``. They are public; a row with another
+            label contributes nothing.
         norm: mapped rows are clipped to this Euclidean norm, a public bound. None scales every row
             to norm 1, which needs no bound; with a map, it clips to the norm that the map states,
             or to 1.
@@ -50,20 +48,16 @@ class MarginClassifier(MappedClassifier):
         fit_intercept: whether to learn an offset, as the weight of a constant feature.
         intercept_scaling: the value of that feature, a public constant. Rows are clipped or scaled
             together with it.
-        public_size: a public number of records for the step sizes, needed under add-remove and
+        records: a public number of records for the step sizes, needed under add-remove and
             zero-out.
         radius: of the reference halfspace, which decides the step sizes.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         classes_: ``classes`` as an array.
-        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
-            rows if the map is not linear.
-        intercept_: the offsets; zeros without ``fit_intercept``.
+        coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
+        intercept_: the offset; zero without ``fit_intercept``.
         map_: the map through which rows are predicted, or None.
         n_features_in_: features of ``fit``.
         n_iter_: steps or phases made.
@@ -72,21 +66,21 @@ class MarginClassifier(MappedClassifier):
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
-        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.datasets import load_breast_cancer
         >>> from dpproof.accountant import ReplaceOne
         >>> budget = {"epsilon": 1, "delta": 1e-5, "relation": ReplaceOne()}
-        >>> model = MarginClassifier(**budget, classes=range(10), fit_intercept=True)
+        >>> model = MarginClassifier(**budget, classes=[0, 1], fit_intercept=True)
         >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
         True
-        >>> model.fit(*load_digits(return_X_y=True)).coef_.shape
-        (10, 64)
+        >>> model.fit(*load_breast_cancer(return_X_y=True)).coef_.shape
+        (1, 30)
     """
 
     norm: Number | None = None
     margin: Number = 2.0**-7
     steps: int = 100
     solver: str = "descent"
-    public_size: int | None = None
+    records: int | None = None
     radius: Number = 1
 
     def score_map(self) -> FeatureMap | None:
@@ -98,20 +92,20 @@ class MarginClassifier(MappedClassifier):
         norm = self._norm_bound()
         noise = check.positive(sigma=sigma)
         self._check_intercept()
+        if len(self._classes()) != 2:
+            why = "PerceptronClassifier and LogisticRegression learn more in one chain"
+            raise ParameterError("classes", self.classes, "two labels", why)
         moved = L2Contribution(norm, relation).as_l2().value
         shared: dict[str, Any] = {
             "margin": self.margin,
-            "norm_bound": norm,
+            "norm": norm,
             "map": self.map,
             "relation": relation,
-            "records": self.public_size,
+            "records": self.records,
             "radius": self.radius,
         }
         base: MarginDescent[Relation] | PhasedHinge[Relation]
-        if self.public_size is not None:
-            check.count(public_size=self.public_size)
         if self.solver == "descent":
-            public_size(relation, public_size=self.public_size)
             steps = check.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
             base = MarginDescent(steps=steps, mu=mu, **shared)
@@ -121,8 +115,7 @@ class MarginClassifier(MappedClassifier):
             raise ParameterError(
                 "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
             )
-        classes = len(self._classes())
-        return base if classes == 2 else OneVsRest(base=base, classes=classes)
+        return base
 
     def _norm_bound(self) -> Fraction:
         """Return the norm that mapped rows are clipped to."""
@@ -136,12 +129,15 @@ class MarginClassifier(MappedClassifier):
         """Return whether rows are scaled to norm 1, as there is neither a norm nor a map."""
         return self.norm is None and self.map is None
 
-    def _extended(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _extended(self, rows: Matrix) -> Matrix:
         """Append the constant feature, and scale rows to norm 1 if no norm is given."""
         extended = super()._extended(rows)
         if not self.scales_rows:
             return extended
-        finite = np.asarray(np.isfinite(extended).all(axis=1))
-        scaled = unit_rows(np.where(finite[:, np.newaxis], extended, 0.0), RECORD_BITS)
-        scaled[~finite] = np.nan
-        return np.asarray(scaled * 2.0**-RECORD_BITS)
+        parts = []
+        for block in dense_blocks(extended):
+            finite = np.asarray(np.isfinite(block).all(axis=1))
+            scaled = unit_rows(np.where(finite[:, np.newaxis], block, 0.0), RECORD_BITS)
+            scaled[~finite] = np.nan
+            parts.append(scaled * 2.0**-RECORD_BITS)
+        return np.concatenate(parts)

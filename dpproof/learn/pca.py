@@ -13,6 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpproof.accountant import Guarantee, arguments as check
+from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
@@ -45,11 +46,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         center: whether to subtract the mean. Without it components are those of second moments
             around 0, with a fifth less noise.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         components_: shape (n_components, features), of length 1, by decreasing variance.
         mean_: noisy mean, shape (features,); zeros without ``center``.
@@ -86,7 +83,20 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
             BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
             ValueError: X is not a matrix.
         """
-        return self._released(lambda: self._rows(X))
+        return self._fitted(X)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,  # noqa: N803  # scikit-learn
+        y: object = None,  # noqa: ARG002
+        *,
+        budget: PrivacyFilter[Any] | None = None,
+    ) -> Self:
+        """Release moments of one batch, paid from a filter, and add them to those before.
+
+        Arguments, guarantee and errors are those of ``LinearRegression.partial_fit``, without y.
+        """
+        return self._added(lambda: self._rows(X), budget)
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the eigenvectors of the released moments."""
@@ -108,10 +118,15 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Return coordinates along the components, shape (rows, n_components)."""
+        """Return coordinates along the components, shape (rows, n_components).
+
+        Laws: those of one row depend on it alone, bit for bit; not finite if the row is not.
+        """
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False)
-        return np.asarray((rows - self.mean_) @ self.components_.T)
+        rows = read_rows(self, X, fitting=False, finite=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = rows - self.mean_
+            return np.stack([(moved * axis).sum(axis=1) for axis in self.components_], axis=1)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
         """Return the rows with these coordinates, shape (rows, features)."""
@@ -128,7 +143,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         relation = self.neighbours
         return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803
         """Return the clipped rows, with the constant feature."""
         rows = read_rows(self, X, fitting=True)
         if rows.shape[1] < self.n_components:

@@ -8,20 +8,14 @@ from typing import Any, final
 from dpproof.accountant import WithoutReplacement
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import Relation
-from dpproof.learn.linear_classifier import MappedClassifier
-from dpproof.mechanisms import (
-    BatchPerceptron,
-    Featured,
-    KeslerPerceptron,
-    Mechanism,
-    Stop,
-)
+from dpproof.learn.linear_classifier import LinearClassifier
+from dpproof.mechanisms import BatchPerceptron, Featured, KeslerPerceptron, Mechanism, Stop
 from dpproof.mechanisms.learning.batch_perceptron import MarginNorm
 
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PerceptronClassifier(MappedClassifier):
+class PerceptronClassifier(LinearClassifier):
     """Learn a linear classifier under differential privacy, by noisy perceptron steps.
 
     Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``. Everything that
@@ -45,11 +39,13 @@ class PerceptronClassifier(MappedClassifier):
         average: whether to return the mean of the last half of the states, or the last state.
         stop: a test that may end the run early, or ``ChooseIterate(...)``; all steps are paid for.
         map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
-        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature. None learns
+            one for two classes if there is no map.
         intercept_scaling: the value of that feature, a public constant in data units. Rows are
             clipped or scaled together with it.
         batch: ``WithoutReplacement(...)`` takes a fresh subset of a fixed size in every step in
             place of a Poisson sample, under ``ReplaceOne()`` only.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
         relation: which datasets are neighbours; None is AddRemove().
         random_state: None takes the noise from the operating system. An integer makes it
             predictable, for tests only, and warns.
@@ -77,6 +73,8 @@ class PerceptronClassifier(MappedClassifier):
         (10, 64)
     """
 
+    fit_intercept: bool | None = None
+    intercept_scaling: Number = 0.25
     norm: Number | None = None
     margin: Number = 0.1
     margin_norm: MarginNorm = "l2"

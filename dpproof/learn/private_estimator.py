@@ -7,32 +7,31 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from dpproof.accountant import Guarantee, calibrate
+from dpproof.accountant import GDP, Guarantee, calibrate
+from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.accountant.progress import at_work
 from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.learn.fitted_data import data_are_public, marked, said_public, warn_of_transformers
+from dpproof.learn.reading import in_blocks
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
-from dpproof.mechanisms import Mechanism
+from dpproof.mechanisms import Blocks, Mechanism
 from dpproof.proofs.core.certificate import Certificate
 
 # Parts of scikit-learn that fit clones of an estimator, on the same records or on parts of them.
-_REFITTING: Final = frozenset(
-    {
-        "calibration",
-        "ensemble",
-        "feature_selection",
-        "model_selection",
-        "multiclass",
-        "multioutput",
-        "semi_supervised",
-    }
+_REFITTING: Final = (
+    "calibration ensemble feature_selection impute linear_model multiclass multioutput "
+    "semi_supervised"
 )
 _SEARCH: Final = "model_selection"
 
@@ -48,7 +47,7 @@ def refuse_search() -> None:
     ``GridSearchCV``, ``cross_val_score``, ``learning_curve`` and their like fit clones of an
     estimator on the same records, and look at scores without noise. All of these are releases.
     So are the members of ``BaggingClassifier`` and of other ensembles, and the parts of
-    ``OneVsRestClassifier`` and ``CalibratedClassifierCV``.
+    ``OneVsRestClassifier`` and ``CalibratedClassifierCV``. Within ``public_data()`` all of it goes.
 
     Raises:
         RefitRefused: a function of such a part is among the callers. Searches report it as the
@@ -56,6 +55,9 @@ def refuse_search() -> None:
     Example:
         >>> refuse_search()
     """
+    if data_are_public():
+        return
+    warn_of_transformers()
     frame = inspect.currentframe()
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
@@ -65,9 +67,10 @@ def refuse_search() -> None:
             raise RefitRefused(
                 f"{module} fits a private estimator several times on the same records and scores "
                 "them without noise, and every fit and score is a release; dpproof.learn.tune("
-                "estimator, grid) selects privately, within one budget"
+                "estimator, grid) selects privately, within one budget, and with "
+                "dpproof.learn.public_data(): lets it go on where all rows are public"
             )
-        if top == "sklearn" and part in _REFITTING:
+        if top == "sklearn" and part in _REFITTING.split():
             raise RefitRefused(
                 f"{module} fits a private estimator several times, and every fit is a release; fit "
                 "each model yourself and state accountant.compose(...) of their guarantees, or let "
@@ -101,12 +104,14 @@ def paid(
             "given together, or neither",
             "the key names this fit in the ledger, which pays for it once",
         )
+    working = at_work(lambda: f"{label} is fitted")
     if ledger is None or key is None:
-        yield
+        with working:
+            yield
         return
     opened = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     try:
-        with opened.reserve(guarantee, key=key, label=label):
+        with opened.reserve(guarantee, key=key, label=label), working:
             yield
     finally:
         if opened is not ledger:
@@ -206,38 +211,126 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         fitted = hasattr(self, "guarantee_")
         return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
 
-    def _released(self, read: Callable[[], object]) -> Self:
-        """Pay for one release from the records that ``read`` returns, and keep it.
+    @abstractmethod
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # noqa: ANN401, N803
+        """Return rows, and what belongs to them, as the mechanism reads them."""
 
+    def fit_blocks(self, blocks: Any, *, executor: Any = None) -> Self:  # noqa: ANN401
+        """Fit rows that come in blocks, for data beyond the memory or beyond one machine.
+
+        What is released is what ``fit`` on all rows releases, bit for bit by one source of noise.
+
+        Args:
+            blocks: yields blocks again and again, each rows, or a pair of rows and labels or
+                targets; or functions without arguments that return them, called where the block is
+                added up. Columns are the same in all. Or ``mechanisms.Blocks``.
+            executor: adds the blocks up: a ``concurrent.futures.Executor``, Dask's included, as for
+                ``mechanisms.Blocks``. None adds them up here, one after the other.
         Raises:
-            ParameterError: as for ``learner``.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            NeedsAllRecords: the learner is no sum over records; it says why.
+            BlockError: a block is out of reach; nothing is released.
+            PrivacyError: as for ``fit``.
+        Example:
+            >>> from dpproof.learn import PCA
+            >>> rows = np.eye(4)
+            >>> PCA(2, sigma=1).fit_blocks([rows[:2], rows[2:]]).components_.shape
+            (2, 4)
         """
+        whole = blocks if isinstance(blocks, Blocks) else Blocks(blocks, executor)
+        self._before(whole)
+        return self._released(lambda _: whole.map(self._reader()))
+
+    def _before(self, blocks: Blocks) -> None:
+        """Read of the blocks what a mechanism is made of, such as a public width."""
+
+    def _fitted(self, X: Any, *columns: Any) -> Self:  # noqa: ANN401, N803  # scikit-learn
+        """Release from rows, and what belongs to them, read in blocks."""
+
+        def read(learner: Mechanism[Relation]) -> object:
+            blocks = in_blocks(self, X, *columns).map(self._reader())
+            whole = learner.needs_all and isinstance(X, np.memmap)
+            return replace(blocks, records=X.shape[0]) if whole else blocks
+
+        return self._released(read)
+
+    def _reader(self) -> Callable[[Any], Any]:
+        """Return what reads blocks as this does, and goes to workers: it has no ledger."""
+        given = {**self.get_params(deep=False), "ledger": None, "ledger_key": None}
+        return partial(_read_by, type(self)(**{**given, "random_state": None}))
+
+    def _released(self, read: Callable[[Mechanism[Relation]], object]) -> Self:
+        """Pay for one release from the records that ``read`` returns, and keep it."""
         refuse_search()
         learner = self.learner()
-        guarantee = learner.guarantee()
+        guarantee = marked(learner.guarantee())
+        self._warn_if_fitted()
+        self.__dict__.pop("batches_", None)
+        records = read(learner)
+        with paid(self.ledger, self.ledger_key, guarantee, type(self).__name__):
+            released = learner.release(records, rng=self.rng())
+        self.public_data_ = data_are_public()
+        return self.adopt(released, guarantee)
+
+    def _warn_if_fitted(self) -> None:
+        """Warn that a fit is not the first one."""
         if hasattr(self, "guarantee_"):
             warnings.warn(
                 "this estimator was fitted before; on the same records the guarantee of both fits "
                 "is their composition",
                 SecondRelease,
-                stacklevel=3,
+                stacklevel=5,
             )
-        records = read()
-        with paid(self.ledger, self.ledger_key, guarantee, type(self).__name__):
-            released = learner.release(records, rng=self.rng())
-        return self.adopt(released, guarantee)
+
+    def _added(self, read: Callable[[], object], budget: PrivacyFilter[Any] | None) -> Self:
+        """Spend one release of sums from a filter, and keep the total of all since the last fit.
+
+        Soundness: all of them are paid from one filter, as ``guarantee_`` is that filter's.
+        """
+        refuse_search()
+        same = budget is getattr(self, "_filter", None)
+        if not isinstance(budget, PrivacyFilter):
+            raise ParameterError("budget", budget, "a filter, such as GDPFilter(mu=1)")
+        if self.ledger is not None:
+            raise ParameterError("ledger", "a ledger", "None: the filter pays for batches")
+        learner: Any = self.learner()
+        arguments = learner, {**self.get_params(deep=False), "random_state": None}
+        before, total, number = getattr(self, "batches_", (arguments, 0.0, 0))
+        if arguments != before:
+            raise ParameterError("arguments", learner, "those of the batches before, or a fit")
+        if number == 0:
+            self._warn_if_fitted()
+        elif not same:
+            raise ParameterError("budget", budget, "the filter of the batches before, or a fit")
+        public = data_are_public() and (number == 0 or self.public_data_)
+        records, mu = read(), learner.guarantee().mu
+        budget.spend(marked(learner.guarantee()))
+        whole, total = budget.guarantee(), total + learner.release(records, rng=self.rng())
+        self.adopt(total, GDP(mu=sqrt_up(mu**2 / (number + 1)), relation=self.neighbours))
+        self.batches_, self.public_data_ = (arguments, total, number + 1), public
+        self._filter, self.guarantee_ = budget, whole
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles keep: all but the filter, which is not copied."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_filter"}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # scikit-learn
+        """Return the arguments, and whether the fit was on data declared public."""
+        return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
 
     def rng(self) -> np.random.Generator | None:
-        """Return the source of the noise.
-
-        None is the operating system; a seed warns.
-        """
+        """Return the source of the noise; None is the operating system, and a seed warns."""
         if self.random_state is None:
             return None
         warnings.warn(
             "random_state makes the noise predictable, and the fit protects nobody: tests only",
             PredictableNoise,
-            stacklevel=4,
+            stacklevel=5,
         )
         return np.random.default_rng(self.random_state)
+
+
+def _read_by(estimator: PrivateEstimator, block: Any) -> Any:  # noqa: ANN401
+    """Return what a mechanism reads of a part of a block: rows, or a tuple of columns."""
+    return estimator._rows(*(block if isinstance(block, tuple) else (block,)))  # noqa: SLF001

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from dpproof.accountant.form import DataError, withholding
+from dpproof.mechanisms.blocks import Blocks
+from dpproof.mechanisms.learning.records import Matrix, csr_rows, is_sparse
 
 _REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
 
@@ -22,22 +24,61 @@ def read_rows(
     X: ArrayLike,  # noqa: N803  # scikit-learn
     *,
     fitting: bool,
-) -> NDArray[np.float64]:
-    """Return the rows as float64, in C order.
+    finite: bool = True,
+) -> Matrix:
+    """Return the rows as float64, in C order; sparse if they are, and the estimator takes them.
 
     A fit reads any record: a cell that is no number becomes nan, and its row contributes nothing,
-    as an error would tell of it. Predictions take finite numbers only.
+    as an error would tell of it. Predictions take ``finite`` numbers only, steps of pipelines any.
 
     Raises:
         DataError: not a matrix of real numbers.
         ValueError: another number of features, or other names of features, than in the fit.
     """
-    rows = matrix(X)
+    takes_sparse = estimator.__sklearn_tags__().input_tags.sparse
+    rows: Matrix = sparse_matrix(X) if takes_sparse and is_sparse(X) else matrix(X)
+    reset = fitting and not hasattr(estimator, "batches_")
     validate_data(
-        estimator, X if hasattr(X, "columns") else rows, reset=fitting, skip_check_array=True
+        estimator, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True
     )
-    blank = {"ensure_all_finite": False, "ensure_min_samples": 0} if fitting else {}
-    return np.asarray(check_array(rows, estimator=estimator, input_name="X", **blank))
+    blank = {"ensure_all_finite": False, "ensure_min_samples": 0} if fitting or not finite else {}
+    return check_array(rows, estimator=estimator, input_name="X", accept_sparse="csr", **blank)
+
+
+def in_blocks(
+    estimator: BaseEstimator,
+    X: Any,  # noqa: ANN401, N803  # scikit-learn
+    *columns: Any,  # noqa: ANN401
+) -> Blocks:
+    """Return rows in blocks, with their labels and weights, each block to be read by itself.
+
+    Raises:
+        DataError, ValueError: as for ``read_rows``, as far as it can be seen of the whole.
+    """
+    frame = len(getattr(X, "columns", ())) > 0
+    array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _REAL and X.shape[1] > 0
+    if frame or array or hasattr(X, "__dask_graph__"):
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+        rows = X
+    else:
+        rows = read_rows(estimator, X, fitting=True)
+    pairs = zip(("y", "sample_weight"), columns, strict=False)
+    named = [(name, one) for name, one in pairs if one is not None or name == "y"]
+    if not hasattr(X, "__dask_graph__"):
+        named = [(name, read_labels(one, rows.shape[0], name)) for name, one in named]
+    return Blocks.of(rows, *(one for _, one in named))
+
+
+def sparse_matrix(X: Any) -> Matrix:  # noqa: ANN401, N803  # any of scipy's formats
+    """Return a sparse matrix as a CSR array of float64.
+
+    Raises:
+        DataError: of a dtype that is not of real numbers.
+    """
+    if X.dtype.kind not in _REAL:
+        hint = "Complex data not supported" if X.dtype.kind == "c" else ""
+        raise DataError("X", X, "of a dtype of real numbers", hint)
+    return csr_rows(X)
 
 
 def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
@@ -52,14 +93,14 @@ def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
     """
     if hasattr(X, "toarray"):
         raise DataError("X", X, "a dense matrix", "X.toarray() makes one of a sparse matrix")
-    found = _floats(X, "X")
-    if found.ndim != 2:
+    values = _floats(X, "X")
+    if values.ndim != 2:
         hint = "Reshape your data: X.reshape(1, -1) is one record, X.reshape(-1, 1) one feature"
-        raise DataError("X", found, "a matrix, one row a record", hint)
-    return found
+        raise DataError("X", values, "a matrix, one row a record", hint)
+    return values
 
 
-def read_labels(y: ArrayLike, rows: int) -> NDArray[Any]:
+def read_labels(y: ArrayLike, rows: int, name: str = "y") -> NDArray[Any]:
     """Return the labels or targets, shape (rows,), as they are.
 
     A list is read label by label: as one array, a single text turns all its numbers to texts.
@@ -69,22 +110,22 @@ def read_labels(y: ArrayLike, rows: int) -> NDArray[Any]:
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
-    found = _array(y, "y", None if hasattr(y, "dtype") else np.object_)
-    if found.dtype.kind == "c":
-        raise DataError("y", found, "labels or targets", "Complex data not supported")
-    labels = column_or_1d(found, warn=True)
+    values = _array(y, name, None if hasattr(y, "dtype") else np.object_)
+    if values.dtype.kind == "c":
+        raise DataError(name, values, "labels or targets", "Complex data not supported")
+    labels = column_or_1d(values, warn=True)
     if labels.shape != (rows,):
-        raise ValueError(f"y has shape {labels.shape}, expected one label for {rows} rows")
+        raise ValueError(f"{name} has shape {labels.shape}, expected one value for {rows} rows")
     return np.asarray(labels)
 
 
-def read_targets(y: ArrayLike, rows: int) -> NDArray[np.float64]:
+def read_targets(y: ArrayLike, rows: int, name: str = "y") -> NDArray[np.float64]:
     """Return the targets as float64, shape (rows,); one that is no number becomes nan.
 
     Raises:
         ValueError: as for ``read_labels``, or of a dtype that is not of real numbers.
     """
-    return _floats(read_labels(y, rows), "y")
+    return _floats(read_labels(y, rows, name), name)
 
 
 def _floats(cells: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -103,11 +144,7 @@ def _floats(cells: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _array(cells: ArrayLike, name: str, dtype: type[Any] | None = None) -> NDArray[Any]:
-    """Return cells as an array, ragged ones and mixed ones as one of objects.
-
-    Raises:
-        DataError: not even that.
-    """
+    """Return cells as an array, ragged ones and mixed ones as one of objects."""
     for kind in (dtype, np.object_):
         with contextlib.suppress(ValueError, TypeError, OverflowError):
             return np.asarray(cells, dtype=kind)

@@ -12,8 +12,9 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.learn.fourier_radius import fourier_radii, projected_radii
 from dpproof.learn.matrix_norm import lengths, slack
+from dpproof.learn.scattering_radius import image_radii
 from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
-from dpproof.mechanisms import FourierFeatures
+from dpproof.mechanisms import FourierFeatures, ScatteringFeatures
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
 _CROSSINGS: Final = 2.5
@@ -111,11 +112,13 @@ def attack(
         raise ParameterError("norm", norm, " or ".join(map(repr, NORMS)))
     reach = float(check.non_negative(radius=radius))
     scores = scores_of(model)
+    if isinstance(scores.map, ScatteringFeatures):
+        raise ParameterError("model", scores.map, "without scattering features: no attack on them")
     rows = scores.rows(X)
     labels = class_of(model, rows, y)
     rounds, descents = check.count(steps=steps), check.count(starts=starts)
     rng = np.random.default_rng(seed)
-    found = rows.copy()
+    moved_rows = rows.copy()
     open_ = np.flatnonzero(np.isfinite(rows).all(axis=1) & (_predicted(model, rows) == labels))
     for descent in range(descents):
         offset = _random(rng, rows[open_].shape, reach, norm) if descent else 0.0
@@ -126,9 +129,9 @@ def attack(
             moved = rows[open_] + _within(moved - rows[open_], reach, norm)
         inside = _sizes(moved - rows[open_], norm) * (1 + slack(rows.shape[1])) <= reach
         caught = inside & (_predicted(model, moved) != labels[open_])
-        found[open_[caught]] = moved[caught]
+        moved_rows[open_[caught]] = moved[caught]
         open_ = open_[~caught]
-    return found
+    return moved_rows
 
 
 def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ANN401
@@ -207,8 +210,9 @@ def certify_radius(
     Statement: if ||z - x|| is below the radius, the model's scores, in exact arithmetic, are
         largest for y at z. For scores linear in x this is exact up to rounding: the least distance
         to a border, (f_y - f_c)(x) / ||w_y - w_c|| over the other classes c, with the Euclidean
-        norm for ``l2`` and the sum of absolute values for ``linf``. For Fourier features see
-        ``fourier_radius.py``; under ``linf`` their radius is divided by sqrt(features).
+        norm for ``l2`` and the sum of absolute values for ``linf``. For Fourier and scattering
+        features see ``fourier_radius.py`` and ``scattering_radius.py``; under ``linf`` their radius
+        is divided by sqrt(features).
     Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Lemmas 7 and 22; Hein &
         Andriushchenko, arXiv:1705.08475; proofs/theory/robustness.md.
 
@@ -218,9 +222,9 @@ def certify_radius(
 
     Args:
         model: a fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``, such as
-            ``PerceptronClassifier``, without a map, with ``FourierFeatures`` or with one of the
-            random projections (``SignProjection``, ``GaussianProjection``,
-            ``RademacherProjection``, ``HadamardProjection``).
+            ``PerceptronClassifier``, without a map, with ``FourierFeatures``, with
+            ``ScatteringFeatures`` or with one of the random projections (``SignProjection``,
+            ``GaussianProjection``, ``RademacherProjection``, ``HadamardProjection``).
         X: shape (rows, features).
         y: the labels to be kept; None takes the predicted ones.
         norm: ``"l2"`` or ``"linf"``, in which rows are moved.
@@ -244,8 +248,12 @@ def certify_radius(
     kept = class_of(model, rows, y)
     finite = np.asarray(np.isfinite(rows).all(axis=1))
     inside = np.where(finite[:, np.newaxis], rows, 0.0)
-    if isinstance(scores.map, FourierFeatures):
-        radii = fourier_radii(scores, scores.map, inside, kept, curvature=curvature)
+    if isinstance(scores.map, FourierFeatures | ScatteringFeatures):
+        if isinstance(scores.map, FourierFeatures):
+            radii = fourier_radii(scores, scores.map, inside, kept, curvature=curvature)
+        else:
+            moves = _linear(scores, scores.map.apply(inside), kept, "l2")
+            radii = image_radii(moves, scores.map, inside)
         radii = radii if norm == "l2" else radii / np.sqrt(rows.shape[1]) * (1 - slack(4))
     elif isinstance(scores.map, Projection):
         radii = projected_radii(scores, scores.map, inside, kept, norm)

@@ -18,6 +18,7 @@ from dpproof.mechanisms import (
     GaussianProjection,
     HadamardProjection,
     RademacherProjection,
+    ScatteringFeatures,
     SignProjection,
 )
 
@@ -69,8 +70,9 @@ def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear 
         ParameterError: no linear classifier that is fitted, or one with another map.
     """
     plan = getattr(model, "map_", None)
-    if plan is not None and not isinstance(plan, FourierFeatures | Projection):
-        allowed = "without a map, or with FourierFeatures or a random projection"
+    kinds = FourierFeatures | ScatteringFeatures | Projection
+    if plan is not None and not isinstance(plan, kinds):
+        allowed = "without a map, or with Fourier or scattering features or a random projection"
         raise ParameterError("model", plan, allowed)
     if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_", "predict")):
         raise ParameterError("model", model, "a fitted linear classifier")

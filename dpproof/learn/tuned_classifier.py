@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, NoReturn, TypeAlias, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,13 +28,18 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
+from dpproof.learn.fitted_data import data_are_public, marked, said_public
+from dpproof.learn.linear_classifier import public_classes
+from dpproof.learn.logistic_regression import LogisticRegression
 from dpproof.learn.margin_classifier import MarginClassifier
 from dpproof.learn.perceptron_classifier import PerceptronClassifier
 from dpproof.learn.private_estimator import SecondRelease, paid, refuse_search
 from dpproof.learn.reading import scored
 from dpproof.mechanisms import (
     Chained,
+    Featured,
     Mechanism,
+    NeedsAllRecords,
     NoisyCount,
     NoisyMistakes,
     Selected,
@@ -42,10 +47,21 @@ from dpproof.mechanisms import (
 )
 from dpproof.proofs.core.certificate import Certificate
 
-Tunable: TypeAlias = PerceptronClassifier | MarginClassifier
+Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression
 
 # What a candidate may differ in: not the budget, nor what decides who is protected.
-_TUNED: Final = ("margin", "rate", "steps", "norm", "average")
+_TUNED: Final = ("margin", "rate", "steps", "norm", "average", "radius", "regulariser")
+
+_NO_SCORE: Final = "no score tells which fit is better: state its parameters, or tune what follows"
+_NOT_TUNED: Final = {
+    "LinearRegression": "its ridge is found in the release at no cost; its bounds are public",
+    "PCA": _NO_SCORE,
+    "KMeans": _NO_SCORE,
+    "PrivateScaler": _NO_SCORE,
+    "SelectKBest": _NO_SCORE,
+    "CoverClassifier": "a CoverUnion picks among covers in the same draw, at no cost",
+    "Pipeline": "tune the last step: make_pipeline(PrivateScaler(sigma=1), tune(model, grid))",
+}
 
 
 def tune(
@@ -114,7 +130,9 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         estimator: with a budget (``epsilon`` and ``delta``); candidates are clones of it. Its
             ledger, if it has one, pays once for the whole search.
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
-            ``norm``, ``average`` and ``rate``, those that the estimator has. Candidates of one
+            ``norm``, ``average``, ``rate``, ``radius`` and ``regulariser``, those that the
+            estimator has. For two classes a ``regulariser`` below the least that costs nothing
+            stands for that one. Candidates of one
             rate and number of steps cost the same; between others the budget is split by the
             central limit theorem, and the price is that of their mixture.
         probability: that a given candidate is among those tried, in (0, 1).
@@ -153,6 +171,16 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     report_share: Number = 0.02
     expected_runs: Number = 1000
 
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # of scikit-learn
+        """Say that rows may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # scikit-learn
+        """Return the arguments, and whether the fit was on data declared public."""
+        return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
+
     def candidates(self) -> list[dict[str, Any]]:
         """Return the parameters of all candidates, in the order of ``best_index_``.
 
@@ -161,8 +189,11 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
-            allowed = "a PerceptronClassifier(...) or a MarginClassifier(...)"
-            raise ParameterError("estimator", estimator, allowed)
+            allowed = (
+                "a PerceptronClassifier(...), MarginClassifier(...) or LogisticRegression(...)"
+            )
+            name = type(estimator).__name__
+            raise ParameterError("estimator", name, allowed, _NOT_TUNED.get(name, ""))
         if estimator.epsilon is None or estimator.delta is None:
             raise ParameterError(
                 "estimator", estimator, "with epsilon and delta: the budget of the whole search"
@@ -178,7 +209,11 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
         if len(listed) < 2:
             raise ParameterError("grid", self.grid, "at least 2 candidates")
-        if len({self._clone(one).scales_rows for one in listed}) > 1:
+        tried = [self._clone(one) for one in listed]
+        for regulariser in (getattr(one, "regulariser", None) for one in tried):
+            if regulariser is not None:
+                check.positive(regulariser=regulariser)
+        if len({one.scales_rows for one in tried}) > 1:
             hint = "rows are scaled for None and clipped for numbers: tune one of both"
             raise ParameterError("norm", None, "None or a number for all candidates", hint)
         self._shares()
@@ -210,9 +245,10 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             ParameterError: as for the class.
             CalibrationError: no noise meets the budget.
         """
-        return self._learner(self._option())
+        option = self.affordable()
+        return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
-    def _option(self) -> SelectionOption:
+    def affordable(self) -> SelectionOption:
         """Return the law of the number of runs, and the noise of each, that are used.
 
         Raises:
@@ -227,9 +263,6 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             least = min(option.runs.mean for option in options)
             raise ParameterError("expected_runs", self.expected_runs, f"at least {least:.4g} here")
         return affordable[0]
-
-    def _learner(self, option: SelectionOption) -> Selected[Relation]:
-        return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
     def guarantee(self) -> Guarantee[Relation]:
         """Return the guarantee of one fit; it is known before there is any data.
@@ -252,19 +285,30 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         fitted = hasattr(self, "guarantee_")
         return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> TunedClassifier:  # noqa: N803  # scikit-learn
+    def fit_blocks(self, blocks: object, *, executor: object = None) -> NoReturn:
+        """Raise ``NeedsAllRecords``: candidates are trained and scored on all records."""
+        del blocks, executor
+        raise NeedsAllRecords("TunedClassifier trains and scores its candidates on all records")
+
+    def fit(
+        self,
+        X: ArrayLike,  # noqa: N803  # scikit-learn
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> TunedClassifier:
         """Release the best model found, with its parameters and its noisy number of mistakes.
 
         Args:
             X: shape (rows, features).
             y: labels, shape (rows,).
+            sample_weight: as for the estimator; the same rows take part in all runs.
         Raises:
             ParameterError: as for the class.
             ValueError: X and y are not a matrix and a vector of the same length.
         """
         refuse_search()
-        option, listed = self._option(), self.candidates()
-        learner = self._learner(option)
+        option, listed = self.affordable(), self.candidates()
+        learner = self._run(option.noise).select(option.runs, score=fewest_mistakes)
         if hasattr(self, "guarantee_"):
             warnings.warn(
                 "this search was fitted before; on the same records the guarantee of both is their "
@@ -273,15 +317,16 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 stacklevel=2,
             )
         reader = self._clone(listed[0])  # as every candidate reads
-        records, guarantee = reader.records(X, y), learner.guarantee()
+        records, guarantee = reader.labelled(X, y, sample_weight), marked(learner.guarantee())
         with paid(reader.ledger, reader.ledger_key, guarantee, type(self).__name__):
             index, (model, (_, wrong)) = learner.release(records, rng=reader.rng())
-        self.guarantee_ = guarantee
+        self.guarantee_, self.public_data_ = guarantee, data_are_public()
         self.best_index_ = int(index)
         self.best_params_ = listed[self.best_index_]
         self.best_mistakes_ = float(wrong)
         self.best_mistakes_sigma_ = float(self._sigmas(option.noise)[1])
         self.best_estimator_ = self._clone(self.best_params_).adopt(model, self.guarantee_)
+        self.best_estimator_.public_data_ = self.public_data_
         self.classes_ = self.best_estimator_.classes_
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
@@ -340,11 +385,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return UniformChoice(parts=tuple(Chained(first=part, then=counts) for part in parts))
 
     def _shares(self) -> tuple[Fraction, Fraction]:
-        """Return the shares of the count that chooses and of the one that is reported.
-
-        Raises:
-            ParameterError: not in (0, 1), or nothing is left for the training.
-        """
+        """Return the shares of the count that chooses and of the one that is reported."""
         score = check.open_probability(score_share=self.score_share)
         report = check.open_probability(report_share=self.report_share)
         if score + report >= 1:
@@ -368,14 +409,24 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         how the budget is split; the price of the search is computed for the noise there is.
         """
         candidate = self._clone({**changes, "epsilon": None, "delta": None, "sigma": 1})
-        learner = candidate.learner()
-        stated = learner.guarantee()
+        regulariser = None
+        if (
+            isinstance(candidate, LogisticRegression)
+            and len(public_classes(candidate.classes)) == 2
+        ):
+            regulariser = candidate.regulariser
+            candidate.set_params(regulariser=None)
+        stated = candidate.learner().guarantee()
         if isinstance(stated, GDP):
             sigma = sqrt_up(stated.mu_squared / mu_squared)
         else:
             one = math.sqrt(mu_squared / candidate.steps) / float(_rate(candidate))
             sigma = Fraction(_contribution(candidate) / math.sqrt(math.log1p(one**2)))
-        return cast("Mechanism[Relation]", candidate.set_params(sigma=sigma).learner())
+        learner = candidate.set_params(sigma=sigma).learner()
+        base: Any = learner.base if isinstance(learner, Featured) else learner
+        if regulariser is not None and check.positive(regulariser=regulariser) > base.regulariser:
+            learner = candidate.set_params(regulariser=regulariser).learner()
+        return cast("Mechanism[Relation]", learner)
 
 
 def _contribution(candidate: Tunable) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,6 +15,9 @@ from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
 
 START: Final = hashlib.sha256(b"dpproof ledger 1").hexdigest()
+# Of the state: 1 is older than any release. Every later format keeps ``LAST`` and this number in
+# the state, so that this library can refuse it.
+FORMAT: Final = 2
 
 
 def canonical(value: object) -> str:
@@ -32,8 +36,8 @@ def linked(previous: str, body: str) -> str:
 
 
 LAST: Final = (
-    "SELECT h.number, h.state, e.body, e.hash FROM head h "
-    "LEFT JOIN entries e ON e.number = h.number WHERE h.id = 1"
+    "SELECT h.number, h.state, e.body, e.hash FROM $head h "
+    "LEFT JOIN $entries e ON e.number = h.number WHERE h.id = 1"
 )
 
 
@@ -41,7 +45,7 @@ def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
     """Return the number and hash of the last entry and the state after it.
 
     Raises:
-        LedgerError: this is no ledger.
+        LedgerError: this is no ledger, or one of another format.
         LedgerDamaged: the entry, its hash and the state do not fit together.
     """
     return read_last(execute(LAST))
@@ -55,17 +59,30 @@ def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
     """
     if not rows:
         raise LedgerError("there is no ledger here")
-    number, state, body, found = rows[0]
-    try:
+    number, state, body, head = rows[0]
+    state_read, newer, older, intact = {}, False, False, False
+    with contextlib.suppress(TypeError, ValueError, KeyError, AttributeError):
+        state_read = json.loads(state)
+        newer = state_read.get("format", 1) > FORMAT
+        older = state_read.get("format", 1) < FORMAT
         intact = json.loads(body)["state"] == digest(state)
-    except (TypeError, ValueError, KeyError):
-        intact = False
+    if newer:
+        raise LedgerError(
+            "a newer version of dpproof wrote this ledger, in a format that this version does not "
+            "know: install the newer one; nothing was read, and nothing was spent"
+        )
+    if older and intact:
+        raise LedgerError(
+            "a version of dpproof before its first release wrote this ledger, in a format that no "
+            "release reads: see by that version what was spent, and spend it in a new ledger; "
+            "nothing was read, and nothing was spent"
+        )
     if not intact:
         raise LedgerDamaged(
             f"entry {number} is missing or does not fit the budgets that are left: the ledger was "
             "changed by something else; run dpproof ledger verify, and spend nothing"
         )
-    return int(number), str(found), json.loads(state)
+    return int(number), str(head), state_read
 
 
 def append(
@@ -79,16 +96,16 @@ def appending(
     *, number: int, previous: str, state: Mapping[str, Any], entry: object
 ) -> list[Statement]:
     """Return the statements that ``append`` runs."""
-    kept = canonical(state)
-    body = canonical({"entry": entry, "state": digest(kept)})
+    text = canonical(state)
+    body = canonical({"entry": entry, "state": digest(text)})
     return [
         (
-            "INSERT INTO entries (number, body, hash) VALUES (:number, :body, :hash)",
+            "INSERT INTO $entries (number, body, hash) VALUES (:number, :body, :hash)",
             {"number": number, "body": body, "hash": linked(previous, body)},
         ),
         (
-            "UPDATE head SET number = :number, state = :state WHERE id = 1",
-            {"number": number, "state": kept},
+            "UPDATE $head SET number = :number, state = :state WHERE id = 1",
+            {"number": number, "state": text},
         ),
     ]
 
@@ -114,6 +131,20 @@ class HeadFile:
         if Path(self.path).exists():
             raise LedgerError(f"{self.path}: exists already; name a new file for the hash")
 
+    def kept(self) -> str:
+        """Return the hash.
+
+        Raises:
+            LedgerError: the file cannot be read.
+        """
+        try:
+            return Path(self.path).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeError) as error:
+            raise LedgerError(
+                f"{self.path}: no hash of an entry can be read there ({type(error).__name__}); "
+                "write the head that dpproof ledger status shows, if you trust the ledger"
+            ) from error
+
     def require(self, execute: Execute) -> None:
         """Refuse a ledger that does not have the entry.
 
@@ -121,14 +152,7 @@ class HeadFile:
             LedgerError: the file cannot be read.
             LedgerDamaged: the ledger lost entries, or is another one.
         """
-        try:
-            kept = Path(self.path).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeError) as error:
-            raise LedgerError(
-                f"{self.path}: no hash of an entry can be read there ({type(error).__name__}); "
-                "write the head that dpproof ledger status shows, if you trust the ledger"
-            ) from error
-        if not execute("SELECT number FROM entries WHERE hash = :hash", hash=kept):
+        if not execute("SELECT number FROM $entries WHERE hash = :hash", hash=self.kept()):
             raise LedgerDamaged(
                 f"the ledger has no entry with the hash in {self.path}: its end was cut, an older "
                 "copy was put back, or it is another ledger; spend nothing"

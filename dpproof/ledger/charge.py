@@ -19,6 +19,7 @@ from dpproof.ledger.budget import ALONE, BITS, Costs, State, rounded_up
 from dpproof.proofs.core.certificate import read_rational, show_rational
 from dpproof.proofs.core.errors import CertificateError
 
+PARTS: Final = 16  # of the delta of sums, one a spend that does not state its own
 _LARGE: Final = 1024  # an order at which the divergence over the order is near rho
 
 
@@ -51,8 +52,8 @@ def charge(
         state: the budget, divided among its ways.
         way: one of ``budget.ways(state)``.
         guarantee: of what runs.
-        delta: at which it is charged in the basic way; None chooses half of what is left, and all
-            of it if that is not enough.
+        delta: at which it is charged in the basic way; None chooses a sixteenth of what the
+            way has, or half of what is left, and all of that if it is not enough.
         memory: of the same guarantee and budget, for what does not depend on what is left.
     """
     if way == "basic":
@@ -61,7 +62,7 @@ def charge(
         if memory["pure"] is not None and delta in (None, 0):
             return cast("Charge", memory["pure"])
         try:
-            return _basic(guarantee, delta, budget.left(state, way))
+            return _basic(state, guarantee, delta, memory.setdefault("basic", {}))
         except NotCertified:
             return None
     order = budget.order_of(state, way)
@@ -152,15 +153,25 @@ def _gdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
     return _proved(gaussian, {}, lambda: (gaussian.mu_squared,))
 
 
-def _basic(guarantee: Guarantee[Any], delta: Fraction | None, left: Costs) -> Charge | None:
+def _basic(
+    state: State,
+    guarantee: Guarantee[Any],
+    delta: Fraction | None,
+    proved: dict[Fraction, Charge | None],
+) -> Charge | None:
     if isinstance(guarantee, ApproxDP):
         point = (guarantee.stated_epsilon, guarantee.stated_delta)
         return _proved(guarantee, {}, lambda: point)
+    left = budget.left(state, "basic")
     if delta == 0 or left[1] == 0:
         return None
-    tried = None
-    for at in (_power_of_two(left[1] / 2), left[1]) if delta is None else (delta,):
-        price = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+    tried, part = None, _power_of_two(budget.numbers(state["limits"]["basic"])[1] / PARTS)
+    if part > left[1] / 2:  # until then one proof serves every spend of the same guarantee
+        part = _power_of_two(left[1] / 2)
+    for at in (part, left[1]) if delta is None else (delta,):
+        if at not in proved:
+            proved[at] = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+        price = proved[at]
         tried = price or tried
         if price is not None and price.costs[0] <= left[0]:
             break
@@ -261,7 +272,7 @@ class Plan:
     def apply(self, state: State) -> tuple[State, dict[str, Any]] | None:
         """Return the budget after the spend and what was taken by way; None if over the budget."""
         if state["limits"] is None:
-            if self.divided is None:
+            if self.divided is None or budget.now(self.divided) != budget.now(state):
                 return None
             state = {**self.divided, "spent": state["spent"], "refused": state["refused"]}
         costs: dict[str, Costs | None] = {

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import stat
+import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
-from dpproof.ledger.errors import LedgerError
+from dpproof.ledger.errors import LedgerError, of_own_form
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Statement: TypeAlias = tuple[str, dict[str, Any]]
-"""SQL with ``:names``, and their values."""
+"""SQL with ``:names``, and their values; ``$`` stands for what precedes the names of tables."""
 
 SCHEMA: Final = (
-    "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
-    "CREATE TABLE head (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL)",
-    """CREATE TABLE spends (name VARCHAR(200) PRIMARY KEY, digest TEXT NOT NULL,
+    "CREATE TABLE $entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TABLE $head (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL)",
+    """CREATE TABLE $spends (name VARCHAR(200) PRIMARY KEY, digest TEXT NOT NULL,
     status TEXT NOT NULL, owner TEXT NOT NULL, number INTEGER NOT NULL)""",
-    "CREATE TABLE certificates (digest VARCHAR(64) PRIMARY KEY, body TEXT NOT NULL)",
+    "CREATE TABLE $certificates (digest VARCHAR(64) PRIMARY KEY, body TEXT NOT NULL)",
+    """CREATE TABLE $names (digest VARCHAR(64) PRIMARY KEY, name TEXT NOT NULL,
+    number INTEGER NOT NULL)""",
 )
 # A write that changes nothing: it takes the lock on the one row that every writer needs, in every
 # database, before anything is read.
-LOCK: Final = "UPDATE head SET number = number WHERE id = 1"
+LOCK: Final = "UPDATE $head SET number = number WHERE id = 1"
 
 
 class Execute(ABC):
@@ -103,11 +109,16 @@ class Database(ABC):
 
 
 _WAIT: Final = 60.0  # seconds for other writers, then an error: nothing is spent
+_POLL: Final = 0.002
 
 
 @final
 class SQLiteDatabase(Database):
-    """A file, written through a log ahead (WAL), which is flushed to the disk where durable."""
+    """A file, written through a log ahead (WAL), which is flushed to the disk where durable.
+
+    Writers queue for the lock of another file, as SQLite would let one that waits sleep and try
+    again, for seconds where many write. Whoever cannot queue still waits for SQLite's own lock.
+    """
 
     def __init__(self, path: str) -> None:
         self._path, self._lock = str(Path(path).absolute()), threading.Lock()
@@ -117,31 +128,65 @@ class SQLiteDatabase(Database):
     @contextmanager
     def transaction(self, *, durable: bool = True, reading: bool = False) -> Iterator[Execute]:
         """Run statements together, while no other process writes if they do."""
-        with self._lock:
+        with self._lock, self._refusing(), of_own_form():
+            connection, writes = self._opened(), not reading and self._may_write()
+            before = None if writes else self._unlocked()
             try:
-                connection = self._opened()
-                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
-                try:
-                    yield OneByOne(lambda sql, values: connection.execute(sql, values).fetchall())
+                with self._turn() if writes else nullcontext():
+                    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                    connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
+                    yield OneByOne(
+                        lambda sql, named: [*connection.execute(sql.replace("$", ""), named)]
+                    )
                     connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise LedgerError(f"{self._path}: {error}; nothing was spent") from error
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if before is not None:
+                    connection.close()
+                    self._connection = None
+                    if self._unlocked() != before:
+                        raise LedgerError(f"{self._path}: written while it was read; try again")
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Turn errors of SQLite and of files into refusals."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise LedgerError(f"{self._path}: {error}; nothing was spent") from error
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for those who asked before."""
+        name = f"{self._path}-queue"
+        try:
+            queue = os.open(name, os.O_RDWR)
+        except FileNotFoundError:
+            queue = os.open(name, os.O_RDWR | os.O_CREAT)
+            Path(name).chmod(stat.S_IMODE(Path(self._path).stat().st_mode))
+        try:
+            _take_turn(queue)
+            yield
+        finally:
+            os.close(queue)  # which gives the lock to the next
 
     def backup(self, copy: str) -> None:
         """Write all of it, with what is only in its log, to a new file."""
         with self._lock:
             try:
                 Path(copy).open("x").close()
-                target = sqlite3.connect(copy)
+                before, source, target = self._unlocked(), self._opened(), sqlite3.connect(copy)
                 try:
-                    self._opened().backup(target)
+                    source.backup(target)
                 finally:
                     target.close()
+                    source.close()
+                    self._connection = None
+                if before is not None and self._unlocked() != before:
+                    raise LedgerError(
+                        f"{self._path}: written while it was read; {copy} is no ledger"
+                    )
             except FileExistsError:
                 raise LedgerError(f"{copy}: exists already; name another file") from None
             except (sqlite3.Error, OSError) as error:
@@ -154,12 +199,75 @@ class SQLiteDatabase(Database):
                 self._connection.close()
             self._connection = None
 
+    def __del__(self) -> None:
+        """Close what nobody closed: Python 3.13 warns of it."""
+        with contextlib.suppress(AttributeError):  # of a path that was refused
+            self.close()
+
     def _opened(self) -> sqlite3.Connection:
         """Return this process's connection: one that was made before a fork is never used."""
         if self._connection is None or self._process != os.getpid():
+            writes = self._may_write()
+            still = "&immutable=1" if self._unlocked() else ""
             self._connection = sqlite3.connect(
-                self._path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+                self._path if writes else f"{Path(self._path).as_uri()}?mode=ro{still}",
+                timeout=_WAIT,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=not writes,
             )
             self._process = os.getpid()
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            if writes:
+                self._connection.execute("PRAGMA journal_mode = WAL")
         return self._connection
+
+    def _may_write(self) -> bool:
+        """Return whether this process may write the file, and its log beside it."""
+        folder, there = Path(self._path).parent, Path(self._path).exists()
+        return os.access(folder, os.W_OK) and (not there or os.access(self._path, os.W_OK))
+
+    def _unlocked(self) -> tuple[int, int] | None:
+        """Return the time and size of a file that is read without locks, None of any other.
+
+        SQLite needs a log beside a file to lock it. Where there is none and none can be made, a
+        reader sees whether the file was written meanwhile.
+        """
+        log = Path(f"{self._path}-wal").exists()
+        if log or os.access(Path(self._path).parent, os.W_OK):
+            return None
+        facts = Path(self._path).stat()
+        return facts.st_mtime_ns, facts.st_size
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take_turn(queue: int) -> None:
+        """Wait for the lock of a file, a minute at most."""
+        for _ in range(int(_WAIT / _POLL)):
+            try:
+                msvcrt.locking(queue, msvcrt.LK_NBLCK, 1)
+            except OSError:
+                time.sleep(_POLL)
+            else:
+                return
+
+else:
+    import fcntl
+
+    def _take_turn(queue: int) -> None:
+        """Wait for the lock of a file, which the system gives in the order of asking.
+
+        The system knows no limit of time, so that a thread waits for a minute at most.
+        """
+        try:
+            fcntl.lockf(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            turn = threading.Thread(target=_wait, args=(queue,), daemon=True)
+            turn.start()
+            turn.join(_WAIT)
+
+    def _wait(queue: int) -> None:
+        """Wait for it without a limit; if the file is closed meanwhile, the lock is not taken."""
+        with contextlib.suppress(OSError):
+            fcntl.lockf(queue, fcntl.LOCK_EX)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
 from dpproof.accountant.errors import PrivacyError
+from dpproof.proofs.core.errors import CheckError
 
 
 class LedgerError(PrivacyError):
@@ -23,3 +28,21 @@ class AlreadySpent(LedgerError):
 
 class KeyConflict(LedgerError):
     """The key stands for another spend, or for none."""
+
+
+# Raised by JSON of another form than a ledger writes.
+MISFITS: Final = (ArithmeticError, AttributeError, CheckError, LookupError, TypeError, ValueError)
+
+
+@contextmanager
+def of_own_form() -> Iterator[None]:
+    """Turn what contents of another form raise, whose hashes may fit, into damage."""
+    try:
+        yield
+    except PrivacyError:  # some are ValueErrors too
+        raise
+    except MISFITS as error:
+        raise LedgerDamaged(
+            f"what is kept has another form than a ledger writes ({type(error).__name__}): the "
+            "ledger was changed by something else; run dpproof ledger verify, and spend nothing"
+        ) from error

@@ -50,11 +50,7 @@ def _concluded(node: Derivation) -> Any:  # noqa: ANN401  # JSON is anything
 
 
 def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
-    """Return an exact value as JSON.
-
-    Raises:
-        LedgerError: of a type whose text could be that of another value too.
-    """
+    """Return an exact value as JSON."""
     match value:
         case None | bool() | str():
             return value

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeAlias, TypeVar, final
 
-from dpproof.accountant import Guarantee, PrivacyFilter
+from dpproof.accountant import Guarantee, PrivacyFilter, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dpproof.accountant.relation import AddRemove, Relation, require_relation
 from dpproof.ledger import chain, names, spending
-from dpproof.ledger.budget import State, closed, opened, returned
-from dpproof.ledger.chain import HeadFile
+from dpproof.ledger.budget import State, closed, opened, relation_named, required_form, returned
+from dpproof.ledger.chain import FORMAT, HeadFile
+from dpproof.ledger.changes import change
 from dpproof.ledger.charge import Plan, planned
 from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
+from dpproof.ledger.log import Logged, log
 from dpproof.ledger.names import Where
 from dpproof.ledger.places import hidden, masked, refuse_secret
 from dpproof.ledger.server import ServerDatabase
 from dpproof.ledger.spending import Spend, SpendRequest
-from dpproof.ledger.status import Status, status
-from dpproof.ledger.verify import Verification, contents, exported, verified
+from dpproof.ledger.status import Status, WhatIf, status, what_if
+from dpproof.ledger.verify import Verification, contents, exported, imported, verified
 
 REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
 ATTEMPTS: Final = 8  # how often a spend is planned anew because others changed what is left
@@ -37,10 +39,10 @@ def _written(method: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenat
     """Repeat what a server undid for others, and remember the last entry after it."""
 
     @functools.wraps(method)
-    def repeated(self: Ledger, /, *given: P.args, **named: P.kwargs) -> T:
+    def repeated(self: Ledger, /, *arguments: P.args, **named: P.kwargs) -> T:
         for left in reversed(range(ATTEMPTS)):
             try:
-                done = method(self, *given, **named)
+                done = method(self, *arguments, **named)
             except TryAgain:
                 if not left:
                     raise
@@ -147,11 +149,7 @@ class Ledger:
 
     @_written
     def limit(
-        self,
-        budget: Budget,
-        *,
-        dataset: str | None = None,
-        principal: str | None = None,
+        self, budget: Budget, *, dataset: str | None = None, principal: str | None = None
     ) -> None:
         """Add a budget that spends on a dataset, or of a principal, are charged to as well.
 
@@ -162,6 +160,74 @@ class Ledger:
         """
         with self._database.transaction() as execute:
             _add_budget(execute, budget, (dataset, principal))
+
+    def lower(
+        self,
+        budget: Budget,
+        *,
+        by: str = "",
+        dataset: str | None = None,
+        principal: str | None = None,
+    ) -> None:
+        """Let a budget admit less from now on; its guarantee stays that of the larger one.
+
+        Args:
+            budget: what it has now, in the same notion.
+            by: who says so.
+            dataset: whose budget it is, as of ``limit``.
+            principal: likewise.
+        Raises:
+            ParameterError: no smaller budget, or a bad name.
+            BudgetExceeded: more than that is spent.
+            KeyConflict: there is no such budget, or it is closed.
+        """
+        self._change("lower", (dataset, principal), by, budget)
+
+    def raise_to(
+        self, budget: Budget, *, by: str, dataset: str | None = None, principal: str | None = None
+    ) -> bool:
+        """Sign that a budget is larger; it is from the second name for the same numbers on.
+
+        Args:
+            budget: what it will have, in the same notion.
+            by: who signs. Names are not proved: docs/LEDGER.md says what two of them are good for.
+            dataset: whose budget it is, as of ``limit``.
+            principal: likewise.
+        Returns:
+            Whether it is in force; if not, somebody else has to sign.
+        Raises:
+            ParameterError: no larger budget, or a bad name.
+            KeyConflict: there is no such budget, it is closed, or the name signed before.
+        """
+        return self._change("propose", (dataset, principal), by, budget) == "raise"
+
+    def renew(
+        self, budget: Budget, *, by: str, dataset: str | None = None, principal: str | None = None
+    ) -> bool:
+        """Sign that a budget has so much more, as for another year of the same data.
+
+        All but the budget, which is added, is as of ``raise_to``.
+        """
+        return self._change("add", (dataset, principal), by, budget) == "raise"
+
+    def close_budget(
+        self, *, by: str = "", dataset: str | None = None, principal: str | None = None
+    ) -> None:
+        """Let a budget admit nothing any more; what is pending is committed or released.
+
+        Raises:
+            KeyConflict: there is no such budget, or it is closed.
+        """
+        self._change("close", (dataset, principal), by, None)
+
+    @_written
+    def _change(self, kind: str, place: Where, by: str, budget: Budget | None) -> str:
+        """Write a change of a budget, and return its kind."""
+        wanted = None if budget is None else opened(budget)["goal"]
+        with self._database.transaction() as execute:
+            if budget is not None:
+                _require_relation(chain.last(execute)[2], budget)
+            return change(execute, kind, place, by, wanted)
 
     def reserve(
         self,
@@ -185,7 +251,7 @@ class Ledger:
             key: names the spend, on one line of at most 200 characters.
             label: what it is for.
             delta: where the guarantee is charged in a budget of sums of (epsilon, delta); by
-                default half of the delta that is left.
+                default a sixteenth of what sums have, or half of what is left.
             dataset: which data it reads.
             principal: who runs it.
             take_over: whether a pending key may be taken over; say no if whoever commits cannot
@@ -265,7 +331,7 @@ class Ledger:
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
             for name, taken in spending.spent_at(execute, at)["taken"].items():
                 state["budgets"][name] = returned(state["budgets"][name], taken)
-            execute.later([("DELETE FROM spends WHERE name = :name", {"name": key})])
+            execute.later([("DELETE FROM $spends WHERE name = :name", {"name": key})])
             entry = {"kind": "release", "time": spending.now(), "key": key, "reserved": at}
             chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
 
@@ -278,6 +344,47 @@ class Ledger:
         with self._database.transaction(reading=True) as execute:
             return status(execute)
 
+    def log(self, *, delta: Number | None = None) -> tuple[Logged, ...]:
+        """Return all entries: when, who, for what, what it cost, what was left.
+
+        Args:
+            delta: where the cost of a spend is given as an epsilon; by default the budget's own.
+        Raises:
+            LedgerError: the ledger is out of reach or damaged.
+        """
+        at = None if delta is None else arguments.probability(delta=delta)
+        with self._database.transaction(reading=True) as execute:
+            return log(execute, at)
+
+    def what_if(
+        self,
+        guarantee: Guarantee[Any],
+        *,
+        delta: Number | None = None,
+        dataset: str | None = None,
+        principal: str | None = None,
+    ) -> tuple[WhatIf, ...]:
+        """Return what a spend would cost and leave in every budget, and write nothing.
+
+        Args:
+            guarantee: as of ``reserve``, and so are the delta, dataset and principal.
+            delta: where it would be charged.
+            dataset: which data it would read.
+            principal: who would run it.
+        Raises:
+            BudgetExceeded: a budget is closed.
+            LedgerError: no budget covers it, or the ledger is out of reach or damaged.
+        """
+        asked = spending.wanted(guarantee, "what if", "", delta, (dataset, principal))
+        with self._database.transaction(reading=True) as execute:
+            state = chain.last(execute)[2]
+            budgets = required_form(spending.matching(state, asked))
+        relation = relation_named(state["relation"])
+        return tuple(
+            what_if(names.where(label), one, self._planned(one, asked, label), relation)
+            for label, one in budgets.items()
+        )
+
     def verify(self, *, head: str | None = None) -> Verification:
         """Recompute every hash, every sum and every certificate.
 
@@ -287,8 +394,8 @@ class Ledger:
             LedgerDamaged: something does not fit; it says what.
         """
         with self._database.transaction(reading=True) as execute:
-            found = contents(execute)
-        return verified(found, head)
+            rows = contents(execute)
+        return verified(rows, head)
 
     def export(self) -> dict[str, Any]:
         """Return all entries and certificates as JSON.
@@ -299,6 +406,34 @@ class Ledger:
         with self._database.transaction(reading=True) as execute:
             chain.last(execute)
             return exported(contents(execute))
+
+    @classmethod
+    def from_export(
+        cls,
+        export: Mapping[str, Any],
+        place: str | os.PathLike[str],
+        *,
+        head_file: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Make a ledger of what ``export`` returned, after all of it was verified.
+
+        Args:
+            export: with all entries and certificates.
+            place: the path of a new file, or the URL of a database without a ledger.
+            head_file: the path of a file with the hash of an entry, which has to be there.
+        Raises:
+            LedgerDamaged: something does not fit, or the entry is not there.
+            LedgerError: it is no export, or the place cannot be used.
+        """
+        remembered = None if head_file is None else HeadFile(head_file)
+        read = imported(export)
+        verified(read, None if remembered is None else remembered.kept())
+        ledger = cls(place, connect(place, create=True), remembered)
+        with ledger._database.closed_on_error(), ledger._database.transaction() as execute:
+            for table in SCHEMA:
+                execute(table)
+            execute.later(read.statements())
+        return ledger
 
     def backup(self, copy: str | os.PathLike[str]) -> None:
         """Write all of a file's ledger to a new file, while others may spend from it.
@@ -357,18 +492,15 @@ class Ledger:
         plans: dict[str, Plan] = {}
         states = self._last_states
         for _ in range(ATTEMPTS):
-            plans = {
-                name: planned(state, wanted.guarantee, wanted.delta, self._memory(wanted, name))
-                for name, state in states.items()
-            }
+            plans = {name: self._planned(state, wanted, name) for name, state in states.items()}
             # A reservation is lost with the power only if its commit was not reached: then nothing
             # was published, and nothing is spent.
             with self._database.transaction(durable=commit) as execute:
                 read = spending.read_under_lock(execute, wanted, plans)
                 state = read.last[2]
-                found = spending.resume_or_refuse(execute, read.key, wanted, take_over=take_over)
-                if found is not None:
-                    pending = found == "pending"
+                resumed = spending.resume_or_refuse(execute, read.key, wanted, take_over=take_over)
+                if resumed is not None:
+                    pending = resumed == "pending"
                     if pending:
                         spending.take_over_pending(execute, read, wanted, commit=commit)
                     return Spend(self, wanted, committed=commit or not pending, fresh=pending)
@@ -384,14 +516,16 @@ class Ledger:
                         return Spend(self, wanted, committed=commit, closed=ways)
                     if states == matching:
                         raise BudgetExceeded(spending.refusal(matching, wanted, plans))
-            states = matching
+                states = required_form(matching)
         raise LedgerError(f"{self.place}: others spend too fast; nothing was spent, try again")
 
-    def _memory(self, wanted: SpendRequest, name: str) -> dict[str, Any]:
-        """Return what is known of the costs of a guarantee, by its derivation, in a budget."""
+    def _planned(self, state: State, wanted: SpendRequest, name: str) -> Plan:
+        """Return what a spend costs in a budget, by what is known of its guarantee there."""
         if len(self._memories) >= REMEMBERED:
             self._memories.clear()
-        return self._memories.setdefault((wanted.guarantee, wanted.digest, name), {})
+        about = f"{name} {state['goal']}"
+        memory = self._memories.setdefault((wanted.guarantee, wanted.digest, about), {})
+        return planned(state, wanted.guarantee, wanted.delta, memory)
 
 
 def _opened(place: str, head_file: str | None) -> Ledger:
@@ -412,6 +546,14 @@ def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
         raise LedgerError(
             f"{masked(text)} is no path and no URL; a URL begins as postgresql+psycopg://"
         )
+    try:
+        return _file(text, create=create)
+    except OSError as error:
+        raise LedgerError(f"{text}: {error.strerror}; nothing was read or spent") from error
+
+
+def _file(text: str, *, create: bool) -> Database:
+    """Return the database at a path."""
     if not text.strip() or Path(text).is_dir():
         named = f"{text} is a folder" if text.strip() else f"{text!r} names no file"
         raise LedgerError(
@@ -430,24 +572,20 @@ Budget: TypeAlias = Guarantee[Any] | PrivacyFilter[Any]
 def _first_state(
     budget: Budget, relation: Relation | None, place: Where, *, open_names: bool
 ) -> dict[str, Any]:
-    """Return what a new ledger with one budget keeps.
-
-    Raises:
-        ParameterError: a budget in another notion, a relation that is none, or a bad name.
-        RelationMismatch: a relation that is not the budget's.
-    """
+    """Return what a new ledger with one budget keeps."""
     state = opened(budget)
     names.require_place(place)
     if not isinstance(open_names, bool):
         raise ParameterError("open_names", open_names, "True or False")
-    found = budget.relation
-    about = found if relation is None else require_relation(relation)
-    if about != found and found != AddRemove():
-        raise RelationMismatch(f"the budget is about {found} neighbours, not {about}")
+    own = budget.relation
+    about = own if relation is None else require_relation(relation)
+    if about != own and own != AddRemove():
+        raise RelationMismatch(f"the budget is about {own} neighbours, not {about}")
     return {
+        "format": FORMAT,
         "relation": str(about),
         "budgets": {names.name(place): state},
-        "seen": [],
+        "names": [0, ""],
         "open_names": open_names,
     }
 
@@ -456,9 +594,10 @@ def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
     """Make the tables of a ledger, and its first entry."""
     for table in SCHEMA:
         execute(table)
-    execute("INSERT INTO head (id, number, state) VALUES (1, 0, '')")
+    execute("INSERT INTO $head (id, number, state) VALUES (1, 0, '')")
     entry = {
         "kind": "create",
+        "format": FORMAT,
         "time": spending.now(),
         "opened": state["budgets"],
         "open_names": state["open_names"],
@@ -466,25 +605,24 @@ def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
     chain.append(execute, number=1, previous=chain.START, state=state, entry=entry)
 
 
-def _add_budget(execute: Execute, budget: Budget, place: Where) -> None:
-    """Add a budget to a ledger.
-
-    Raises:
-        ParameterError: a budget in another notion, or a bad name.
-        RelationMismatch: a budget about other neighbours than the ledger.
-        KeyConflict: there is one already, or something was spent that it would have to count.
-    """
-    names.require_place(place)
-    label, fresh = names.name(place), opened(budget)
-    execute(LOCK)
-    number, previous, state = chain.last(execute)
+def _require_relation(state: dict[str, Any], budget: Budget) -> None:
+    """Refuse a budget about other neighbours than the ledger."""
     if str(budget.relation) not in (state["relation"], str(AddRemove())):
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, not {budget.relation}"
         )
+
+
+def _add_budget(execute: Execute, budget: Budget, place: Where) -> None:
+    """Add a budget to a ledger."""
+    names.require_place(place)
+    label, fresh = names.name(place), opened(budget)
+    execute(LOCK)
+    number, previous, state = chain.last(execute)
+    _require_relation(state, budget)
     if label in state["budgets"]:
-        raise KeyConflict("there is such a budget already; budgets are never changed")
-    if any(names.covers(place, tuple(one)) for one in state["seen"]):
+        raise KeyConflict("there is such a budget already; lower, raise or close it")
+    if any(names.covers(place, one) for one in names.met(execute, state)):
         raise KeyConflict("something was spent already that this budget would have to count")
     state["budgets"][label] = fresh
     entry = {"kind": "limit", "time": spending.now(), "opened": {label: fresh}}

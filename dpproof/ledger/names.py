@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.ledger.chain import canonical
-from dpproof.ledger.errors import LedgerError
+from dpproof.ledger.chain import canonical, digest
+from dpproof.ledger.database import Execute, Statement
+from dpproof.ledger.errors import LedgerDamaged, LedgerError
 
 LONGEST: Final = 200  # characters of a key: what every database can index
 KINDS: Final = ("dataset", "principal")
@@ -46,8 +48,7 @@ def require_place(place: Where) -> None:
 def require_limited(state: Mapping[str, Any], place: Where) -> None:
     """Refuse a name without a budget of its own where others of its kind have one.
 
-    A misspelt name would be charged to no such budget. Ledgers made before this was asked go on
-    with names that were spent on.
+    A misspelt name would be charged to no such budget.
 
     Raises:
         LedgerError: such a name, unless the ledger was made with open names.
@@ -57,8 +58,7 @@ def require_limited(state: Mapping[str, Any], place: Where) -> None:
     for at, what in enumerate(KINDS):
         asked = place[at]
         limited = {where(label)[at] for label in state["budgets"]} - {None}
-        older = set() if "open_names" in state else {spent[at] for spent in state["seen"]}
-        if asked is None or not limited or asked in limited | older:
+        if asked is None or not limited or asked in limited:
             continue
         close = difflib.get_close_matches(
             asked.lower(), [one.lower() for one in limited if one is not None], n=1
@@ -76,6 +76,7 @@ def name(place: Where) -> str:
     return canonical(list(place))
 
 
+@lru_cache(maxsize=8192)
 def where(label: str) -> Where:
     """Return the dataset and the principal of a budget's name."""
     dataset, principal = json.loads(label)
@@ -89,3 +90,32 @@ def covers(place: Where, other: Where) -> bool:
     """
     pairs = zip(place, other, strict=True)
     return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
+
+
+IS_MET: Final = "SELECT number FROM $names WHERE digest = :digest"
+_MEET: Final = "INSERT INTO $names (digest, name, number) VALUES (:digest, :name, :number)"
+
+
+def meeting(state: dict[str, Any], place: Where) -> list[Statement]:
+    """Note in the state that something was spent on a place, and return what keeps it."""
+    label, (count, sum_) = name(place), state["names"]
+    state["names"] = [count + 1, digest(f"{sum_}\n{label}")]
+    return [(_MEET, {"digest": digest(label), "name": label, "number": count + 1})]
+
+
+def met(execute: Execute, state: Mapping[str, Any]) -> list[Where]:
+    """Return the places on which something was spent, in their order.
+
+    Raises:
+        LedgerDamaged: they are not those of the entries.
+    """
+    labels = [str(row[0]) for row in execute("SELECT name FROM $names ORDER BY number")]
+    sum_ = ""
+    for label in labels:
+        sum_ = digest(f"{sum_}\n{label}")
+    if [len(labels), sum_] != state["names"]:
+        raise LedgerDamaged(
+            "the names that were spent on are not those of the entries: the ledger was changed by "
+            "something else; run dpproof ledger verify, and spend nothing"
+        )
+    return [where(label) for label in labels]

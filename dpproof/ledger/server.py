@@ -6,12 +6,13 @@ import contextlib
 import importlib
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final, final
 
 from dpproof.ledger.database import Database, Execute, OneByOne, Rows, Statement
-from dpproof.ledger.errors import LedgerError, TryAgain
+from dpproof.ledger.errors import LedgerError, TryAgain, of_own_form
 from dpproof.ledger.places import masked
 
 _PIPELINED: Final = "psycopg"  # the driver that can send statements together
@@ -23,6 +24,7 @@ _FLUSH: Final = (
 # What PostgreSQL waits for others, and then refuses; and how long a transaction may stall, as on a
 # sleeping client, before the server undoes it and gives the lock to the next. Bounds, nothing else.
 _LOCK_WAIT, _STALL, _CONNECT_WAIT = "60s", "30s", 10
+_TABLES: Final = re.compile(r"([a-z][a-z0-9_]{0,30}\.)?([a-z][a-z0-9_]{0,30}_)?")
 _AGAIN: Final = ("40001", "40P01")  # undone because of another transaction
 _MAY_FLUSH: Final = (
     "SELECT count(*) FROM pg_proc WHERE proname = 'pg_logical_emit_message' "
@@ -32,9 +34,19 @@ _MAY_FLUSH: Final = (
 
 @final
 class ServerDatabase(Database):
-    """A database server that SQLAlchemy reaches (extra ``server``)."""
+    """A database server that SQLAlchemy reaches (extra ``server``).
 
-    def __init__(self, url: str) -> None:
+    A URL may end in ``#team_``, with which the names of its tables begin, in ``#audit.``, a schema
+    that is there, or in both, ``#audit.team_``.
+    """
+
+    def __init__(self, place: str) -> None:
+        url, _, self._tables = place.partition("#")
+        if not _TABLES.fullmatch(self._tables):
+            raise LedgerError(
+                "what follows # in the database's URL begins the names of tables: a prefix such as "
+                "team_, a schema such as audit., or both, audit.team_; in a password write # as %23"
+            )
         try:
             self._library: Any = importlib.import_module("sqlalchemy")
         except ImportError as error:
@@ -73,7 +85,7 @@ class ServerDatabase(Database):
             self._engine.dispose(close=False)  # connections made before a fork are the parent's
             self._process = os.getpid()
         level = "REPEATABLE READ" if reading else "READ COMMITTED"
-        with self._refusing("nothing was spent"):
+        with self._refusing("nothing was spent"), of_own_form():
             if not self._pipelined:
                 with self._begun(level) as execute:
                     yield execute
@@ -101,8 +113,8 @@ class ServerDatabase(Database):
     @contextmanager
     def _begun(self, level: str) -> Iterator[Execute]:
         """Run statements one after another; other servers than PostgreSQL have their own level."""
-        told = {"isolation_level": level} if self._engine.dialect.name == "postgresql" else {}
-        with self._engine.connect().execution_options(**told) as connection, connection.begin():
+        options = {"isolation_level": level} if self._engine.dialect.name == "postgresql" else {}
+        with self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield OneByOne(lambda sql, values: self._run(connection, sql, values))
 
     @contextmanager
@@ -133,9 +145,6 @@ class ServerDatabase(Database):
         Statement: the next writer may read what is not on the disk yet, as nobody may publish
             before that: the disk has whatever was written before what it has, so that a spend
             which is on the disk when its call returns has all it was computed from there too.
-
-        Raises:
-            LedgerError: whether it was kept is not known.
         """
         ending: list[Statement] = [("COMMIT", {}), *([(_FLUSH, {})] if flush else [])]
         with self._refusing(
@@ -149,12 +158,12 @@ class ServerDatabase(Database):
     def _compiled(self, sql: str) -> str:
         """Return a statement as the driver writes its names."""
         if sql not in self._texts:
-            compiled = self._library.text(sql).compile(dialect=self._engine.dialect)
-            self._texts[sql] = str(compiled)
+            text = self._library.text(sql.replace("$", self._tables))
+            self._texts[sql] = str(text.compile(dialect=self._engine.dialect))
         return str(self._texts[sql])
 
     def _run(self, connection: Any, sql: str, values: dict[str, Any]) -> Rows:  # noqa: ANN401  # untyped here
-        prepared = self._texts.setdefault(sql, self._library.text(sql))
+        prepared = self._texts.setdefault(sql, self._library.text(sql.replace("$", self._tables)))
         result = connection.execute(prepared, values)
         return [tuple(row) for row in result] if result.returns_rows else []
 
@@ -193,12 +202,12 @@ class _Pipeline(Execute):
         The pipeline stays open until the last: its end may send what a server takes for a sign of
         life, so that a transaction that stalls after it would not be undone.
         """
-        found = [
+        results = [
             self._connection.execute(self._text(sql), values)
             for sql, values in (*self._waiting, *statements)
         ]
         wait()
-        return found
+        return results
 
 
 def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here

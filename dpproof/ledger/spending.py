@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from typing import Any, Final, Protocol, Self, final
 from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.errors import RelationMismatch
+from dpproof.accountant.errors import BudgetExceeded, RelationMismatch
 from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
@@ -24,9 +26,12 @@ from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.identity import identity
 from dpproof.ledger.names import (
+    IS_MET,
     KINDS,
     Where,
     covers,
+    meeting,
+    name as label_of,
     require_limited,
     require_line,
     require_place,
@@ -57,7 +62,7 @@ class SpendRequest:
     delta: Fraction | None
     where: Where
     digest: str
-    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
+    attempt: str = field(default_factory=lambda: f"{here()} {uuid.uuid4().hex}")
 
 
 def wanted(
@@ -90,11 +95,13 @@ class LockedState:
         last: the number and hash of the last entry, and the state after it.
         key: the digest, status and entry of the key, if it is there.
         kept: the digests of certificates that are there already.
+        met: whether something was spent before on the same dataset by the same principal.
     """
 
     last: tuple[int, str, dict[str, Any]]
     key: Rows
     kept: frozenset[str]
+    met: bool
 
 
 def read_under_lock(
@@ -106,13 +113,16 @@ def read_under_lock(
         LedgerError, LedgerDamaged: as ``chain.last``.
     """
     queries = [
-        ("SELECT digest FROM certificates WHERE digest = :digest", {"digest": name})
+        ("SELECT digest FROM $certificates WHERE digest = :digest", {"digest": name})
         for name in _texts(plans)
     ]
-    key = ("SELECT digest, status, number FROM spends WHERE name = :name", {"name": request.key})
-    _, last, rows, *stored = execute.together([(LOCK, {}), (chain.LAST, {}), key, *queries])
+    key = ("SELECT digest, status, number FROM $spends WHERE name = :name", {"name": request.key})
+    place = (IS_MET, {"digest": digest(label_of(request.where))})
+    _, last, rows, met, *stored = execute.together(
+        [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
+    )
     there = frozenset(str(row[0]) for one in stored for row in one)
-    return LockedState(chain.read_last(last), rows, there)
+    return LockedState(chain.read_last(last), rows, there, bool(met))
 
 
 def resume_or_refuse(
@@ -133,7 +143,7 @@ def resume_or_refuse(
         return None
     kept_digest, status, number = rows[0]
     entry = spent_at(execute, int(number))
-    if entry["key"] != request.key or entry.get("request", kept_digest) != kept_digest:
+    if (entry.get("key"), entry.get("request")) != (request.key, kept_digest):
         raise LedgerDamaged(
             f"the key {request.key!r} does not stand for what its entry says: the ledger was "
             "changed by something else; run dpproof ledger verify, and run nothing"
@@ -167,7 +177,7 @@ def take_over_pending(
 
 def spent_at(execute: Execute, number: int) -> dict[str, Any]:
     """Return what an entry says of the spend that it made."""
-    ((body,),) = execute("SELECT body FROM entries WHERE number = :number", number=number)
+    ((body,),) = execute("SELECT body FROM $entries WHERE number = :number", number=number)
     entry: dict[str, Any] = json.loads(body)["entry"]
     return entry
 
@@ -181,8 +191,8 @@ def _other_spend(request: SpendRequest, entry: Mapping[str, Any]) -> str:
     if entry["guarantee"] == request.guarantee.describe():
         difference += (
             ". It reads alike, and is another: its dataset, principal, rules or exact numbers "
-            "differ, or the key is older than version 2 of keys, which compared wording; if you "
-            "know that it is this very spend, it was paid for then: publish what was released"
+            "differ; if you know that it is this very spend, it was paid for then: publish what "
+            "was released"
         )
     return difference
 
@@ -195,7 +205,7 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
         LedgerError: it has no certificate; it says why.
         LedgerDamaged: one is missing.
     """
-    rows = execute("SELECT number FROM spends WHERE name = :name", name=key)
+    rows = execute("SELECT number FROM $spends WHERE name = :name", name=key)
     if not rows:
         raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
     named = spent_at(execute, int(rows[0][0]))["certificates"]
@@ -205,7 +215,7 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
     for place, name in names.items():
         if name in none:
             continue
-        bodies = execute("SELECT body FROM certificates WHERE digest = :digest", digest=name)
+        bodies = execute("SELECT body FROM $certificates WHERE digest = :digest", digest=name)
         if not bodies:
             raise LedgerDamaged(f"certificate {name[:12]} is missing; run dpproof ledger verify")
         texts[place] = str(bodies[0][0])
@@ -224,7 +234,7 @@ def owned_under_lock(
         AlreadySpent: another attempt has it.
         LedgerError, LedgerDamaged: as ``chain.last``.
     """
-    owner_of = ("SELECT status, owner, number FROM spends WHERE name = :name", {"name": key})
+    owner_of = ("SELECT status, owner, number FROM $spends WHERE name = :name", {"name": key})
     _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
     read = chain.read_last(last)
     if not rows:
@@ -239,7 +249,7 @@ def owned_under_lock(
 
 def settle(execute: Execute, key: str) -> None:
     """Mark a key as committed."""
-    settled = "UPDATE spends SET status = 'committed' WHERE name = :name"
+    settled = "UPDATE $spends SET status = 'committed' WHERE name = :name"
     execute.later([(settled, {"name": key})])
 
 
@@ -247,6 +257,7 @@ def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State
     """Return the budgets that a spend is charged to.
 
     Raises:
+        BudgetExceeded: one of them is closed.
         RelationMismatch: they are about other neighbours.
         LedgerError: there is none, or the dataset or principal has no limit where others have.
     """
@@ -261,6 +272,11 @@ def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State
     }
     if not budgets:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
+    for label, one in budgets.items():
+        if "closed" in one:
+            raise BudgetExceeded(
+                f"the budget{about(label)} was closed on {one['closed'][:10]}; nothing was spent"
+            )
     return budgets
 
 
@@ -281,8 +297,7 @@ def write(
             return False
         after[label], taken[label] = done
     state["budgets"].update(after)
-    if list(request.where) not in state["seen"]:
-        state["seen"].append(list(request.where))
+    first = [] if locked.met else meeting(state, request.where)
     named = _certificates(plans, taken)
     entry = {
         "kind": "spend" if commit else "reserve",
@@ -315,15 +330,16 @@ def write(
             ),
             *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
             (SPENT, spent),
+            *first,
         ]
     )
     return True
 
 
-KEEP: Final = "INSERT INTO certificates (digest, body) VALUES (:digest, :body)"
-TAKEN_OVER: Final = "UPDATE spends SET owner = :owner WHERE name = :name"
+KEEP: Final = "INSERT INTO $certificates (digest, body) VALUES (:digest, :body)"
+TAKEN_OVER: Final = "UPDATE $spends SET owner = :owner WHERE name = :name"
 SPENT: Final = (
-    "INSERT INTO spends (name, digest, status, owner, number) "
+    "INSERT INTO $spends (name, digest, status, owner, number) "
     "VALUES (:name, :digest, :status, :owner, :number)"
 )
 
@@ -360,13 +376,17 @@ def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[s
     reasons = []
     for label, plan in plans.items():
         if plan.apply(states[label]) is None:
-            pairs = zip(KINDS, named(label), strict=True)
-            about = "".join(f" of {what} {one}" for what, one in pairs if one is not None)
-            reasons.append(f"the budget{about} ({_budget_words(states[label], plan)})")
+            reasons.append(f"the budget{about(label)} ({_budget_words(states[label], plan)})")
     return (
         f"the spend {request.key!r} costs more than is left of {', and of '.join(reasons)}; "
         "nothing was spent: run something cheaper, or nothing"
     )
+
+
+def about(label: str) -> str:
+    """Return whose a budget is."""
+    pairs = zip(KINDS, named(label), strict=True)
+    return "".join(f" of {what} {one}" for what, one in pairs if one is not None)
 
 
 def _budget_words(state: State, plan: Plan) -> str:
@@ -388,6 +408,11 @@ def _budget_words(state: State, plan: Plan) -> str:
 
 
 _UNITS: Final = {"basic": "epsilon and delta", "zcdp": "rho", "gdp": "mu squared"}
+
+
+def here() -> str:
+    """Return the machine and the process."""
+    return f"{platform.node()}:{os.getpid()}"
 
 
 def now() -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, final
 
@@ -14,6 +16,7 @@ from dpproof.accountant.readable import table
 from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
+from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import Execute
 
 
@@ -45,7 +48,7 @@ class Part:
             "limit": [float_down(number) for number in self.limit],
             "spent": [float_up(number) for number in self.spent],
             "remaining": [float_down(number) for number in self.remaining],
-            "exact": {name: [str(number) for number in found] for name, found in exact.items()},
+            "exact": {name: [str(number) for number in numbers] for name, numbers in exact.items()},
         }
 
 
@@ -62,6 +65,10 @@ class BudgetStatus:
         composed: the joint cost of all spends at the budget's delta, an upper end of epsilon, as
             if they had been fixed in advance; None of a budget without an epsilon. The guarantee
             is that of the budget, whatever this is.
+        lowered: the smaller budget that it has now, if it was lowered; what is spent satisfies
+            that only if nothing that was released led to it.
+        proposed: the larger budget that one name has signed, and that name.
+        closed: since when it admits nothing.
     """
 
     dataset: str | None
@@ -69,25 +76,54 @@ class BudgetStatus:
     guarantee: Guarantee[Relation]
     ways: Mapping[str, Part]
     composed: float | None
+    lowered: Guarantee[Relation] | None = None
+    proposed: tuple[Guarantee[Relation], str] | None = None
+    closed: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON."""
+        return {
+            "dataset": self.dataset,
+            "principal": self.principal,
+            "guarantee": self.guarantee.describe(),
+            "remaining": float_down(self.remaining),
+            "composed": self.composed,
+            "ways": {name: way.to_dict() for name, way in self.ways.items()},
+            "lowered": self.lowered and self.lowered.describe(),
+            "proposed": self.proposed and [self.proposed[0].describe(), self.proposed[1]],
+            "closed": self.closed,
+        }
 
     @property
     def remaining(self) -> Fraction:
         """Return the largest part of the budget, from 0 to 1, that is left in some way."""
-        if not self.ways:
-            return Fraction(1)
-        shares = [
-            min(
-                (
-                    left / limit
-                    for left, limit in zip(way.remaining, way.limit, strict=True)
-                    if limit
-                ),
-                default=Fraction(0),
-            )
-            for way in self.ways.values()
-            if way.open
-        ]
-        return max(shares, default=Fraction(0))
+        return Fraction(0) if self.closed else _share_left(self.ways)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A spend that is neither committed nor released.
+
+    Attributes:
+        key: names it.
+        since: when it was made, in UTC, as ISO 8601 writes it.
+        owner: the machine and the process of the attempt that has it.
+        label: its purpose.
+        dataset: which data it reads.
+        principal: who runs it.
+    """
+
+    key: str
+    since: str
+    owner: str
+    label: str
+    dataset: str | None
+    principal: str | None
+
+    def age(self) -> float:
+        """Return the seconds since it was made, by the clock of this machine."""
+        return (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds()
 
 
 @final
@@ -100,6 +136,7 @@ class Status:
         budgets: each with what is spent.
         committed: keys of the spends that are done.
         pending: keys that are reserved, and neither committed nor released.
+        reservations: the same, each with its age and owner, the oldest first.
         entries: the number of entries.
         head: the hash of the last one. Whoever keeps it elsewhere can tell that entries were taken
             off the end: ``verify(head=…)``.
@@ -109,6 +146,7 @@ class Status:
     budgets: tuple[BudgetStatus, ...]
     committed: tuple[str, ...]
     pending: tuple[str, ...]
+    reservations: tuple[Reservation, ...]
     entries: int
     head: str
 
@@ -128,22 +166,38 @@ class Status:
         """Return everything as JSON."""
         return {
             "relation": str(self.relation),
-            "budgets": [
-                {
-                    "dataset": one.dataset,
-                    "principal": one.principal,
-                    "guarantee": one.guarantee.describe(),
-                    "remaining": float_down(one.remaining),
-                    "composed": one.composed,
-                    "ways": {name: way.to_dict() for name, way in one.ways.items()},
-                }
-                for one in self.budgets
-            ],
+            "budgets": [one.to_dict() for one in self.budgets],
             "committed": list(self.committed),
             "pending": list(self.pending),
+            "reservations": [asdict(one) for one in self.reservations],
             "entries": self.entries,
             "head": self.head,
         }
+
+    def metrics(self) -> str:
+        """Return what is left and pending as Prometheus reads it, shares rounded down."""
+        oldest = max((one.age() for one in self.reservations), default=0.0)
+        costs = [(_labels(one), one.composed) for one in self.budgets]
+        families: dict[str, list[tuple[str, float]]] = {
+            "budget_remaining": [(_labels(one), float_down(one.remaining)) for one in self.budgets],
+            "budget_epsilon": [(about, cost) for about, cost in costs if cost is not None],
+            "committed": [("", len(self.committed))],
+            "pending": [("", len(self.pending))],
+            "oldest_pending_seconds": [("", oldest)],
+            "entries": [("", self.entries)],
+        }
+        return "".join(
+            f"# TYPE dpproof_{name} gauge\n"
+            + "".join(f"dpproof_{name}{about} {value}\n" for about, value in samples)
+            for name, samples in families.items()
+        )
+
+
+def _labels(budget: BudgetStatus) -> str:
+    """Return the labels of a metric."""
+    texts = ((one or "").replace("\\", r"\\") for one in (budget.dataset, budget.principal))
+    dataset, principal = (text.replace('"', r"\"") for text in texts)
+    return f'{{dataset="{dataset}",principal="{principal}"}}'
 
 
 def status(execute: Execute) -> Status:
@@ -153,58 +207,156 @@ def status(execute: Execute) -> Status:
         LedgerError: there is none, or it is damaged.
     """
     number, head, state = chain.last(execute)
-    rows = execute("SELECT name, status FROM spends ORDER BY number")
+    rows = execute("SELECT name, status FROM $spends ORDER BY number")
+    waiting = execute(
+        "SELECT s.name, s.owner, e.body FROM $spends s JOIN $entries e ON e.number = s.number "
+        "WHERE s.status = 'pending' ORDER BY s.number"
+    )
     relation = budget.relation_named(state["relation"])
     return Status(
         relation=relation,
         budgets=tuple(
             budget_status(names.where(name), one, relation)
-            for name, one in state["budgets"].items()
+            for name, one in budget.required_form(state["budgets"]).items()
         ),
         committed=tuple(name for name, status in rows if status == "committed"),
         pending=tuple(name for name, status in rows if status == "pending"),
+        reservations=tuple(_reservation(*row) for row in waiting),
         entries=number,
         head=head,
     )
+
+
+def _reservation(key: str, owner: str, body: str) -> Reservation:
+    made = json.loads(body)["entry"]
+    names = {name: made[name] for name in ("label", "dataset", "principal")}
+    one = Reservation(key=key, since=made["time"], owner=machine(owner), **names)
+    one.age()  # now, if its time is none
+    return one
+
+
+def machine(owner: str) -> str:
+    """Return the machine and the process of an attempt."""
+    return owner.partition(" ")[0]
+
+
+def share_left(state: budget.State) -> Fraction:
+    """Return the largest part of a budget, from 0 to 1, that is left in some way."""
+    return Fraction(0) if "closed" in state else _share_left(_parts(state))
+
+
+def _share_left(ways: Mapping[str, Part]) -> Fraction:
+    if not ways:
+        return Fraction(1)
+    shares = [
+        min(
+            (left / limit for left, limit in zip(way.remaining, way.limit, strict=True) if limit),
+            default=Fraction(0),
+        )
+        for way in ways.values()
+        if way.open
+    ]
+    return max(shares, default=Fraction(0))
+
+
+def _parts(state: budget.State) -> dict[str, Part]:
+    """Return the ways to spend a budget; before the first spend of (epsilon, delta) none."""
+    return {
+        way: Part(
+            limit=budget.numbers(state["limits"][way]),
+            spent=budget.spent(state, way),
+            open=budget.alive(state, way),
+        )
+        for way in (budget.ways(state) if state["limits"] else ())
+    }
 
 
 def budget_status(
     where: tuple[str | None, str | None], state: budget.State, relation: Relation
 ) -> BudgetStatus:
     """Return what is spent from one budget."""
-    divided = budget.ways(state) if state["limits"] else ()
-    ways = {
-        way: Part(
-            limit=budget.numbers(state["limits"][way]),
-            spent=budget.spent(state, way),
-            open=budget.alive(state, way),
-        )
-        for way in divided
-    }
-    guarantee = budget.goal(state, relation)
-    return BudgetStatus(*where, guarantee, ways, _composed(state, guarantee, ways))
+    ways = _parts(state)
+    guarantee, proposed = budget.goal(state, relation), state.get("proposed")
+    costs = {way: part.spent for way, part in ways.items() if part.open}
+    return BudgetStatus(
+        *where,
+        guarantee,
+        ways,
+        composed(state, guarantee, costs),
+        lowered=budget.goal(state, relation, state["lowered"]) if "lowered" in state else None,
+        proposed=proposed and (budget.goal(state, relation, proposed["goal"]), proposed["by"]),
+        closed=state.get("closed"),
+    )
 
 
-def _composed(
-    state: budget.State, goal: Guarantee[Relation], ways: Mapping[str, Part]
+@final
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One budget and a spend that was not made.
+
+    Attributes:
+        before: the budget.
+        after: the budget with the spend; None if it does not admit it.
+        costs: what it would take, by the ways that are open; None where they do not carry it.
+        closes: the ways that would admit nothing any more.
+    """
+
+    before: BudgetStatus
+    after: BudgetStatus | None
+    costs: Mapping[str, Costs | None]
+    closes: tuple[str, ...]
+
+
+def what_if(where: names.Where, state: budget.State, plan: Plan, relation: Relation) -> WhatIf:
+    """Return what a planned spend would leave of a budget."""
+    done = plan.apply(state)
+    return WhatIf(
+        before=budget_status(where, state, relation),
+        after=None if done is None else budget_status(where, done[0], relation),
+        costs={way: one and one.costs for way, one in plan.charges.items()},
+        closes=() if done is None else budget.closed(state, done[0]),
+    )
+
+
+def composed(
+    state: budget.State,
+    goal: Guarantee[Relation],
+    costs: Mapping[str, Costs],
+    delta: Fraction | None = None,
 ) -> float | None:
-    """Return the least epsilon that some way, which counts every spend, shows of their sum."""
-    if not isinstance(goal, ApproxDP | PureDP):
+    """Return the least epsilon that some way shows of costs, an upper end.
+
+    Args:
+        state: the budget that they are taken from.
+        goal: its guarantee.
+        costs: by way.
+        delta: where epsilon is asked for; by default that of the goal.
+    Returns:
+        None of a budget without an epsilon, if no delta is given.
+    """
+    at = delta if delta is not None else _delta(goal)
+    if at is None:
         return None
-    delta = goal.stated_delta if isinstance(goal, ApproxDP) else Fraction(0)
-    told, points = [0.0] if not ways else [], []
-    for way, part in ways.items():
+    if state["limits"] is None:
+        return 0.0
+    upper, points = [], []
+    for way, cost in costs.items():
         order = budget.order_of(state, way)
-        if not part.open:
-            continue
         if way == "basic":
-            told.append(float_up(part.spent[0]))
+            upper.append(float_up(cost[0]) if cost[1] <= at else math.inf)
         elif order is not None:
-            points.append((order, part.spent[0]))
+            points.append((order, cost[0]))
         else:
-            (size,) = part.spent
+            (size,) = cost
             sums = ZCDP(rho=size) if way == "zcdp" else GDP(mu_squared=size)
-            told.append(sums.epsilon(delta=delta).upper)
+            upper.append(sums.epsilon(delta=at).upper)
     if points:
-        told.append(RDP(points=points).epsilon(delta=delta).upper)
-    return min(told, default=math.inf)
+        upper.append(RDP(points=points).epsilon(delta=at).upper)
+    return min(upper, default=math.inf)
+
+
+def _delta(goal: Guarantee[Relation]) -> Fraction | None:
+    """Return the delta of a budget; None if it has no epsilon."""
+    if isinstance(goal, ApproxDP):
+        return goal.stated_delta
+    return Fraction(0) if isinstance(goal, PureDP) else None

@@ -70,10 +70,10 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
             raise InputError(f"{pipeline.file}: several stages {quoted(stage)}; name the outer one")
         hint = nearest(stage, names) or f"; expected {listed(quoted(name) for name in names)}"
         raise InputError(f"{pipeline.file}: no stage {quoted(stage)}{hint}")
-    ((found, inside),) = outer or places
+    ((owner, inside),) = outer or places
     addresses = [
         name.removeprefix(inside)
-        for name in found.numbers()
+        for name in owner.numbers()
         if name.startswith(inside)
         and PARAMETERS[name.rpartition(".")[2]].more_is_private is not None
     ]
@@ -81,9 +81,9 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     if address not in addresses and len(ending) != 1:
         what = f"several numbers {quoted(address)}" if ending else f"no number {quoted(address)}"
         expected = listed(ending or addresses)
-        raise InputError(f"{found.place}: {what} to solve for; expected {expected}")
+        raise InputError(f"{owner.place}: {what} to solve for; expected {expected}")
     full = address if address in addresses else ending[0]
-    return Free(pipeline=pipeline, stage=found, address=inside + full)
+    return Free(pipeline=pipeline, stage=owner, address=inside + full)
 
 
 def _paths(stage: Stage, name: str) -> Iterator[str]:
@@ -134,6 +134,9 @@ def _anywhere(table: Document, address: str) -> Document:
 def _completed_stage(table: Document, address: str) -> Document:
     owner, _, name = address.rpartition(".")
     sampling, releases = table.get("sampling"), table.get("release")
+    select = table.get("select")
+    if name == "gamma" and isinstance(select, Mapping) and "mean" not in select:
+        return {**table, "select": {name: 0.5, **select}}
     if isinstance(sampling, Mapping) and name in SCHEMES.get(str(sampling.get("scheme")), ()):
         return {**table, "sampling": {name: 1, **sampling}}
     if owner and isinstance(releases, list):
@@ -154,6 +157,6 @@ def _completed_release(table: Document, name: str) -> Document:
     kind = KINDS.get(str(table.get("mechanism")))
     if kind is None or name in table:
         return table
-    given = {key for key in kind.parameters if key in table} - set(kind.defaults)
-    known = name in kind.parameters and name not in kind.defaults
-    return {**table, name: 1} if known and kind.complete({*given, name}) else table
+    keys = {key for key in kind.parameters if key in table} - set(kind.defaults)
+    is_required = name in kind.parameters and name not in kind.defaults
+    return {**table, name: 1} if is_required and kind.complete({*keys, name}) else table

@@ -120,6 +120,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
     "records": Parameter(rule=COUNT, more_is_private=None, whole=True, words="records"),
+    "gamma": Parameter(rule=INSIDE, more_is_private=True, words="gamma of the number of runs"),
     "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
 }
 

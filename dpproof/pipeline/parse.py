@@ -36,11 +36,21 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.errors import InputError, placed
+from dpproof.pipeline import about
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
 from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
-from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, WHOLE, Section, listed, quoted
-from dpproof.pipeline.stated import A_SELECTION, selection
+from dpproof.pipeline.section import (
+    COUNT,
+    INSIDE,
+    LONGEST_NAME,
+    POSITIVE,
+    WHOLE,
+    Section,
+    listed,
+    quoted,
+)
+from dpproof.pipeline.stated import selection
 from dpproof.pipeline.vocabulary import KINDS
 
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
@@ -67,6 +77,7 @@ OPTIONAL = {"shuffled": EPOCHS, "allocation": ("chosen",)}
 ORDERS = ("fresh", "kept")
 BATCHES = ("batch", "population")
 NAME = "a name on one line"
+A_TABLE = "an [about] table with texts such as title and owner"
 A_STAGE = "at least one [[stage]] table"
 A_SCHEME = 'a table such as { scheme = "poisson", rate = 0.01 }'
 
@@ -137,6 +148,8 @@ def from_text(text: str, file: str) -> Document:
         reason = " ".join(str(error).split())
         ratio = BARE_RATIO.search(text)
         hint = f'; write {ratio[1]} as the text "{ratio[1]}"' if ratio else ""
+        if text.lstrip().startswith("{"):
+            hint = "; for JSON of another tool take dpproof import, certify or ledger"
         raise InputError(f"{file}: expected TOML: {reason}{hint}") from None
 
 
@@ -150,9 +163,10 @@ def parse(document: Document, file: str) -> Pipeline:
         InputError: anything at all is wrong with it; one line saying where and what.
     """
     top = Section(file, document)
-    top.only(["pipeline", "stage"])
+    top.only(["about", "pipeline", "stage"])
     section = top.table("pipeline", "a [pipeline] table with relation and delta")
     section = Section(f"{file}: [pipeline]", section.values)
+    table = top.table("about", A_TABLE).values if "about" in document else {}
     section.only(["relation", "delta", "epsilon", "n", "protect"])
     relations = {relation.name: relation for relation in RELATIONS}
     relation = relations[section.choice("relation", relations)]
@@ -172,6 +186,7 @@ def parse(document: Document, file: str) -> Pipeline:
         epsilon=epsilon,
         stages=stages,
         protect=protect,
+        about=about.read(Section(f"{file}: [about]", table)),
     )
 
 
@@ -216,7 +231,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
     section = Section(f"{prefix}stage {position}", table)
     if "name" not in table:
         section.only(["release", "stage", *_release_keys(), *STAGE_KEYS])
-    name = section.text("name", NAME)
+    name = section.text("name", NAME, LONGEST_NAME)
     section = Section(f"{prefix}stage {quoted(name)}", table)
     runs = selection(section) if "select" in table else None
     if "stage" in table:
@@ -267,9 +282,6 @@ def _count(section: Section) -> int:
 def _wrapped(section: Section, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
     """Read nested [[stage.stage]] tables: stages that run together, repeated or selected from."""
     section.only(["name", "select", "count", "stage"])
-    if "count" not in section.values:
-        what = "or count, for what the [[stage.stage]] tables run together"
-        section.required("select", f"{A_SELECTION}, {what}")
     if depth == DEEPEST:
         raise section.refuse("stage", f"expected stages at most {DEEPEST} deep")
     return _stages(section, f"{section.place}, ", relation, depth=depth + 1)
@@ -284,7 +296,7 @@ def _group(section: Section) -> tuple[Release, ...]:
     releases: dict[str, Release] = {}
     for position, table in enumerate(section.tables("release", "[[stage.release]] tables"), 1):
         inner = Section(f"{section.place}, release {position}", table)
-        name = inner.text("name", NAME) if "name" in table else str(position)
+        name = inner.text("name", NAME, LONGEST_NAME) if "name" in table else str(position)
         if name in releases:
             problem = f"expected a name of its own, got {quoted(name)} twice"
             raise inner.refuse("name", problem)
@@ -300,11 +312,11 @@ def _release_keys() -> list[str]:
 def _release(section: Section, name: str, others: tuple[str, ...]) -> Release:
     """Read the mechanism and its parameters from a table that may hold other keys."""
     mechanism = str(section.values.get("mechanism"))
-    known = KINDS.get(mechanism)
-    if known is None or not {"mechanism", *known.parameters, *others}.issuperset(section.values):
+    entry = KINDS.get(mechanism)
+    if entry is None or not {"mechanism", *entry.parameters, *others}.issuperset(section.values):
         nested = ["release", "stage"] if "count" in others else []
         section.only([*_release_keys(), *others, *nested])
-    if known is None:  # what is refused names all words, and imports what they build
+    if entry is None:  # what is refused names all words, and imports what they build
         mechanism = section.choice("mechanism", KINDS)
     kind = KINDS[mechanism]
     takes = f"{mechanism} takes {kind.usage}"
@@ -339,17 +351,17 @@ def _sensitivity(section: Section, kind: Kind) -> tuple[str, Fraction]:
 def _form(section: Section, kind: Kind, takes: str) -> tuple[str, ...]:
     """Return the names to read: of the form that the table uses, and of defaults it sets."""
     present = [key for key in kind.parameters if key in section.values]
-    given = [key for key in present if key not in kind.defaults]
-    stated = [key for key in given if key not in kind.added]
+    keys = [key for key in present if key not in kind.defaults]
+    stated = [key for key in keys if key not in kind.added]
     forms = [form for form in kind.forms if set(stated) <= set(form)]
     if not forms:
         raise section.refuse(stated[0], f"expected either {kind.usage}, not both")
     form, takes = _whole(section, forms[0], takes), f"{takes}; beside it, it takes "
     for either in kind.additions:
-        used = [group for group in either if set(group) & set(given)]
+        used = [group for group in either if set(group) & set(keys)]
         if len(used) > 1:
             problem = f"expected either {in_words(either)}, not both"
-            raise section.refuse(next(key for key in used[1] if key in given), problem)
+            raise section.refuse(next(key for key in used[1] if key in keys), problem)
         if used:
             form += _whole(section, used[0], f"{takes}{in_words(either)}")
     return (*form, *(key for key in present if key in kind.defaults))
@@ -366,13 +378,13 @@ def _whole(section: Section, names: tuple[str, ...], takes: str) -> tuple[str, .
 
 def _epochs(section: Section) -> Mapping[str, int]:
     """Read the epochs of shuffled batches by their order; 1 of any other sampling."""
-    found = dict.fromkeys(ORDERS, 1)
+    orders = dict.fromkeys(ORDERS, 1)
     sampling = section.values.get("sampling")
     if isinstance(sampling, Mapping) and sampling.get("scheme") == "shuffled":
         table = section.table("sampling", A_SCHEME)
         order = table.choice("order", ORDERS) if "order" in sampling else "fresh"
-        found[order] = int(table.number("epochs", COUNT)) if "epochs" in sampling else 1
-    return found
+        orders[order] = int(table.number("epochs", COUNT)) if "epochs" in sampling else 1
+    return orders
 
 
 def _sampling(
@@ -470,8 +482,8 @@ def _shuffled(
 ) -> ShuffledBatches:
     """Read how all records are shuffled into batches."""
     if isinstance(relation, AddRemove):
-        told = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
-        raise table.refuse("scheme", told)
+        reason = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
+        raise table.refuse("scheme", reason)
     relative = _has_multiplier(releases) and not relation.symmetric
     if not (_is_gaussian_sum(releases) or relative):
         raise table.refuse("scheme", _A_SUM)
@@ -501,8 +513,8 @@ def _in_turn(
     values = releases[0].values if len(releases) == 1 else {}
     cycle, rate = table.number("cycle", COUNT), table.number("rate", PARAMETERS["rate"].rule)
     if values.get("separation") != cycle or "participations" in values:
-        told = _PARTS.format(cycle=cycle)
-        raise table.refuse("scheme", told)
+        reason = _PARTS.format(cycle=cycle)
+        raise table.refuse("scheme", reason)
     if rate == 1:
         raise table.refuse("rate", "expected a rate below 1, got 1: leave sampling out")
     return CyclicPoisson(sampling_rate=rate, cycle=int(cycle))

@@ -10,6 +10,7 @@ from typing import final
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.sampling import (
     CountedScheme,
     CyclicPoisson,
@@ -20,14 +21,12 @@ from dpproof.accountant.sampling import (
     Shuffle,
     ShuffledBatches,
 )
-from dpproof.accountant.theorems.composition import (
-    compose as compose_guarantees,
-    self_compose,
-)
+from dpproof.accountant.theorems.composition import compose as compose_guarantees, self_compose
 from dpproof.accountant.theorems.group import group
 from dpproof.accountant.theorems.selection import select
 from dpproof.mechanisms import compose
 from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.pipeline.about import About
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
 from dpproof.proofs.limits import MAX_LABEL
 
@@ -60,10 +59,10 @@ class Release:
             relation: the neighbouring relation.
             summed: whether it acts on batches, as a sum of bounded contributions.
         """
-        given = ReleaseParameters(
+        parameters = ReleaseParameters(
             values=self.values, norm=self.norm, relation=relation, rows=self.rows, summed=summed
         )
-        return self.kind.build(given)
+        return self.kind.build(parameters)
 
 
 @final
@@ -91,6 +90,15 @@ class Stage:
     stages: tuple[Stage, ...] = ()
     runs: RunLaw | None = None
     protect: int = 1
+
+    def form(self) -> tuple[object, ...]:
+        """Return everything but name and place: stages of one form have one guarantee."""
+        releases = tuple(
+            (one.mechanism, tuple(one.values.items()), one.norm, tuple(one.rows.items()))
+            for one in self.releases
+        )
+        inner = tuple((stage.name, stage.form()) for stage in self.stages)  # names stand in labels
+        return (releases, inner, self.sampling, self.count, self.runs, self.protect)
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
         """Return the mechanism of the stage, all its runs included.
@@ -156,22 +164,24 @@ class Stage:
         A release's parameter has the plain name where only one release has it, and always the
         name of the release before a point where there are several releases.
         """
+        runs = self.runs
+        law = {"gamma": runs.gamma} if isinstance(runs, TruncatedNegativeBinomial) else {}
         if self.stages:
-            return self._inner_numbers()
-        found = {"count": Fraction(self.count)}
+            return {**law, **self._inner_numbers()}
+        values = {"count": Fraction(self.count), **law}
         named = Poisson | OneStepScheme | CyclicPoisson | ShuffledBatches | Shuffle
         if isinstance(self.sampling, named):
             for one in fields(self.sampling):
                 name = "rate" if one.name == "sampling_rate" else one.name
-                found[name] = Fraction(getattr(self.sampling, one.name))
+                values[name] = Fraction(getattr(self.sampling, one.name))
         names = [name for release in self.releases for name in release.values]
         for release in self.releases:
             for name, value in release.values.items():
                 if names.count(name) == 1:
-                    found[name] = value
+                    values[name] = value
                 if len(self.releases) > 1:
-                    found[f"{release.name}.{name}"] = value
-        return found
+                    values[f"{release.name}.{name}"] = value
+        return values
 
     def _inner_numbers(self) -> Mapping[str, Fraction]:
         """Return the numbers of the inner stages, named "stage.parameter"."""
@@ -186,6 +196,8 @@ class Stage:
         """Return the same stage with one of its ``numbers`` replaced."""
         if address == "count":
             return replace(self, count=int(value))
+        if address == "gamma" and isinstance(self.runs, TruncatedNegativeBinomial):
+            return replace(self, runs=replace(self.runs, gamma=value))
         if self.stages:
             stages = tuple(
                 stage.replaced(address.removeprefix(f"{stage.name}."), value)
@@ -230,6 +242,7 @@ class Pipeline:
         stages: at least one, with different names.
         protect: the number of records protected together.
         digest: SHA-256 of the file's text, empty without a file.
+        about: what people know of it, for reports.
     """
 
     file: str
@@ -239,3 +252,4 @@ class Pipeline:
     stages: tuple[Stage, ...]
     protect: int = 1
     digest: str = ""
+    about: About = field(default_factory=About)

@@ -16,6 +16,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.errors import InputError
 
 LONGEST_SHOWN = 40
+LONGEST_NAME, LONGEST_TEXT = 200, 4096  # characters; of a name as of labels and ledger keys
 MOST_KEYS = 40  # Keys that are all listed where none is near.
 MOST_LISTED = 12  # Words that are all listed beside the nearest one.
 RATIO = re.compile(r"(\d{1,18})/(\d{1,18})")
@@ -87,9 +88,9 @@ def quoted(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, allowed: Iterable[str]) -> str:
     """Return ``; did you mean "…"?`` when one known name is close, else nothing."""
-    lower = {candidate.lower(): candidate for candidate in known}
+    lower = {candidate.lower(): candidate for candidate in allowed}
     close = difflib.get_close_matches(name.lower().replace("_", "-"), lower, n=1, cutoff=0.6)
     close = close or difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     return f"; did you mean {quoted(lower[close[0]])}?" if close else ""
@@ -120,9 +121,9 @@ class Section:
         """Return the error to raise for one key."""
         return InputError(f"{self.place}: {self.prefix}{key}: {problem}")
 
-    def only(self, known: Iterable[str]) -> None:
+    def only(self, allowed: Iterable[str]) -> None:
         """Refuse any key that is not known, with the nearest one that is."""
-        names = list(known)
+        names = list(allowed)
         for key in self.values:
             if key not in names:
                 few = len(names) <= MOST_KEYS
@@ -144,8 +145,8 @@ class Section:
         value = self.required(key, rule.expected)
         ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
         try:
-            given = Fraction(int(ratio[1]), int(ratio[2])) if ratio else value
-            exact = Fraction(rule.check(**{key: given}))
+            written = Fraction(int(ratio[1]), int(ratio[2])) if ratio else value
+            exact = Fraction(rule.check(**{key: written}))
             math.isfinite(float(exact))
         except (ParameterError, OverflowError, ZeroDivisionError):
             raise self.refuse(key, f"expected {rule.expected}, got {quoted(value)}") from None
@@ -153,23 +154,25 @@ class Section:
 
     def rows(self, key: str, rule: RowsRule) -> tuple[tuple[Fraction, ...], ...]:
         """Return the exact numbers of an array of arrays, none of which is empty."""
-        found, expected = [], rule.expected
-        given = self.required(key, expected)
-        for place, row in enumerate(given if isinstance(given, list) else [], start=1):
+        listed, expected = [], rule.expected
+        value = self.required(key, expected)
+        for place, row in enumerate(value if isinstance(value, list) else [], start=1):
             if not isinstance(row, list) or not row or len(row) != len(rule.columns or row):
                 raise self.refuse(key, f"expected {expected}, got {quoted(row)}")
             names = rule.columns or [str(number) for number in range(1, len(row) + 1)]
             table = Section(self.place, dict(zip(names, row, strict=True)), f"{key}, {place}: ")
-            found.append(tuple(table.number(name, rule.entry) for name in names))
-        if not found:
-            raise self.refuse(key, f"expected {expected}, got {quoted(given)}")
-        return tuple(found)
+            listed.append(tuple(table.number(name, rule.entry) for name in names))
+        if not listed:
+            raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
+        return tuple(listed)
 
-    def text(self, key: str, expected: str) -> str:
-        """Return a value that has to be text: printable, not empty, on one line."""
+    def text(self, key: str, expected: str, longest: int = LONGEST_TEXT) -> str:
+        """Return a value that has to be text: printable, not empty, on one line, and not long."""
         value = self.required(key, expected)
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
             raise self.refuse(key, f"expected {expected}, got {quoted(value)}")
+        if len(value) > longest:
+            raise self.refuse(key, f"expected at most {longest} characters, got {len(value)}")
         return value
 
     def choice(self, key: str, choices: Iterable[str]) -> str:

@@ -19,18 +19,18 @@ from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.stated import Stated
 
 
-def _stated(given: ReleaseParameters) -> Mechanism[Relation]:
-    values, relation = given.values, given.relation
-    if "points" in given.rows:
-        points = tuple((order, value) for order, value in given.rows["points"])
+def _stated(release: ReleaseParameters) -> Mechanism[Relation]:
+    values, relation = release.values, release.relation
+    if "points" in release.rows:
+        points = tuple((order, value) for order, value in release.rows["points"])
         return Stated(RDP(points=points, relation=relation))
     if "rho" in values:
         return Stated(ZCDP(rho=values["rho"], relation=relation))
     if "mu" in values:
         return Stated(GDP(mu=values["mu"], relation=relation))
     if "delta" in values:
-        known = ApproxDP(epsilon=values["epsilon"], delta=values["delta"], relation=relation)
-        return Stated(known)
+        claim = ApproxDP(epsilon=values["epsilon"], delta=values["delta"], relation=relation)
+        return Stated(claim)
     return Stated(PureDP(epsilon=values["epsilon"], relation=relation))
 
 

@@ -32,10 +32,10 @@ def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) 
             why = "the last stage" if not left else "no stage"
             raise InputError(f"--without: {quoted(name)} is {why}; the stages are {names}")
         pipeline = replace(pipeline, stages=left, digest="")
-    told = [*(f"--set {text}" for text in numbers), *(f"--without {name}" for name in without)]
-    if not told:
+    changes = [*(f"--set {text}" for text in numbers), *(f"--without {name}" for name in without)]
+    if not changes:
         return pipeline
-    return replace(pipeline, file=" ".join(f"{pipeline.file} with {', '.join(told)}".split()))
+    return replace(pipeline, file=" ".join(f"{pipeline.file} with {', '.join(changes)}".split()))
 
 
 def _set(pipeline: Pipeline, text: str) -> Pipeline:

@@ -5,53 +5,65 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 
 from dpproof.accountant.errors import PrivacyError
-from dpproof.commands.budget import total
+from dpproof.commands.budget import together
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.reports import words
 from dpproof.rounding import above, exactly
+from dpproof.time_limit import ROUGH, NotInTime, known_in, shares
 
 
-def lines(before: Pipeline, after: Pipeline) -> list[str]:
+def lines(before: Pipeline, after: Pipeline, seconds: float | None = None) -> list[str]:
     """Return a line for each change from one pipeline to the other, with epsilon after it.
 
     The order is delta, neighbours, stages in the order of the file; what a change costs depends
     on what was changed before it.
+
+    Args:
+        before: the first pipeline.
+        after: the last one.
+        seconds: for all lines, an equal part each; what is known by then may not be exact.
     """
-    shown = [f"ε = {_epsilon(before)}  {before.file}"]
-    at = before
-    for told, pipeline in _changes(before, after):
-        at = pipeline
-        shown.append(f"ε = {_epsilon(at)}  {told}")
-    if len(shown) == 1:
-        return [*shown, "no difference changes the cost"]
-    return [*shown, f"ε = {_epsilon(after)}  {after.file}"]
+    changes = [*_changes(before, after)]
+    if not changes:
+        return [_line(before, before.file, seconds), "no difference changes the cost"]
+    shown = [(before.file, before), *changes, (after.file, after)]
+    parts = shares(seconds, len(shown))
+    return [_line(one, text, part) for (text, one), part in zip(shown, parts, strict=True)]
 
 
-def _epsilon(pipeline: Pipeline) -> str:
+def _line(pipeline: Pipeline, told: str, seconds: float | None) -> str:
+    delta = pipeline.delta
     try:
-        whole = total(
-            [stage.guarantee(pipeline.relation) for stage in pipeline.stages], pipeline.delta
+        upper, is_rough = known_in(
+            seconds,
+            partial(together, pipeline),
+            lambda whole: whole.epsilon(delta=delta).upper,
+            delta,
+            "ε",
         )
-        return f"{above(whole.epsilon(delta=pipeline.delta).upper):>8}"
+    except NotInTime as late:
+        return f"ε =      –    {told} ({late})"
     except PrivacyError:
-        return "     –  "  # no theorem covers what stands between the two
+        return f"ε =      –    {told}"  # no theorem covers what stands between the two
+    return f"ε = {above(upper):>8}  {told}{f' ({ROUGH})' if is_rough else ''}"
 
 
 def _changes(before: Pipeline, after: Pipeline) -> Iterator[tuple[str, Pipeline]]:
     at = before
     if at.delta != after.delta:
-        told = f"δ from {exactly(at.delta)} to {exactly(after.delta)}"
+        words = f"δ from {exactly(at.delta)} to {exactly(after.delta)}"
         at = replace(at, delta=after.delta)
-        yield told, at
+        yield words, at
     if at.relation != after.relation:
-        told = f"neighbours from {at.relation} to {after.relation}"
+        words = f"neighbours from {at.relation} to {after.relation}"
         at = replace(at, relation=after.relation)
-        yield told, at
+        yield words, at
     for place, (old, new) in enumerate(zip_longest(before.stages, after.stages)):
-        for told, stage in _stage_changes(old, new):
+        for words, stage in _stage_changes(old, new):
             stages = list(at.stages)
             if stage is None:
                 stages = [one for one in stages if one is not old]
@@ -62,7 +74,7 @@ def _changes(before: Pipeline, after: Pipeline) -> Iterator[tuple[str, Pipeline]
             if not stages:
                 continue
             at = replace(at, stages=tuple(stages))
-            yield told, at
+            yield words, at
 
 
 def _stage_changes(old: Stage | None, new: Stage | None) -> Iterator[tuple[str, Stage | None]]:
@@ -80,8 +92,8 @@ def _stage_changes(old: Stage | None, new: Stage | None) -> Iterator[tuple[str, 
     for address, value in new.numbers().items():
         if value != numbers[address] and at.numbers()[address] != value:
             at = at.replaced(address, value)
-            told = f"{address} from {_number(numbers[address])} to {_number(value)}"
-            yield f'stage "{old.name}": {told}', at
+            words = f"{address} from {_number(numbers[address])} to {_number(value)}"
+            yield f'stage "{old.name}": {words}', at
     if at.numbers() != new.numbers() or at.runs != new.runs:
         yield f'stage "{old.name}": the rest of it, such as its selection', new
 

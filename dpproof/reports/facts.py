@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
+from dpproof.accountant.bound import Bound
+from dpproof.accountant.certificates.certify import unchecked
+from dpproof.accountant.engine.profile import infinite_mass, max_loss
 from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.relation import Relation
-from dpproof.commands.budget import Budget, StageCost, spend, total
+from dpproof.commands.budget import MU, Budget, StageCost, spend, total
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from dpproof.proofs import Rejected, check
+from dpproof.proofs import Rejected, check_text
+from dpproof.time_limit import ended_in_time
 
-DELTAS: Final = tuple(10.0**-k for k in range(2, 13))
-SMALL: Final = 6  # epsilons below that of the largest delta, for the middle of the trade-off
-RATES: Final = tuple(k / 40 for k in range(41))
+DELTAS: Final = tuple(10.0**-k for k in (2, 4, 6, 8, 10))
+SMALL: Final = 5  # epsilons below that of the largest delta, for the middle of the trade-off
+RATES: Final = tuple((k / 80) ** 2 for k in range(81))
 NOISES: Final = ("noise_multiplier", "sigma", "scale")
 MORE: Final = Fraction(11, 10)
 MOST_STAGES: Final = 40  # of the what-if table: each of its lines is a total of its own
@@ -60,54 +66,112 @@ class Proof:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Delta:
+    """The meaning of delta for what runs.
+
+    Attributes:
+        betrayed: probability, at most, of an output that only one of two neighbours has.
+        largest: upper bound of the loss of every other output; infinite where there is none.
+    """
+
+    betrayed: float
+    largest: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Facts:
     """The facts that a report states.
 
     Attributes:
         budget: costs, attack risk and theorems.
+        delta: what it means here.
         curve: delta and the upper end of epsilon there.
+        middle: upper ends of delta at smaller epsilons, and these, to draw with the curve.
         trade_off: false-alarm rate, and a lower bound of every attack's miss rate.
         what_if: a line for each stage that has noise.
         proof: of the total.
     """
 
     budget: Budget
+    delta: Delta
     curve: tuple[tuple[float, float], ...]
+    middle: tuple[tuple[float, float], ...]
     trade_off: tuple[tuple[float, float], ...]
     what_if: tuple[WhatIf, ...]
     proof: Proof
 
 
-def collect(pipeline: Pipeline, step: Callable[[str], None] = lambda _: None) -> Facts:
+def collect(
+    pipeline: Pipeline, step: Callable[[str], None] = lambda _: None, seconds: float | None = None
+) -> Facts:
     """Compute everything that a report says of a pipeline.
 
+    Args:
+        pipeline: what runs.
+        step: told what is being computed, before it is.
+        seconds: after which what is not known is left out; epsilon has half of them.
     Raises:
-        InputError: a stage or the whole is refused; one line.
+        InputError: a stage or the whole is refused, or epsilon is not known in time; one line.
     """
-    budget = spend(pipeline, step)
-    whole = total([cost.guarantee for cost in budget.stages], budget.pipeline.delta)
-    step("curves")
-    curve = epsilons(whole)
-    trade_off = missed((*curve, *small_epsilons(whole, curve[0][1])))
-    step("what if")
-    changes = tuple(_what_ifs(budget))
-    step("certificate")
-    return Facts(budget, curve, trade_off, changes, _proof(whole, pipeline.delta))
+    until = None if seconds is None else time.monotonic() + seconds
+    budget = spend(pipeline, step, None if seconds is None else seconds / 2, left_out=(MU,))
+    guarantees = [cost.guarantee for cost in budget.stages]
+    whole: list[Guarantee[Relation]] = []
+    facts: dict[str, Any] = {
+        "curve": (),
+        "middle": (),
+        "what_if": (),
+        "proof": Proof("", f"no certificate: not made within {seconds or 0:g} seconds", ()),
+    }
+
+    def rest() -> None:
+        whole.append(total(guarantees, pipeline.delta))
+        step("curves")
+        facts["curve"] = epsilons(whole[0], {pipeline.delta: budget.epsilon})
+        largest = facts["curve"][0][1]
+        facts["middle"] = small_epsilons(whole[0], largest, budget.advantage.upper)
+        step("certificate")
+        facts["proof"] = _proof(whole[0], pipeline.delta)
+        step("what if")
+        facts["what_if"] = tuple(_what_ifs(budget))
+
+    ended_in_time(None if until is None else max(until - time.monotonic(), 1e-3), rest)
+    here = (float(pipeline.delta), budget.epsilon.upper)
+    trade_off = missed((*facts["curve"], *facts["middle"], here))
+    meaning = meaning_of_delta(whole[0]) if whole else Delta(1.0, math.inf)
+    return Facts(budget=budget, delta=meaning, trade_off=trade_off, **facts)
 
 
-def epsilons(whole: Guarantee[Any]) -> tuple[tuple[float, float], ...]:
-    """Return delta and the upper end of epsilon there, from the largest delta on."""
-    return tuple(zip(DELTAS, whole.epsilons(deltas=DELTAS).upper.tolist(), strict=True))
+def meaning_of_delta(whole: Guarantee[Any]) -> Delta:
+    """Return how likely an output is that gives a record away, and how large other losses are.
+
+    A finite Renyi divergence leaves no such output.
+    """
+    if not isinstance(whole, PairGuarantee):
+        return Delta(0.0, math.inf)
+    pair = whole.to_pair()
+    ways = (pair.forward, pair.backward)
+    betrayed = max(infinite_mass(one).upper for one in ways)
+    return Delta(betrayed, max(max_loss(one) for one in ways))
 
 
-def small_epsilons(whole: Guarantee[Any], largest: float) -> tuple[tuple[float, float], ...]:
+def epsilons(
+    whole: Guarantee[Any], answers: Mapping[Fraction, Bound]
+) -> tuple[tuple[float, float], ...]:
+    """Return delta and the upper end of epsilon there, asked where there is no answer yet."""
+    exact = ((at, Fraction(repr(at))) for at in DELTAS)  # so few are quicker alone
+    return tuple((at, (answers.get(d) or whole.epsilon(delta=d)).upper) for at, d in exact)
+
+
+def small_epsilons(
+    whole: Guarantee[Any], largest: float, advantage: float
+) -> tuple[tuple[float, float], ...]:
     """Return the upper end of delta, and epsilon, for epsilons from 0 up to a largest one."""
     if not math.isfinite(largest):
         largest = 0.0
-    points = [largest * k / SMALL for k in range(SMALL)]
-    return tuple(
-        zip(whole.deltas(epsilons=points).upper.clip(max=1.0).tolist(), points, strict=True)
-    )
+    points = [largest * k / SMALL for k in range(1, SMALL)]
+    return ((advantage, 0.0), *((min(whole.delta(epsilon=at).upper, 1.0), at) for at in points))
 
 
 def missed(
@@ -117,29 +181,30 @@ def missed(
 
     Each (epsilon, delta) gives miss >= max(1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)).
     """
-    found = []
+    listed = []
     for rate in rates:
         bounds = [0.0]
         for delta, epsilon in curve:
             if epsilon < math.log(1e300):
                 odds = math.exp(epsilon)
                 bounds += [1 - delta - odds * rate, (1 - delta - rate) / odds]
-        found.append((rate, max(bounds) * (1 - 1e-12)))
-    return tuple(found)
+        listed.append((rate, max(bounds) * (1 - 1e-12)))
+    return tuple(listed)
 
 
 def _what_ifs(budget: Budget) -> list[WhatIf]:
     guarantees = [cost.guarantee for cost in budget.stages]
-    found = []
-    for position, cost in enumerate(budget.stages[:MOST_STAGES]):
+    listed = []
+    places = budget.largest[:MOST_STAGES]
+    for position, cost in ((place, budget.stages[place]) for place in places):
         changed = _noisier(cost, budget.pipeline.relation)
         if changed is None:
             continue
         names, guarantee = changed
         others = [*guarantees[:position], guarantee, *guarantees[position + 1 :]]
         epsilon = total(others, budget.pipeline.delta).epsilon(delta=budget.pipeline.delta).upper
-        found.append(WhatIf(cost.stage.name, names, epsilon))
-    return found
+        listed.append(WhatIf(cost.stage.name, names, epsilon))
+    return listed
 
 
 def _noisier(
@@ -167,13 +232,14 @@ def noise_addresses(stage: Stage) -> list[str]:
 
 def _proof(whole: Guarantee[Relation], delta: Fraction) -> Proof:
     try:
-        certificate = whole.certify(delta=delta)
+        certificate = unchecked(whole, delta=delta)
     except PrivacyError as refusal:
         reason = " ".join(str(refusal).split())
         return Proof("", f"no certificate: {reason}", whole.derivation.all_assumptions())
-    verdict = check(certificate)
+    text = certificate.to_json()
+    verdict = check_text(text)
     if isinstance(verdict, Rejected):
         return Proof("", f"no certificate: {verdict.reason}", whole.derivation.all_assumptions())
-    digest = hashlib.sha256(certificate.to_json().encode()).hexdigest()
+    digest = hashlib.sha256(text.encode()).hexdigest()
     assumptions = tuple(getattr(verdict, "assumptions", ()))
     return Proof(digest, verdict.claim, assumptions, verdict.labels)

@@ -47,9 +47,9 @@ def library(path: str | Path) -> Any:  # noqa: ANN401  # matplotlib's class
         from matplotlib.figure import Figure  # noqa: PLC0415  # an optional library
     except ImportError as error:
         raise MissingDependency("a plot needs matplotlib: pip install 'dpproof[plots]'") from error
-    known = sorted(FigureCanvasAgg.filetypes)
-    if Path(path).suffix[1:].lower() not in known:
-        raise InputError(f"{path}: a plot has to end in one of {', '.join(known)}")
+    formats = sorted(FigureCanvasAgg.filetypes)
+    if Path(path).suffix[1:].lower() not in formats:
+        raise InputError(f"{path}: a plot has to end in one of {', '.join(formats)}")
     return Figure
 
 
@@ -163,8 +163,8 @@ def _refuted(axes: Axes, report: Report, order: str, place: Callable[[Any], Floa
         corner = (0.97, 0.96 - 0.1 * row)
         if counts.design is Design.GUESSES:  # of both datasets: no rate of either is known
             right = f"{counts.hits} of {counts.hits + counts.other_hits} guesses right"
-            told = f"refuted by guesses on\n{finding.event}: {right}"
-            axes.text(*corner, told, transform=axes.transAxes, **words)
+            text = f"refuted by guesses on\n{finding.event}: {right}"
+            axes.text(*corner, text, transform=axes.transAxes, **words)
             continue
         rates = [counts.other_hits / max(counts.other_trials, 1)]
         rates.append(1.0 - counts.hits / max(counts.trials, 1))

@@ -16,6 +16,7 @@ from dpproof.accountant.sampling import ShuffledBatches
 from dpproof.commands.budget import (
     EPSILON,
     MU,
+    REST,
     SHARE_ORDER,
     Budget,
     StageCost,
@@ -54,6 +55,8 @@ def show_solved(solved: Solved, console: Console) -> None:
         Text(f"{free.address} = {value}", style="bold green"),
         Text(f"the {PARAMETERS[name].words} at which everything together costs {cost}; {how}"),
     ]
+    if solved.rough:
+        lines.append(Text("INCOMPLETE, the time was up: Rényi divergences show that it is safe"))
     if solved.at_limit:
         lines.append(Text("every allowed value meets the budget; this one costs the most"))
     console.print(*lines, sep="\n", highlight=False)
@@ -83,7 +86,7 @@ def _costs(budget: Budget) -> Table:
     table.add_column(alone, above(budget.epsilon.upper), justify="right", no_wrap=True)
     whole = "100 %" if any(cost.share is not None for cost in budget.stages) else "–"
     table.add_column("share", whole, justify="right", no_wrap=True)
-    for cost in budget.stages:
+    for cost in budget.shown:
         share = "–" if cost.share is None else f"{100 * cost.share:.1f} %"
         at_most = "≤ " if alone_of(cost.stage) in budget.missing else ""
         first, *rest = [*words.stage(cost.stage), *_selected(cost, budget.missing)]
@@ -91,6 +94,11 @@ def _costs(budget: Budget) -> Table:
         table.add_row(Text(cost.stage.name), what, at_most + above(cost.epsilon.upper), share)
         for path, epsilon in cost.inner:
             table.add_row(Text(f"· {path}", style="dim"), "", above(epsilon.upper), "")
+    if budget.rest is not None:
+        others = f"{len(budget.stages) - len(budget.shown)} others"
+        at_most = "≤ " if REST in budget.missing else ""
+        share = words.rest_share(budget)
+        table.add_row(others, "all of them together", at_most + above(budget.rest.upper), share)
     return table
 
 
@@ -135,7 +143,7 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
     else:
         unknown = "not computed" if MU in budget.missing else "no finite μ is certified"
         yield "μ", "0: everything is within δ" if mu == 0 else unknown
-    for cost in budget.stages:
+    for cost in budget.shown:
         if isinstance(cost.stage.sampling, ShuffledBatches) and cost.epsilon.attained:
             meant = beside_poisson(cost.epsilon, cost.poisson)
             yield "shuffled", f"ε of stage {quoted(cost.stage.name)}: {meant}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Final
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -27,6 +30,9 @@ from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
 from dpproof.rounding import above, exactly, grouped, percent_above
 
+LITTLE, SOME = 0.9, 0.65  # how often an attacker is right, of 0.5 for a coin
+MOST_SAID: Final = math.log(1e6)
+ROOM: Final = 1 + 1e-14  # for the rounding of exponentials, before they are rounded up
 NEIGHBOURS: dict[type[Relation], str] = {
     AddRemove: "one record is added or removed",
     ReplaceOne: "one record is replaced by another",
@@ -93,16 +99,16 @@ def _allocation(scheme: EpochScheme | Shuffle) -> str:
     """Return how all records are put into batches, or reported."""
     match scheme:
         case ShuffledBatches():
-            kept = (
+            epochs = (
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             )
-            return f"all records in {grouped(scheme.batches)} shuffled batches{kept}"
+            return f"all records in {grouped(scheme.batches)} shuffled batches{epochs}"
         case RandomAllocation():
             some = "one round" if scheme.chosen == 1 else f"{grouped(scheme.chosen)} rounds"
             return f"every record in {some} of {grouped(scheme.steps)}, drawn at random"
         case BallsInBins():
-            kept = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
-            return f"every record in one round of {grouped(scheme.steps)}, drawn at random{kept}"
+            epochs = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
+            return f"every record in one round of {grouped(scheme.steps)}, drawn at random{epochs}"
         case Shuffle():
             return f"reports of {grouped(scheme.records)} records in a random order"
 
@@ -143,6 +149,127 @@ def _released(one: Stage) -> list[str]:
     return lines
 
 
+def rest_share(budget: Budget) -> str:
+    """Return the share of the stages that are not shown."""
+    shares = [cost.share for cost in budget.shown]
+    if None in shares:
+        return "–"
+    return f"{100 * max(1 - sum(one or 0.0 for one in shares), 0.0):.1f} %"
+
+
+_CHANGE: Final[Mapping[type[Relation], str]] = {
+    AddRemove: "One record more or less",
+    ReplaceOne: "Another record in the place of one",
+    ZeroOut: "Blanking one record",
+    ReplaceLabel: "Another label of one record",
+}
+_MEASURED: Final = {
+    "l1": "in all numbers together (L1 norm)",
+    "l2": "in Euclidean length (L2 norm)",
+    "linf": "in any one number",
+}
+SHARED: Final = (
+    "What runs, and how often, was fixed before any output was seen.",
+    "Every run draws fresh random numbers, which nobody knows.",
+    "Only the results leave: no other number that depends on the data does.",
+    "Nothing else is released about the same data, or it is counted elsewhere.",
+)
+
+
+def duties(one: Stage, relation: Relation) -> list[str]:
+    """Return what a person has to confirm of a stage, each in a short sentence."""
+    if one.stages:
+        lines = [f"{part.name}: {line}" for part in one.stages for line in duties(part, relation)]
+        if one.count > 1:
+            lines.append(f"All of it runs {times(one.count)}, and no more often.")
+    else:
+        lines = [line for part in one.releases for line in _release_duties(part, relation)]
+        where = sampling(one.sampling)
+        if where:
+            lines.append(f"The records are drawn as stated: {where}.")
+        if one.count > 1:
+            lines.append(f"It runs {times(one.count)}, and no more often.")
+    if one.runs is not None:
+        lines.append("The number of runs is drawn as stated, and the best result alone leaves.")
+    return lines
+
+
+def _release_duties(one: Release, relation: Relation) -> list[str]:
+    values, change = one.values, _CHANGE[type(relation)]
+    lines = [f"The code runs this: {release(one)}."]
+    if one.mechanism == "stated":
+        return ["The guarantee that others state of their mechanism is true."]
+    if "sensitivity" in values:
+        most = number(values["sensitivity"])
+        measured = _MEASURED[one.norm]
+        lines.append(f"{change} moves what is computed by at most {most} {measured}.")
+    elif "contribution" in values:
+        most = number(values["contribution"])
+        lines.append(f"Every record adds a vector, clipped to a length of at most {most}.")
+    elif "noise_multiplier" in values:
+        lines.append(
+            f"{change} moves what is computed by at most the unit of the noise multiplier."
+        )
+    elif {"contributions", "largest"} <= set(values):
+        most, cells = number(values["largest"]), number(values["contributions"])
+        lines.append(f"A record adds at most {most} to a count, in at most {cells} of them.")
+    elif "norm" in values:
+        lines.append(f"Every row has a Euclidean length of at most {number(values['norm'])}.")
+    elif "categories" in values:
+        lines.append(
+            f"A record gives one report, of one of {number(values['categories'])} categories."
+        )
+    elif one.mechanism in ("exponential", "permute-and-flip", "report-noisy-max", "quantile"):
+        lines.append(f"{change} moves every score by at most the sensitivity that the code has.")
+    if {"lower", "upper"} <= set(values):
+        ends = f"{number(values['lower'])} to {number(values['upper'])}"
+        lines.append(f"Values are moved into the public range from {ends}.")
+    return lines
+
+
+def strength(budget: Budget) -> str:
+    """Return how much the worst case protects, by how often an attacker is right. Heuristic."""
+    if budget.advantage.upper >= 1 > budget.advantage.lower:
+        return "How much this protects is not known"
+    right = (1 + budget.advantage.upper) / 2
+    if right > LITTLE:
+        return "This protects little: such an attacker is almost always right"
+    if right > SOME:
+        return "This protects in part: such an attacker is right far more often than a coin"
+    return "This protects well: such an attacker does little better than a coin"
+
+
+def meaning_of_epsilon(epsilon: float, relation: Relation) -> str:
+    """Return what epsilon says of what happens."""
+    factor = above(math.exp(epsilon) * ROOM, 3) if epsilon < MOST_SAID else "more than a million"
+    change = _CHANGE[type(relation)]
+    return f"ε bounds a factor. {change} makes an event at most e^ε = {factor} times as likely."
+
+
+def meaning_of_delta(delta: Fraction, betrayed: float, largest: float) -> str:
+    """Return what delta says of what happens: an excess, averaged over outputs.
+
+    A loss above epsilon + 1 has a probability of at most delta/(1 - 1/e), as delta is the mean of
+    (1 - e^(epsilon - loss)) over losses above epsilon.
+    """
+    words = "δ is what may come on top, an excess averaged over outputs."
+    if betrayed >= 1:
+        return words
+    if betrayed > 0:
+        most = above(betrayed, 3)
+        return f"{words} An output that gives a record away has a probability of at most {most}."
+    if math.isfinite(largest):
+        end = (
+            above(math.exp(largest) * ROOM, 3)
+            if largest < MOST_SAID
+            else "a number above a million"
+        )
+        return f"{words} No output gives a record away: the factor is never above {end}."
+    rare = above(float(delta) / (1 - 1 / math.e) * ROOM, 2)
+    most = f"An output with a factor above e^(ε+1) has a probability of at most {rare}."
+    return f"{words} No output gives a record away for certain. {most}"
+
+
 def risks(budget: Budget) -> list[str]:
     """Return an attacker's gains, each a line that begins small.
 
@@ -170,7 +297,7 @@ def theorems(derivation: Derivation) -> list[tuple[str, str]]:
 
     Each is listed once.
     """
-    found: dict[tuple[str, str], None] = {}
+    listed: dict[tuple[str, str], None] = {}
     seen: set[int] = set()
     stack = [derivation]
     while stack:
@@ -178,6 +305,6 @@ def theorems(derivation: Derivation) -> list[tuple[str, str]]:
         if id(node) not in seen:
             seen.add(id(node))
             rule = node.rule if node.lossless else f"{node.rule} (loses information)"
-            found[rule, node.source] = None
+            listed[rule, node.source] = None
             stack.extend(reversed(node.premises))
-    return list(found)
+    return list(listed)

@@ -7,30 +7,16 @@ from fractions import Fraction
 
 from scipy import integrate, stats
 
-from dpproof.accountant import (
-    GDP,
-    BoundedRange,
-    ReplaceOne,
-    WithoutReplacement,
-    compose,
-    self_compose,
-)
-from dpproof.accountant.theorems.subsampling import (
-    subsample_without_replacement,
-)
+from dpproof.accountant import BoundedRange, ReplaceOne, compose
 from experiments.claims.claim import Claim, Verdict
+from experiments.claims.ranges import widest_range
+from experiments.one_record_descent import price
 
 
 def budget() -> str:
     """Compose the printed noise of all runs with the choice at the printed epsilon."""
     records, delta, runs, epsilon = 200, 1e-6, 5, 1.0
-    share, slack = epsilon / runs, delta / runs
-    mu = 2 * share / math.sqrt(32 * math.log(records / slack) * math.log(1 / slack))
-    step = subsample_without_replacement(
-        GDP(mu=mu, relation=ReplaceOne()),
-        WithoutReplacement(sample_size=1, population_size=records),
-    )
-    training = self_compose(step, runs * (records**2 - 1))
+    training = price(records=records, epsilon=epsilon / runs, delta=delta / runs, runs=runs)
     choice = BoundedRange(epsilon=Fraction(1), relation=ReplaceOne())
     found = compose(training, choice).epsilon(delta=delta)
     assert 1.0115 < found.upper < 1.0130
@@ -63,6 +49,30 @@ def disjoint() -> str:
     return f"one hypothesis is within error 0.1 of both: {values}"
 
 
+def net() -> str:
+    """Enumerate how five counts can move, at the printed factor ε/2."""
+    added, replaced = widest_range(0.5, (0, 1)), widest_range(0.5, (-1, 0, 1))
+    assert abs(added - 0.5) < 1e-12
+    assert abs(replaced - 1) < 1e-12
+    return (
+        f"at the factor printed for ε = 1 log-ratios have a range of {replaced:.4f} if a record is "
+        f"replaced, and of {added:.4f} if one is added"
+    )
+
+
+def score_sensitivity() -> str:
+    """Remove a record on which one run is as wrong as can be, and another one is right."""
+    gamma = 0.1
+    wrong, right = ((0.96 * gamma - score) / (0.86 * gamma) for score in (-1, 0.96 * gamma))
+    lipschitz = 100 / (86 * gamma)
+    assert abs(right) < 1e-12
+    assert wrong > 1.09 * lipschitz
+    return (
+        f"at γ = {gamma} one record moves a score by {wrong:.4f}; the Lipschitz constant, the "
+        f"only one printed, is {lipschitz:.4f}"
+    )
+
+
 CLAIMS = (
     Claim(
         title="Runs at (ε/k, δ/k) and a choice among them are (ε, δ)-DP",
@@ -70,7 +80,7 @@ CLAIMS = (
         printed="k runs of noisy SGD spend (ε, δ), and the exponential mechanism picks one",
         verdict=Verdict.UNPROVED,
         check=budget,
-        shipped="`NoisyHinge`, exactly μ-GDP; a choice is paid for beside it (`ChooseIterate`)",
+        shipped="`MarginDescent`, exactly μ-GDP; a choice is paid for beside it (`ChooseIterate`)",
     ),
     Claim(
         title="Hypotheses within error 1/10 of codewords at distance d/10 are different",
@@ -79,5 +89,21 @@ CLAIMS = (
         verdict=Verdict.FALSE,
         check=disjoint,
         shipped="the lower bound of Theorem 6 stands with codewords at distance 0.15 d",
+    ),
+    Claim(
+        title="A net and the exponential mechanism are ε-DP",
+        source="Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 2 and Theorem 5",
+        printed="ε-DP with scores of sensitivity 1/n",
+        verdict=Verdict.HOLDS,
+        check=net,
+        shipped="`ExponentialHalfspaces`, with half the mistakes under add-remove",
+    ),
+    Claim(
+        title="The choice among the runs is a call of the exponential mechanism",
+        source="Nguyen, Ullman & Zakynthinou, arXiv:1902.09009, Algorithm 3",
+        printed="no sensitivity of the score",
+        verdict=Verdict.UNPROVED,
+        check=score_sensitivity,
+        shipped="`ExponentialMechanism` asks for the sensitivity, (0.96γ + 1)/(0.86γ) here",
     ),
 )

@@ -12,7 +12,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
-from dpproof.mechanisms.learning.noisy_hinge import NoisyHinge
+from experiments.noisy_hinge import NoisyHinge
 
 _MOST_RECORDS: Final = 2**60
 _MOST_STEPS: Final = 2**24

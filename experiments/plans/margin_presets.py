@@ -15,7 +15,7 @@ from dpproof.mechanisms.learning.grid import WIDEST
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from dpproof.mechanisms.learning.maps.projections import RademacherProjection
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
-from dpproof.mechanisms.learning.margin_grid import MarginGrid, dyadic_margins
+from experiments.margin_grid import MarginGrid, dyadic_margins
 
 # Heuristic: more steps have not learned more on any data tried.
 _MOST_STEPS: Final = 300
@@ -69,7 +69,7 @@ def projected_descent(
     enough = math.ceil(size**2 * float(strength) ** 2 / (4 * width))
     return MarginDescent(
         margin=gamma / 2,
-        norm_bound=bound,
+        norm=bound,
         steps=max(min(enough, _MOST_STEPS), 1) if steps is None else steps,
         mu=strength,
         map=plan,
@@ -132,7 +132,7 @@ def adaptive_margins(
     )
     return MarginGrid(
         margins=[Fraction(one) * bound / 2 for one in grid],
-        norm_bound=bound,
+        norm=bound,
         steps=steps,
         mu=mu,
         map=maps,
@@ -182,7 +182,7 @@ def efficient_margin(
         >>> learner = efficient_margin(
         ...     features=5_000, margin=0.1, epsilon=1, delta=1e-5, records=2_000
         ... )
-        >>> learner.map.output_features, learner.norm_bound, round(float(learner.mu), 5)
+        >>> learner.map.output_features, learner.norm, round(float(learner.mu), 5)
         (182, Fraction(2, 1), 0.26805)
     """
     size, beta = check.count(records=records), float(check.open_probability(failure=failure))
@@ -193,7 +193,7 @@ def efficient_margin(
     plan = _projection(features, dimension, seed, norm)
     return MarginDescent(
         margin=margin,
-        norm_bound=bound if plan is None else 2 * bound,
+        norm=bound if plan is None else 2 * bound,
         steps=steps,
         mu=found.value,
         map=plan,

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, ShuffledBatches
+from dpproof.accountant.relation import AddRemove, R, ReplaceOne
+from dpproof.accountant.sampling import (
+    BallsInBins,
+    CyclicPoisson,
+    EpochScheme,
+    RandomAllocation,
+    ShuffledBatches,
+)
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.allocation import allocate_random
+from dpproof.accountant.theorems.allocation import allocate_random, replace_allocated
 from dpproof.accountant.theorems.cyclic import allocate_cyclic
 from dpproof.accountant.theorems.epochs import allocate_shuffled
 from dpproof.mechanisms.batches import index_batches, index_samples
@@ -81,25 +87,33 @@ class Allocated(Mechanism[R]):
         """Return the guarantee of an epoch by the theorem for this scheme and relation.
 
         Raises:
-            NotImplied: the base is no Gaussian noise, of shuffled batches no Gaussian sum, or no
-                theorem covers the relation; of samples of parts in turn, another base than a
-                triangular ``MatrixMechanism`` of at most as many bands as parts.
+            NotImplied: the base is neither Gaussian noise nor of bounded loss, of shuffled batches
+                no Gaussian sum, or no theorem covers the relation; of samples of parts in turn,
+                another base than a triangular ``MatrixMechanism`` of at most as many bands as
+                parts.
         """
         if isinstance(self.scheme, CyclicPoisson):
             return _in_turn(self.base, self.scheme)
         if not isinstance(self.scheme, ShuffledBatches):
-            return allocate_random(self.base.guarantee(), self.scheme)
+            return self._at_random(self.scheme)
         if not isinstance(self.base, Gaussian):
             raise NotImplied(
                 "shuffled batches have a guarantee for Gaussian sums alone, got "
                 f"{type(self.base).__name__}; allocate Gaussian(sensitivity=L2Contribution(...))"
             )
-        contribution = self.base.sensitivity
-        if not isinstance(contribution, L2Contribution):
-            raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
+        contribution = _contribution(self.base)
         return allocate_shuffled(
             sigma=self.base.sigma, contribution=contribution, scheme=self.scheme
         )
+
+    def _at_random(self, scheme: RandomAllocation | BallsInBins) -> Guarantee[Any]:
+        """Return the guarantee of rounds that records draw; a replacement is two steps."""
+        base = self.base
+        if isinstance(self.relation, ReplaceOne) and isinstance(base, Gaussian):
+            bound = L2Contribution(_contribution(base).bound, AddRemove())
+            alone = Gaussian(sigma=base.sigma, sensitivity=bound).guarantee()
+            return replace_allocated(allocate_random(alone, scheme))
+        return allocate_random(base.guarantee(), scheme)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw an allocation for every output, and the base once on each of its batches.
@@ -132,6 +146,13 @@ class Allocated(Mechanism[R]):
         return self.base.draw([cut(listed, batch) for batch in places], 1, rng)[:, 0]
 
 
+def _contribution(noise: Gaussian[R] | MatrixMechanism[R]) -> L2Contribution[R]:
+    """Return the bound on every record's contribution; refuse a sensitivity."""
+    if not isinstance(noise.sensitivity, L2Contribution):
+        raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
+    return noise.sensitivity
+
+
 def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
     """Return the base if records take part in it as the scheme lets them.
 
@@ -154,9 +175,7 @@ def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
 def _in_turn(base: Mechanism[R], scheme: CyclicPoisson) -> Guarantee[R]:
     """Return the guarantee of all rounds, each on a sample of a part."""
     noise = _matrix(base, scheme)
-    factor, contribution = noise.factor, noise.sensitivity
-    if not isinstance(contribution, L2Contribution):
-        raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
+    factor, contribution = noise.factor, _contribution(noise)
     once = SingleParticipation().within(factor.rounds)
     return allocate_cyclic(
         sigma=noise.sigma,

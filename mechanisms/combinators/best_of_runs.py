@@ -75,10 +75,10 @@ class Selected(Rerun[R]):
             ParameterError: a score is not a number, or there is none and the output is not one.
         """
         drawn = [self._best(data, run_count(self.runs, count, rng), rng) for data in datasets]
-        best = np.stack([found[1] for found in drawn])
+        best = np.stack([output[1] for output in drawn])
         if self.runs.probability_of_none == 0.0:
             return best
-        return join([np.stack([found[0] for found in drawn]), best], axes=2)
+        return join([np.stack([output[0] for output in drawn]), best], axes=2)
 
     def _best(self, data: object, numbers_of_runs: Outputs, rng: Rng) -> tuple[Outputs, Outputs]:
         """Return for each number of runs whether there was one, and the best output, or zeros."""
@@ -145,9 +145,9 @@ class Thresholded(Rerun[R]):
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         required_runs(self.runs)
-        given: object = self.threshold
-        if not isinstance(given, numbers.Real) or math.isnan(given):
-            raise ParameterError("threshold", given, "a number")
+        threshold: object = self.threshold
+        if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
+            raise ParameterError("threshold", threshold, "a number")
         required_score(self.score)
 
     def guarantee(self) -> Guarantee[R]:
@@ -165,7 +165,7 @@ class Thresholded(Rerun[R]):
 
     def _first(self, data: object, most: Outputs, rng: Rng) -> tuple[Outputs, Outputs]:
         """Return per number of runs whether one reached the threshold, and its output or zeros."""
-        found = np.zeros(most.size, dtype=bool)
+        successes = np.zeros(most.size, dtype=bool)
         like = self.base.draw([data], 1, rng)[0]  # only its shape is used
         kept = np.zeros((most.size, *like.shape[1:]), dtype=like.dtype)
         running, made = np.flatnonzero(most > 0), 0
@@ -173,9 +173,9 @@ class Thresholded(Rerun[R]):
             outputs = self.base.draw([data], running.size, rng)[0]
             scores = [scored(self.score, unpack(output)) for output in outputs]
             good = np.array([value >= self.threshold for value in scores], dtype=bool)
-            found[running[good]] = True
+            successes[running[good]] = True
             kept[running[good]] = outputs[good]
             made += 1
             running = running[~good]
             running = running[most[running] > made]
-        return found, kept
+        return successes, kept

@@ -153,7 +153,7 @@ class Clamped(Mechanism[R]):
     """
 
     noise: Mechanism[R] = field(
-        validator=parameters.instance(Mechanism, "a mechanism that releases numbers"),
+        validator=parameters.instance(Mechanism, "a mechanism that releases numbers")
     )
     lower: Fraction = field(kw_only=True, converter=parameters.real)
     upper: Fraction = field(kw_only=True, converter=parameters.real)

@@ -30,6 +30,8 @@ class Composed(Mechanism[R]):
         parts: at least one mechanism, all under the same relation.
     """
 
+    whole = ""
+
     parts: tuple[Mechanism[R], ...]
 
     def __post_init__(self) -> None:
@@ -136,6 +138,8 @@ class Repeated(Rerun[R]):
         >>> Gaussian(sigma=2, sensitivity=L2(1)).repeat(3).release(0.0).shape
         (3,)
     """
+
+    whole = ""
 
     base: Mechanism[R]
     count: int

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R
+from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sampling import (
     OneStepScheme,
     Poisson,
@@ -23,15 +23,12 @@ from dpproof.accountant.sampling import (
 )
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.one_step import subsample_counted_sum
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from dpproof.mechanisms.batches import is_about, sampled_indices
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import poisson_mask
+from dpproof.mechanisms.samplers import permutation, poisson_mask
 from dpproof.mechanisms.samplers.rng import Rng
 
 
@@ -63,10 +60,12 @@ def draw_samples(
         scheme: by which records are drawn, at exactly the stated rational rates.
         count: the number of samples.
         rng: source of words.
-        smaller: whether a dataset of one record less than a fixed size's population is another's
-            neighbour, and a larger one is, too.
+        smaller: whether a dataset of one record less than the population is another's neighbour,
+            and a larger one is, too.
     Yields:
-        Lists of samples; records keep their order. An array gives arrays, a sequence gives lists.
+        Lists of samples, arrays of an array and lists of a sequence. Poisson samples keep the order
+        of the records, others are in random order: else a record that takes the place of another
+        moves those between, which a query may look at.
     Raises:
         ParameterError: the data is not a sequence of records, or not of the scheme's population.
     Example:
@@ -77,10 +76,8 @@ def draw_samples(
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
-    if not isinstance(scheme, Poisson | UserPoisson):
-        spare = smaller and isinstance(scheme, WithoutReplacement)
-        if not (is_about(scheme, size) or (spare and size >= scheme.population_size - 1)):
-            raise DataError("data", data, f"{scheme.population_size} records")
+    if not (isinstance(scheme, Poisson | UserPoisson) or is_about(scheme, size, smaller=smaller)):
+        raise DataError("data", data, f"{scheme.population_size} records")
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
         rows = min(batch, count - start)
@@ -91,7 +88,8 @@ def draw_samples(
                 places = np.nonzero(coins)[1]
                 chosen = [places[first:end] for first, end in pairwise(ends)]
             case _:
-                chosen = [sampled_indices(scheme, size, rng) for _ in range(rows)]
+                drawn = [sampled_indices(scheme, size, rng) for _ in range(rows)]
+                chosen = [places[permutation(places.size, rng)] for places in drawn]
         yield list(map(take, chosen))
 
 
@@ -150,7 +148,7 @@ class Subsampled(Mechanism[R]):
         base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
             (a Poisson sample can be empty).
         scheme: the scheme by which the records are drawn.
-    Laws: at rate 1, or at full sample size, this is the base.
+    Laws: at rate 1 this is the base; at full sample size, the base on records in random order.
     Example:
         >>> from dpproof.accountant.sensitivity import L1
         >>> from dpproof.mechanisms import Count, DiscreteLaplace
@@ -191,7 +189,7 @@ class Subsampled(Mechanism[R]):
                 if isinstance(self.base, Gaussian):
                     return self.base.on_poisson_sample(self.scheme)
                 return subsample_poisson(self.base.guarantee(), self.scheme)
-            case WithoutReplacement() if not isinstance(self.relation, AddRemove):
+            case WithoutReplacement() if not isinstance(self.relation, AddRemove | ZeroOut):
                 return subsample_without_replacement(self.base.guarantee(), self.scheme)
             case _:
                 return self._of_counted_sum(self.scheme)

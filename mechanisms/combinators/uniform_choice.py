@@ -57,15 +57,15 @@ class UniformChoice(Mechanism[R]):
 
     def __post_init__(self) -> None:
         """Refuse an empty choice and mixed relations."""
-        given: object = self.parts
-        if not isinstance(given, tuple) or not given:
-            raise ParameterError("parts", given, "a tuple of at least one mechanism")
-        for position, part in enumerate(given):
+        parts: object = self.parts
+        if not isinstance(parts, tuple) or not parts:
+            raise ParameterError("parts", parts, "a tuple of at least one mechanism")
+        for position, part in enumerate(parts):
             if not isinstance(part, Mechanism):
                 raise ParameterError(f"part {position}", part, "a mechanism")
         require_same_relation([part.relation for part in self.parts], "choose")
         if len({part.acts_on_records for part in self.parts}) > 1:
-            raise ParameterError("parts", given, "mechanisms on records all, or none of them")
+            raise ParameterError("parts", parts, "mechanisms on records all, or none of them")
 
     @property
     def relation(self) -> R:

@@ -195,12 +195,12 @@ class SquareRoot(ToeplitzFactor):
         """Keep the coefficients of as many bands as rounds, or of fewer."""
         size = _rounds(rounds)
         kept = size if bands is None else _at_most("bands", bands, size)
-        binomial, found = 1, [1 << BITS]
+        binomial, terms = 1, [1 << BITS]
         for j in range(1, kept):
             binomial = binomial * (2 * (2 * j - 1)) // j
-            found.append((binomial << BITS) >> (2 * j))
+            terms.append((binomial << BITS) >> (2 * j))
         object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in found))
+        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in terms))
 
 
 @final
@@ -232,15 +232,15 @@ class BufferedToeplitz(ToeplitzFactor):
         if not exact or len(exact) != len(rates):
             raise ParameterError("decays", list(map(float, rates)), "one for each weight")
         buffers = [math.floor(one * (1 << BITS)) for one in exact]
-        found = [1 << BITS]
+        terms = [1 << BITS]
         for _ in range(1, size):
-            found.append(sum(buffers))
+            terms.append(sum(buffers))
             buffers = [
                 one * rate.numerator // rate.denominator
                 for one, rate in zip(buffers, rates, strict=True)
             ]
         object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in found))
+        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in terms))
         object.__setattr__(self, "weights", exact)
         object.__setattr__(self, "decays", rates)
 

@@ -78,8 +78,8 @@ def squared_sensitivity(factor: Factor, schedule: Schedule) -> SquaredSensitivit
 def listed_patterns(schedule: Schedule) -> list[Pattern] | None:
     """Return all patterns, or None if they are too many to prove one by one."""
     most = MAX_PATTERN_WORK // schedule.participations**3
-    found = list(islice(schedule.patterns(), most + 1))
-    return found if len(found) <= most else None
+    patterns = list(islice(schedule.patterns(), most + 1))
+    return patterns if len(patterns) <= most else None
 
 
 def _whole(values: Sequence[Fraction]) -> tuple[list[int], int]:

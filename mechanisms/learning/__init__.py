@@ -16,10 +16,6 @@ if TYPE_CHECKING:
         aggregated as aggregated,
     )
     from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
-    from dpproof.mechanisms.learning.boosted import Boosted as Boosted
-    from dpproof.mechanisms.learning.circle_exponential import (
-        CircleExponential as CircleExponential,
-    )
     from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
     from dpproof.mechanisms.learning.covers import (
         Cover as Cover,
@@ -32,20 +28,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
     )
-    from dpproof.mechanisms.learning.exponential_networks import (
-        ExponentialNetworks as ExponentialNetworks,
-    )
     from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
     from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
-    from dpproof.mechanisms.learning.label_private import (
-        LabelPrivateDescent as LabelPrivateDescent,
-        LabelPrivateHalfspaces as LabelPrivateHalfspaces,
-        RandomizedLabels as RandomizedLabels,
-    )
-    from dpproof.mechanisms.learning.least_hinges import (
-        ChosenDescent as ChosenDescent,
-        LeastHinges as LeastHinges,
-    )
     from dpproof.mechanisms.learning.logistic_objective import (
         LogisticObjective as LogisticObjective,
     )
@@ -63,21 +47,12 @@ if TYPE_CHECKING:
         RademacherProjection as RademacherProjection,
         SignProjection as SignProjection,
     )
+    from dpproof.mechanisms.learning.maps.scattering_features import (
+        ScatteringFeatures as ScatteringFeatures,
+    )
     from dpproof.mechanisms.learning.margin_descent import MarginDescent as MarginDescent
-    from dpproof.mechanisms.learning.margin_grid import (
-        MarginGrid as MarginGrid,
-        dyadic_margins as dyadic_margins,
-    )
     from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
-    from dpproof.mechanisms.learning.mistake_exponential import (
-        CandidateExponential as CandidateExponential,
-    )
-    from dpproof.mechanisms.learning.noisy_hinge import (
-        NoisyHinge as NoisyHinge,
-        SubsampledHinge as SubsampledHinge,
-    )
     from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
-    from dpproof.mechanisms.learning.one_vs_rest import OneVsRest as OneVsRest
     from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
     from dpproof.mechanisms.learning.pure_logistic import (
         PureLogisticObjective as PureLogisticObjective,
@@ -122,6 +97,7 @@ if TYPE_CHECKING:
         Subsets as Subsets,
     )
     from dpproof.mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
+    from dpproof.mechanisms.learning.softmax_descent import SoftmaxDescent as SoftmaxDescent
     from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,
         GaussianStop as GaussianStop,

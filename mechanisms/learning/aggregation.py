@@ -109,8 +109,8 @@ class Aggregated(Mechanism[R]):
     def _vote(self, records: object) -> int | None:
         """Return the number voted for, None if there is none."""
         try:
-            found = self.vote(records)
-            number = int(found) if isinstance(found, numbers.Integral) else -1
+            label = self.vote(records)
+            number = int(label) if isinstance(label, numbers.Integral) else -1
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - whatever it is, an exit too, it must not be seen
@@ -123,12 +123,7 @@ class Aggregated(Mechanism[R]):
 
 
 def aggregated(
-    vote: Vote,
-    *,
-    epsilon: Number,
-    blocks: int,
-    candidates: int,
-    relation: R,
+    vote: Vote, *, epsilon: Number, blocks: int, candidates: int, relation: R
 ) -> Aggregated[R]:
     """Make a private choice of an oracle, or any other code, that nobody trusts.
 
@@ -147,5 +142,5 @@ def aggregated(
         ... ).guarantee().describe()
         '1-bounded-range'
     """
-    given: dict[str, Any] = {"epsilon": epsilon, "blocks": blocks, "candidates": candidates}
-    return Aggregated(vote=vote, relation=relation, **given)
+    parameters: dict[str, Any] = {"epsilon": epsilon, "blocks": blocks, "candidates": candidates}
+    return Aggregated(vote=vote, relation=relation, **parameters)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Generic, final
@@ -27,7 +28,7 @@ from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.grid import RECORD_BITS
-from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.records import GridRecords, Matrix
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
@@ -47,36 +48,34 @@ from dpproof.mechanisms.samplers.rng import Rng
 class Batches:
     """The samples of one dataset, drawn afresh for every step of every run.
 
-    A fixed-size sample is drawn from all records of the data, also those that contribute nothing
-    because they are blank or malformed: whether a record contributes must not change how the
-    others are drawn. Under Poisson sampling it does not, so these take no coins.
+    They are drawn from all records of the data, also those that contribute nothing because they are
+    blank or malformed: whether a record contributes must not change how the others are drawn.
 
     Raises:
         ParameterError: the data has not as many records as the scheme's population.
     """
 
     scheme: Poisson | WithoutReplacement
-    records: GridRecords
+    total: int
 
     def __post_init__(self) -> None:
         """Refuse another number of records, which is public wherever sizes are fixed."""
         if isinstance(self.scheme, WithoutReplacement):
             population = self.scheme.population_size
-            if self.records.total != population:
-                raise ParameterError("data", self.records.total, f"{population} records")
+            if self.total != population:
+                raise ParameterError("data", self.total, f"{population} records")
 
     def chosen(self, runs: int, rng: Rng) -> NDArray[np.bool_] | None:
-        """Draw which contributing records each run takes: (runs, records); None for all."""
+        """Draw which records each run takes: shape (runs, total); None for all."""
         if self.scheme.sampling_rate == 1:
             return None
         if isinstance(self.scheme, Poisson):
-            size = len(self.records)
-            mask = poisson_mask(runs * size, self.scheme.sampling_rate, rng)
-            return mask.reshape(runs, size)
-        drawn = np.zeros((runs, self.records.total), dtype=np.bool_)
+            mask = poisson_mask(runs * self.total, self.scheme.sampling_rate, rng)
+            return mask.reshape(runs, self.total)
+        drawn = np.zeros((runs, self.total), dtype=np.bool_)
         for run in drawn:
             run[subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
-        return drawn[:, self.records.positions]
+        return drawn
 
 
 def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> Poisson | WithoutReplacement:
@@ -124,15 +123,25 @@ class Totals:
     counts: NDArray[np.int64]
 
 
+# From vectors and classes of some records, and which of them each run has sampled, to the sums of
+# their contributions and the numbers of those that contribute.
+Adding = Callable[
+    [Matrix, NDArray[np.int64], NDArray[np.bool_] | None],
+    tuple[NDArray[np.float64], NDArray[np.int64]],
+]
+
+
 class Contributions(ABC):
     """The contributions of the records of one dataset: v(w, z) of the theorem, on the grid."""
 
     __slots__ = ()
 
+    grid: GridRecords
+
     @property
-    @abstractmethod
     def records(self) -> int:
         """Return the number of records that contribute."""
+        return len(self.grid)
 
     @property
     @abstractmethod
@@ -140,19 +149,32 @@ class Contributions(ABC):
         """Return the shape of one state."""
 
     @abstractmethod
+    def at(self, states: NDArray[np.float64]) -> Adding:
+        """Return what adds up the contributions of some records in states, exactly."""
+
     def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
         """Add up the contributions of the chosen records in every state.
 
         Args:
             states: one per run, shape (runs, *shape).
-            chosen: mask of the records that each run has sampled, (runs, records); None for all.
+            chosen: mask of the records that each run has sampled, shape (runs, all records of the
+                data or more); None for all.
         Laws: exact; what one record adds depends on the state and that record alone.
         """
+        if chosen is not None:
+            chosen = chosen[:, self.grid.positions]
+        add, sums, counts = self.at(states), np.zeros_like(states), np.zeros(len(states), np.int64)
+        for vectors, classes, place in self.grid.pieces():
+            some, wrong = add(vectors, classes, None if chosen is None else chosen[:, place])
+            sums += some.reshape(states.shape)
+            counts += wrong
+        return Totals(sums, counts)
 
     def advance(
-        self, states: NDArray[np.float64], noisy: NDArray[np.float64]
+        self, states: NDArray[np.float64], noisy: NDArray[np.float64], step: int
     ) -> NDArray[np.float64]:
-        """Return the next states, from the states and the noisy sums: by default their sum."""
+        """Return the next states from noisy sums, in a step counted from 0: by default, add."""
+        del step
         return states + noisy
 
 
@@ -171,7 +193,8 @@ class NoisySums(Generic[R]):
         stop: the rule by which a run ends early or picks a state; None to make all steps.
         iterates: true if the states after every step are returned, too.
         whole: whether an average is over all states, the zero state that a run starts from
-            included, instead of over the last half.
+            included, instead of over the last part.
+        tail: averages are over the last 1 / tail of the states.
     """
 
     scheme: Poisson | WithoutReplacement = _ALL
@@ -183,6 +206,7 @@ class NoisySums(Generic[R]):
     stop: Stop | None = None
     whole: bool = False
     iterates: bool = False
+    tail: int = 2
 
     @property
     def contribution(self) -> L2Contribution[R]:
@@ -213,13 +237,7 @@ class NoisySums(Generic[R]):
         return post_process(joint, description=description)
 
     def run(
-        self,
-        contributions: Contributions,
-        batches: Batches,
-        count: int,
-        *,
-        average: bool,
-        rng: Rng,
+        self, contributions: Contributions, batches: Batches, count: int, *, average: bool, rng: Rng
     ) -> Outputs:
         """Run the learner ``count`` times on one dataset.
 
@@ -253,6 +271,7 @@ class NoisySums(Generic[R]):
         stopped, taken = np.zeros(runs, dtype=np.bool_), np.full(runs, self.steps)
         trail = np.full((runs, self.steps * self.iterates, *contributions.shape), np.nan)
         watch = None if self.stop is None else self.stop.watch(runs, rng)
+        averaged = -(-self.steps // self.tail)
         for step in range(self.steps):
             totals = contributions.totals(states, batches.chosen(runs, rng))
             noisy = self._noisy(totals.sums, rng)
@@ -263,12 +282,12 @@ class NoisySums(Generic[R]):
                 stopped |= now
                 if stopped.all():
                     break
-            states = contributions.advance(states, noisy)
+            states = contributions.advance(states, noisy, step)
             if self.iterates:
                 trail[~stopped, step] = states[~stopped]
-            if self.whole or step >= self.steps // 2:
+            if self.whole or step >= self.steps - averaged:
                 late += states
-        added = self.steps + 1 if self.whole else self.steps - self.steps // 2
+        added = self.steps + 1 if self.whole else averaged
         last = late / added if average else states
         kept[~stopped] = last[~stopped]
         return self._learned(stopped, taken, kept, trail)
@@ -289,7 +308,7 @@ class NoisySums(Generic[R]):
         for step in range(self.steps):
             chosen = batches.chosen(runs, rng)
             noisy = self._noisy(contributions.totals(state, chosen).sums, rng)
-            state = contributions.advance(state, noisy)
+            state = contributions.advance(state, noisy, step)
             states[:, step] = state
         trail = states
         if average:
@@ -333,12 +352,12 @@ def learned(
         >>> learned(np.array([False]), np.array([3]), np.array([[0.5]]))[0].weights
         array([0.5])
     """
-    given: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
+    columns: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
     if iterates is not None:
-        given["iterates"] = iterates
+        columns["iterates"] = iterates
     kinds: dict[str, type[np.generic]] = {"stopped": np.bool_, "steps": np.int64}
-    fields = [(name, kinds.get(name, np.float64), one.shape[1:]) for name, one in given.items()]
+    fields = [(name, kinds.get(name, np.float64), one.shape[1:]) for name, one in columns.items()]
     outputs = np.recarray(len(weights), dtype=fields)
-    for name, one in given.items():
+    for name, one in columns.items():
         outputs[name] = one
     return np.asarray(outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import final
@@ -16,9 +17,10 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
-from dpproof.mechanisms.learning.records import GridRecords, class_numbers, on_grid
+from dpproof.mechanisms.learning.records import Matrix, class_numbers, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
@@ -41,7 +43,7 @@ class ClassMeans(Mechanism[R]):
     Source: proofs/theory/learners.md, Lemma 6.
 
     Args:
-        classes: k, from 2; labels are the class numbers 0 to k - 1.
+        classes: k, from 1; labels are the class numbers 0 to k - 1.
         sigma: standard deviation of the noise on the sums, in data units.
         count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
             norm, which makes a = norm.
@@ -58,9 +60,11 @@ class ClassMeans(Mechanism[R]):
         0.353553
     """
 
+    whole = ""
+
     classes: int = field(
         converter=parameters.count,
-        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
+        validator=parameters.within(1, MOST_CLASSES, f"at least 1 and at most {MOST_CLASSES}"),
     )
     sigma: Fraction = field(converter=parameters.scale)
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
@@ -87,28 +91,16 @@ class ClassMeans(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Release ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        totals = [self._totals(self._read(data)) for data in datasets]
+        totals = [self.totals(data) for data in datasets]
         sums = repeated_values(np.stack([total for total, _ in totals]), count)
         counts = repeated_values(np.stack([number for _, number in totals]), count)
-        means, noisy = self._released(sums, counts, rng)
+        means, noisy = self.released(sums, counts, rng)
         fields = [("means", np.float64, means.shape[2:]), ("counts", np.float64, noisy.shape[2:])]
         outputs = np.recarray(means.shape[:2], dtype=fields)
         outputs["means"], outputs["counts"] = means, noisy
         return np.asarray(outputs)
 
-    def released(
-        self, vectors: Vectors, classes: NDArray[np.int64], rng: Rng
-    ) -> tuple[Vectors, Vectors]:
-        """Release means and counts once for each way in which the rows are put into classes.
-
-        Args:
-            vectors: as of ``GridRecords``, rows in units of the norm bound.
-            classes: class numbers below ``classes``, shape (releases, rows).
-            rng: source of words.
-        """
-        return self._released(*self._members(vectors, classes), rng)
-
-    def _released(self, sums: Vectors, counts: Vectors, rng: Rng) -> tuple[Vectors, Vectors]:
+    def released(self, sums: Vectors, counts: Vectors, rng: Rng) -> tuple[Vectors, Vectors]:
         """Return noisy means and counts from exact sums and counts, each with fresh noise."""
         noisy = _noisy(sums * 2.0**-RECORD_BITS, self.sigma / self._unit, rng)
         numbers = _noisy(counts, self.count_sigma, rng)
@@ -120,32 +112,33 @@ class ClassMeans(Mechanism[R]):
         Raises:
             ParameterError: the data is not labelled rows of the right width.
         """
-        return self._totals(self._read(data))
+        blocks = data if isinstance(data, Blocks) else Blocks([data])
+        _, sums, counts = blocks.sum(self._totals)
+        return sums, counts
 
-    def _read(self, data: object) -> GridRecords:
-        """Put the labelled rows on the grid in units of the norm bound."""
+    def _totals(self, data: object) -> tuple[int, Vectors, Vectors]:
+        """Return the number of records, and the exact sums and counts of every class."""
         norm = None if self.norm is None else float(self.norm)
-        return on_grid(
-            data,
-            lambda labels: class_numbers(labels, self.classes),
-            norm=norm,
-            features=self.features,
-        )
-
-    def _totals(self, records: GridRecords) -> tuple[Vectors, Vectors]:
-        """Return the exact sums and counts of every class."""
-        return self._members(records.vectors, records.classes)
-
-    def _members(self, vectors: Vectors, classes: NDArray[np.int64]) -> tuple[Vectors, Vectors]:
-        """Return the exact sums and counts of every class, for each of the leading axes."""
-        numbers = np.arange(self.classes)[:, np.newaxis]
-        member = (classes[..., np.newaxis, :] == numbers).astype(np.float64)
-        return member @ vectors, member.sum(axis=-1)
+        encode = functools.partial(class_numbers, classes=self.classes)
+        records = on_grid(data, encode, norm=norm, features=self.features, compact=True)
+        sums = np.zeros((self.classes, records.vectors.shape[1]))
+        counts = np.zeros(self.classes)
+        for vectors, classes, _ in records.pieces():
+            some, number = members(vectors, classes, self.classes)
+            sums += some
+            counts += number
+        return records.total, sums, counts
 
     @property
     def _unit(self) -> Fraction:
         """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
+
+
+def members(vectors: Matrix, classes: NDArray[np.int64], number: int) -> tuple[Vectors, Vectors]:
+    """Return the exact sums and counts of so many classes, for each of the leading axes."""
+    member = (classes[..., np.newaxis, :] == np.arange(number)[:, np.newaxis]).astype(np.float64)
+    return member @ vectors, member.sum(axis=-1)
 
 
 def _noisy(values: Vectors, sigma: Fraction, rng: Rng) -> Vectors:

@@ -16,7 +16,6 @@ from dpproof.accountant.readable import Readable
 from dpproof.mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed
 from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
-from dpproof.mechanisms.learning.mistake_exponential import finite_directions
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8
@@ -223,9 +222,7 @@ _LEAST: Final = 4
 class Polygon(Cover):
     """The corners of a regular polygon: every direction of the plane has one within pi / corners.
 
-    ``CircleExponential`` picks from the same polygon, faster where there are many corners and few
-    records; this is the one to unite with other covers. The circle itself has arcs whose ends are
-    irrational, and as floats would tell of the data.
+    The circle itself has arcs whose ends are irrational, and as floats would tell of the data.
 
     Args:
         corners: even, from 4 to 10^8.
@@ -396,3 +393,21 @@ class RandomDirections(Cover):
         words = ReplayRng(b"directions:%d:%d" % (self.seed, number)).words(_BLOCK * self.dimension)
         uniform = ((words >> np.uint64(11)) + 0.5) * 2.0**-53
         return np.asarray(ndtri(uniform)).reshape(_BLOCK, self.dimension)
+
+
+def finite_directions(candidates: ArrayLike) -> Vectors:
+    """Return the candidates as a matrix.
+
+    Raises:
+        ParameterError: they are not finite rows of the same length, none of them zero.
+    """
+    allowed = "a matrix of finite numbers, one row per candidate, none of them zero"
+    try:
+        directions = np.asarray(candidates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("candidates", candidates, allowed) from None
+    if directions.ndim != 2 or directions.size == 0 or not np.isfinite(directions).all():
+        raise ParameterError("candidates", candidates, allowed)
+    if not directions.any(axis=1).all():
+        raise ParameterError("candidates", candidates, allowed)
+    return directions

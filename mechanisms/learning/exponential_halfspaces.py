@@ -17,31 +17,32 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
 from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.level_sampling import Block, Mistakes, Progress, draw_candidates
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
-from dpproof.mechanisms.learning.mistake_exponential import fewest_mistakes
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 Priors = tuple[Fraction, ...]
 
 
 def _priors(weights: Sequence[Number] | None, name: str = "value") -> Priors | None:
     """Keep prior weights exactly."""
-    given: Any = weights
-    if given is None:
+    prior: Any = weights
+    if prior is None:
         return None
-    if not isinstance(given, Sequence | np.ndarray):
+    if not isinstance(prior, Sequence | np.ndarray):
         raise ParameterError(name, weights, "weights above 0")
-    return tuple(arguments.positive(**{name: weight}) for weight in given)
+    return tuple(arguments.positive(**{name: weight}) for weight in prior)
 
 
 def _positive_or_none(value: Number | None, name: str = "value") -> Fraction | None:
@@ -93,6 +94,8 @@ class ExponentialHalfspaces(Mechanism[R]):
         >>> bool(learner.release([([0.1, 0.9], 1), ([0.2, -0.9], -1)]).weights[1] > 0)
         True
     """
+
+    whole = "it counts the mistakes of its cover in one order of all records"
 
     map: FeatureMap | None = field(default=None, validator=map_or_none)
     cover: Cover | CoverUnion
@@ -195,15 +198,15 @@ class ExponentialHalfspaces(Mechanism[R]):
         Raises:
             ParameterError: the data is not labelled rows of the right width.
         """
-        end, found = self.cover.size if stop is None else stop, []
+        end, counts = self.cover.size if stop is None else stop, []
         for cover, plan, offset in self._covers():
             low, high = max(start - offset, 0), min(end - offset, cover.size)
             if low < high:
                 counter = Mistakes(self._signed(data, cover, plan), paired=False)
                 for first in range(low, high, counter.rows):
                     some = cover.directions(first, min(first + counter.rows, high))
-                    found.append(counter.counts(some * 2.0**28))
-        return np.concatenate(found)
+                    counts.append(counter.counts(some * 2.0**28))
+        return np.concatenate(counts)
 
     def coefficients(self, index: int) -> NDArray[np.float64]:
         """Return the direction of one number: for rows before mapping if its map is linear.
@@ -255,7 +258,8 @@ class ExponentialHalfspaces(Mechanism[R]):
     def _signed(self, data: object, cover: Cover, plan: FeatureMap | None) -> NDArray[np.float64]:
         """Return the products y x of the mapped records, scaled to norm 1, on the grid."""
         read = data if plan is None else plan.records(data)
-        return signed(on_grid(read, signs, norm=None, features=cover.dimension))
+        records = on_grid(read, signs, norm=None, features=cover.dimension)
+        return np.asarray(signed(records))
 
     def _outputs(self, picked: NDArray[np.int64]) -> Outputs:
         """Return numpy records with the numbers and the directions."""
@@ -272,6 +276,13 @@ class ExponentialHalfspaces(Mechanism[R]):
         outputs = np.recarray(picked.shape, dtype=fields)
         outputs["index"], outputs["weights"] = picked, table[places]
         return np.asarray(outputs)
+
+
+def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
+    """Return the exponential mechanism on the negative numbers of mistakes."""
+    return ExponentialMechanism(
+        epsilon=epsilon, sensitivity=LInf(1, relation), monotone=not relation.symmetric
+    )
 
 
 def _check_widths(cover: object, plan: FeatureMap | None) -> None:

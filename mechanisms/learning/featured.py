@@ -12,16 +12,11 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.class_means import ClassMeans
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.mistake_exponential import MistakeExponential
-from dpproof.mechanisms.learning.one_vs_rest import OneVsRest
 from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
-
-Learner = SumLearner[R] | ClassMeans[R] | OneVsRest[R] | MistakeExponential[R]
 
 
 @final
@@ -36,7 +31,7 @@ class Featured(Mechanism[R]):
         features.
 
     Args:
-        base: a learner of this package, its ``features`` None or those of mapped rows.
+        base: a learner, its ``features`` None or those of mapped rows.
         map: such as ``FourierFeatures(...)``; to classify, map rows with ``map.apply`` first.
     Outputs:
         As for the base, with weights for mapped rows.
@@ -52,20 +47,23 @@ class Featured(Mechanism[R]):
         Fraction(1, 4)
     """
 
-    base: Learner[R]
+    whole = ""
+
+    base: Mechanism[R]
     map: FeatureMap
 
     def __post_init__(self) -> None:
         """Refuse other bases and maps."""
         base: object = self.base
         plan: object = self.map
-        if not isinstance(base, SumLearner | ClassMeans | OneVsRest | MistakeExponential):
+        width = getattr(base, "features", "none")
+        if not isinstance(base, Mechanism) or width == "none":
             raise ParameterError("base", base, "a learner such as BatchPerceptron(...)")
         if not isinstance(plan, FeatureMap):
             raise ParameterError("map", plan, "a feature map such as FourierFeatures(...)")
-        if base.features not in (None, plan.output_features):
+        if width not in (None, plan.output_features):
             allowed = f"None or {plan.output_features} in the base"
-            raise ParameterError("features", base.features, allowed)
+            raise ParameterError("features", width, allowed)
 
     @property
     def relation(self) -> R:
@@ -112,6 +110,8 @@ class Projected(Mechanism[R]):
         >>> Projected(base=base, projection=plan).guarantee().mu
         Fraction(1, 4)
     """
+
+    whole = ""
 
     base: SumLearner[R]
     projection: LinearMap

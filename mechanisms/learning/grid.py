@@ -40,12 +40,13 @@ def row_width(value: int | None, name: str = "value") -> int | None:
     return width
 
 
-def unit_rows(rows: Vectors, bits: int) -> Vectors:
+def unit_rows(rows: Vectors, bits: int, *, width: int | None = None) -> Vectors:
     """Scale every row to Euclidean norm 1 and truncate it to multiples of 2^-bits.
 
     Args:
         rows: finite, shape (n, d) with d at most ``WIDEST``.
         bits: at most 28.
+        width: d, if zeros are left out of the rows; the other integers are the same.
     Returns:
         Integers k, as float64 of shape (n, d): row k 2^-bits approximates row / ||row||, and
         sum k_j^2 <= 2^(2 bits) holds in exact integer arithmetic. A zero row stays zero.
@@ -58,7 +59,7 @@ def unit_rows(rows: Vectors, bits: int) -> Vectors:
         array([[ 0.59999996, -0.79999995],
                [ 0.        ,  0.        ]])
     """
-    whole, squares, _ = _integers(rows)
+    whole, squares, _ = _integers(rows, width)
     length = np.sqrt(np.where(squares > 0, squares, 1).astype(np.float64))
     steps = np.trunc(whole * 2.0**bits / length[:, np.newaxis])
     while (long := _squares(steps) > 1 << 2 * bits).any():
@@ -66,13 +67,14 @@ def unit_rows(rows: Vectors, bits: int) -> Vectors:
     return steps
 
 
-def clipped_rows(rows: Vectors, norm: float, bits: int) -> Vectors:
+def clipped_rows(rows: Vectors, norm: float, bits: int, *, width: int | None = None) -> Vectors:
     """Divide every row by ``norm``, shorten it to Euclidean norm 1 if it is longer, and truncate.
 
     Args:
         rows: finite, shape (n, d) with d at most ``WIDEST``.
         norm: above 0, in the unit of the rows.
         bits: at most 28.
+        width: as for ``unit_rows``.
     Returns:
         Integers k, as float64 of shape (n, d): row k 2^-bits approximates
         (row / norm) min(1, norm / ||row||), and sum k_j^2 <= 2^(2 bits) holds exactly. A row that
@@ -83,14 +85,14 @@ def clipped_rows(rows: Vectors, norm: float, bits: int) -> Vectors:
         array([[ 0.29999995, -0.39999998],
                [ 0.59999996,  0.79999995]])
     """
-    _, squares, exponent = _integers(rows)
+    _, squares, exponent = _integers(rows, width)
     with np.errstate(over="ignore"):
         length = np.ldexp(np.sqrt(squares.astype(np.float64)), exponent) / norm
     short = length <= 1
     inside = np.where(short[:, np.newaxis], rows, 0.0)
     steps = np.trunc(inside / norm * 2.0**bits)
     outside = ~short | (_squares(steps) > 1 << 2 * bits)
-    steps[outside] = unit_rows(rows[outside], bits)
+    steps[outside] = unit_rows(rows[outside], bits, width=width)
     return steps
 
 
@@ -108,15 +110,20 @@ def displacement(features: int) -> float:
     return math.sqrt(features) * (3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept))
 
 
-def _integers(rows: Vectors) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
+def _integers(
+    rows: Vectors, width: int | None
+) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
     """Return integers z with row = z 2^exponent up to truncation, sums of squares, exponents."""
-    kept = (_SQUARES_BITS - rows.shape[1].bit_length()) // 2
+    kept = (_SQUARES_BITS - (width or rows.shape[1]).bit_length()) // 2
     largest = np.abs(rows).max(axis=1, initial=0.0)
     exponent = np.frexp(largest)[1].astype(np.int64) - kept
-    whole = np.trunc(np.ldexp(rows, -exponent[:, np.newaxis]))
+    half = exponent // 2  # two exact products, where one power of two could overflow
+    first, second = np.ldexp(1.0, -half), np.ldexp(1.0, half - exponent)
+    whole = np.trunc(rows * first[:, np.newaxis] * second[:, np.newaxis])
     return whole, _squares(whole), exponent
 
 
 def _squares(steps: Vectors) -> NDArray[np.int64]:
     """Return the sum of the squares of every row, in integers."""
-    return np.asarray(np.square(steps.astype(np.int64)).sum(axis=1))
+    whole = steps.astype(np.int64)
+    return np.asarray(np.einsum("ij,ij->i", whole, whole))

@@ -9,10 +9,11 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
+from dpproof.mechanisms.learning.bounded_updates import Adding, Contributions
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, unit_rows
-from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.records import GridRecords, Matrix, is_sparse
 
 # From states of shape (runs, features) to one number each, shape (runs,).
 Limits = Callable[[Vectors], NDArray[np.float64]]
@@ -30,9 +31,15 @@ def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
 
 
-def signed(records: GridRecords) -> Vectors:
-    """Return the products y x of labels and rows."""
-    return records.vectors * (2.0 * records.classes[:, np.newaxis] - 1.0)
+def signed(records: GridRecords) -> Matrix:
+    """Return the products y x of labels and rows; those of an array take its place."""
+    signs = 2.0 * records.classes - 1.0
+    if is_sparse(records.vectors):
+        diagonal: Matrix = sparse.diags_array(signs, format="csr")
+        return diagonal @ records.vectors
+    return np.multiply(
+        records.vectors, signs[:, np.newaxis], out=records.vectors, casting="same_kind"
+    )
 
 
 def hinge_limits(threshold: float) -> Limits:
@@ -58,35 +65,38 @@ class HalfspaceMistakes(Contributions):
     """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
 
     Attributes:
-        signed: y x on the grid, shape (records, features).
+        grid: the records, classes 1 and 0 for the labels 1 and -1.
         limits: from states to limits, in units of 2^-52, in which products are integers.
         update: the next states.
     """
 
-    signed: Vectors
+    grid: GridRecords
     limits: Limits
     update: Update
 
     @property
-    def records(self) -> int:
-        """Return the number of records."""
-        return len(self.signed)
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Return the shape of one weight per feature."""
-        return (self.signed.shape[1],)
+        return (int(self.grid.vectors.shape[1]),)
 
-    def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the mistakes: one matrix product finds them, one adds them, both exact."""
-        products = unit_rows(states, STATE_BITS) @ self.signed.T
-        mistakes = products <= self.limits(states)[:, np.newaxis]
-        if chosen is not None:
-            mistakes &= chosen
-        return Totals(mistakes.astype(np.float64) @ self.signed, mistakes.sum(axis=1))
+    def at(self, states: Vectors) -> Adding:
+        """Return what adds up the mistakes: one product finds them, one adds them, both exact."""
+        directions, limits = unit_rows(states, STATE_BITS), self.limits(states)[:, np.newaxis]
 
-    def advance(self, states: Vectors, noisy: Vectors) -> Vectors:
+        def add(
+            vectors: Matrix, classes: NDArray[np.int64], chosen: NDArray[np.bool_] | None
+        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            signs = 2.0 * classes - 1.0
+            mistakes = (directions @ vectors.T) * signs <= limits
+            if chosen is not None:
+                mistakes &= chosen
+            return (mistakes * signs) @ vectors, mistakes.sum(axis=1)
+
+        return add
+
+    def advance(self, states: Vectors, noisy: Vectors, step: int) -> Vectors:
         """Return the next states by the update that the learner was given."""
+        del step
         return self.update(states, noisy)
 
 
@@ -103,7 +113,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
         ratios = np.linalg.norm(states, ord=1, axis=1) / np.where(lengths > 0, lengths, 1.0)
         return np.asarray(np.floor(np.minimum(margin * ratios, 2.0) * 2.0**PRODUCT_BITS))
 
-    return HalfspaceMistakes(signed(records), limits, operator.add)
+    return HalfspaceMistakes(records, limits, operator.add)
 
 
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
@@ -113,6 +123,4 @@ def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
         records: on the grid, classes 1 and 0 for the labels 1 and -1.
         limit: an integer, in units of 2^-52 of the norm bound.
     """
-    return HalfspaceMistakes(
-        signed(records), lambda states: np.full(len(states), limit), operator.add
-    )
+    return HalfspaceMistakes(records, lambda states: np.full(len(states), limit), operator.add)

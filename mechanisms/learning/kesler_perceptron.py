@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.batch_perceptron import (
-    Perceptron,
-)
-from dpproof.mechanisms.learning.bounded_updates import Contributions, Totals
+from dpproof.mechanisms.learning.batch_perceptron import Perceptron
+from dpproof.mechanisms.learning.bounded_updates import Adding, Contributions
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from dpproof.mechanisms.learning.records import GridRecords, class_numbers
+from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers
 from dpproof.mechanisms.parameters import named
 
 MOST_CLASSES = 2**16
@@ -75,7 +73,7 @@ class KeslerPerceptron(Perceptron[R]):
     def _contributions(self, records: GridRecords) -> Contributions:
         limit = float(self._relative_margin() * 2**RECORD_BITS)
         order = 1 if self.margin_norm == "linf" else 2
-        return _Mistakes(records.vectors, records.classes, self.classes, limit, order)
+        return _Mistakes(records, self.classes, limit, order)
 
 
 @final
@@ -84,53 +82,52 @@ class _Mistakes(Contributions):
     """Records that a rival class wins, or nearly.
 
     Attributes:
-        vectors: the rows on the grid, shape (records, features).
-        own: the class of each record.
+        grid: the records.
         classes: the number of classes.
         limit: the margin in units of 2^-24.
         order: of the norm of differences of weights, 1 or 2.
     """
 
-    vectors: NDArray[np.float64]
-    own: NDArray[np.int64]
+    grid: GridRecords
     classes: int
     limit: float
     order: int
 
     @property
-    def records(self) -> int:
-        return len(self.vectors)
-
-    @property
     def shape(self) -> tuple[int, ...]:
-        return (self.classes, self.vectors.shape[1])
+        return (self.classes, self.grid.vectors.shape[1])
 
-    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the mistakes: one matrix product for all scores, and one for the sums.
+    def at(self, states: NDArray[np.float64]) -> Adding:
+        """Return what adds up the mistakes: a product for all scores, and one for the sums.
 
         Scores are exact integers. From there to the rival every operation acts on one record's
         numbers alone and rounds correctly.
         """
-        runs, each = len(states), np.arange(self.records)
+        runs = len(states)
         stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
-        scores = (self.vectors @ stacked.reshape(runs * self.classes, -1).T).reshape(
-            self.records, runs, self.classes
-        )
-        gaps = scores[each, :, self.own][:, :, np.newaxis] - scores
         between = _distances(stacked.reshape(runs, self.classes, -1), self.order)
-        lengths = between[:, self.own].swapaxes(0, 1)
-        margins = np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)
-        margins[each, :, self.own] = np.inf
-        rivals = margins.argmin(axis=2)
-        mistakes = margins.min(axis=2) <= self.limit
-        if chosen is not None:
-            mistakes &= chosen.T
-        signs = np.zeros(scores.shape)
-        np.put_along_axis(signs, rivals[:, :, np.newaxis], -1.0, axis=2)
-        signs[each, :, self.own] = 1.0
-        signs *= mistakes[:, :, np.newaxis]
-        sums = signs.reshape(self.records, runs * self.classes).T @ self.vectors
-        return Totals(sums.reshape(states.shape), mistakes.sum(axis=0))
+        directions = stacked.reshape(runs * self.classes, -1).T
+
+        def add(
+            vectors: Matrix, own: NDArray[np.int64], chosen: NDArray[np.bool_] | None
+        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            each = np.arange(len(own))
+            scores = (vectors @ directions).reshape(len(own), runs, self.classes)
+            gaps = scores[each, :, own][:, :, np.newaxis] - scores
+            lengths = between[:, own].swapaxes(0, 1)
+            margins = np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)
+            margins[each, :, own] = np.inf
+            rivals = margins.argmin(axis=2)
+            mistakes = margins.min(axis=2) <= self.limit
+            if chosen is not None:
+                mistakes &= chosen.T
+            signs = np.zeros(scores.shape)
+            np.put_along_axis(signs, rivals[:, :, np.newaxis], -1.0, axis=2)
+            signs[each, :, own] = 1.0
+            signs *= mistakes[:, :, np.newaxis]
+            return signs.reshape(len(own), directions.shape[1]).T @ vectors, mistakes.sum(axis=0)
+
+        return add
 
 
 def _distances(directions: NDArray[np.float64], order: int) -> NDArray[np.float64]:

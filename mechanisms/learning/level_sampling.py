@@ -144,10 +144,10 @@ def draw_candidates(
         total = sum(
             (part.levels for part in parts if part.block is block), start=np.zeros(1, np.int64)
         )
-        found = np.flatnonzero(total)
-        levels.extend(found.tolist())
-        weights.extend(int(total[level]) * int(block.weight * scale) for level in found)
-        owners.extend([owner] * len(found))
+        present = np.flatnonzero(total)
+        levels.extend(present.tolist())
+        weights.extend(int(total[level]) * int(block.weight * scale) for level in present)
+        owners.extend([owner] * len(present))
     drawn = categorical_exp(-np.array(levels), count, rng, factor=factor, multiplicities=weights)
     picked = np.empty(count, dtype=np.int64)
     for which in np.unique(drawn):
@@ -194,28 +194,28 @@ def _counted(
 
 def _located(parts: Sequence[_Part], level: int, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the candidates of a level with these ranks among all that make so many mistakes."""
-    found = np.empty(len(ranks), dtype=np.int64)
+    places = np.empty(len(ranks), dtype=np.int64)
     before = 0
     for part in parts:
         inside = (ranks >= before) & (ranks < before + part.levels[level])
         if inside.any():
-            found[inside] = _within(part, level, np.asarray(ranks[inside] - before))
+            places[inside] = _within(part, level, np.asarray(ranks[inside] - before))
         before += int(part.levels[level])
-    return found
+    return places
 
 
 def _within(part: _Part, level: int, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the candidates of a level with these ranks within one part, counting it again."""
-    found = np.empty(len(ranks), dtype=np.int64)
+    places = np.empty(len(ranks), dtype=np.int64)
     before, last = 0, int(ranks.max())
     for counts, first in _counted(part.block, part.mistakes, part.start, part.stop):
         equal = np.flatnonzero(counts == level)
         inside = (ranks >= before) & (ranks < before + len(equal))
-        found[inside] = part.block.offset + first + equal[ranks[inside] - before]
+        places[inside] = part.block.offset + first + equal[ranks[inside] - before]
         before += len(equal)
         if before > last:
             break
-    return found
+    return places
 
 
 def _true_counts(table: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -6,8 +6,9 @@ arguments alone, and so is whether it is found quickly: nothing here is an outpu
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -15,7 +16,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Vectors
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS
+from dpproof.mechanisms.learning.records import Matrix, is_sparse
 
 # Largest gradient norm of a returned point, in units of the norm of a record. Soundness depends on
 # it being a constant; halving it saves output noise, which is 2^-16 of that of b where the penalty
@@ -31,7 +33,10 @@ _LEAST_BITS: Final = 16  # Fewer would not reach the gradient. Heuristic.
 _ROUNDS: Final = 200  # Most Newton steps; what is left is found exactly. Heuristic.
 _CORRECTIONS: Final = 4  # Steps by exact sums of the gradient, and one. Heuristic.
 _HALVINGS: Final = 40  # Shortest step tried: 2^-40 of Newton's. Heuristic.
+_CURVED: Final = 1e-5  # Decay per record from which Newton's steps take float32. Heuristic.
 _FIRST_BITS: Final = 128  # Precision of the first exact evaluation. Heuristic.
+# Rows at once. Soundness: so many products of a share's first 18 bits and a record have exact sums.
+_BLOCK: Final = 2 ** (53 - RECORD_BITS - 18)
 
 
 @final
@@ -40,12 +45,12 @@ class Objective:
     """The logistic losses of one dataset, with the quadratic term.
 
     Attributes:
-        signed: y x on the grid of ``grid``, integers as float64 of norm at most 2^24; a_i is one
-            of them times 2^-24.
+        signed: y x on the grid of ``grid``, integers of norm at most 2^24 in any form of
+            ``on_grid``; a_i is one of them times 2^-24.
         decay: above 0.
     """
 
-    signed: Vectors
+    signed: Matrix
     decay: Fraction
 
     def minima(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,7 +74,6 @@ class Objective:
         Sums of millions of terms in binary64 mislead Newton's steps; the exact sums of the proof
         correct them.
         """
-        rows, decay = self.signed * 2.0**-RECORD_BITS, float(self.decay)
         for _ in range(_CORRECTIONS):
             split = _split(point)
             if split is None:
@@ -79,7 +83,7 @@ class Objective:
             if float(np.linalg.norm(slope)) * (1 + 1e-9) + error <= float(GRADIENT):
                 return point
             with np.errstate(over="ignore", invalid="ignore"):
-                moves = _newton_moves(rows, decay, point[np.newaxis], slope[np.newaxis])
+                moves = self._newton_moves(point[np.newaxis], slope[np.newaxis])
                 point = point - moves[0]
         return np.full(len(point), np.nan)
 
@@ -89,16 +93,15 @@ class Objective:
         Heuristic: the result is certified elsewhere. The gradient's square falls along Newton's
         direction of a strongly convex function, so that some step shortens it.
         """
-        rows, decay = self.signed * 2.0**-RECORD_BITS, float(self.decay)
-        points = -tilts / (decay + len(rows) / 4)
-        slopes = _slopes(rows, decay, tilts, points)
+        points: NDArray[np.float64] = -tilts / (float(self.decay) + self.signed.shape[0] / 4)
+        slopes = self._slopes(tilts, points)
         active = np.flatnonzero(np.linalg.norm(slopes, axis=1) > _AIM)
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(_ROUNDS):
                 if not active.size:
                     break
-                moves = _newton_moves(rows, decay, points[active], slopes[active])
-                active = _improved((rows, decay, tilts), points, slopes, active, moves)
+                moves = self._newton_moves(points[active], slopes[active])
+                active = self._improved(tilts, points, slopes, active, moves)
                 active = active[np.linalg.norm(slopes[active], axis=1) > _AIM]
         return points
 
@@ -110,19 +113,85 @@ class Objective:
         Proof: high and low are integers on grids on which products with records are exact
             (``grid``), so m = <a, w> is one sum of two exact numbers: relative error u = 2^-53.
             s = 1/(1 + e^m) moves by s (1 - s) |m| u <= 0.28 u with m, and by 8 units of exp, a sum
-            and a division: |error of s| <= 12 u. With the product s a_j and the exactly rounded sum
-            of all (``math.fsum``), coordinate j errs by at most sum_i 17 u |a_ij|, and the vector
-            by 17 u sum_i ||a_i|| <= 17 u n (the triangle inequality). ``_ROUNDINGS`` has room for
-            the decay, the tilt, and the norm itself.
+            and a division: |error of s| <= 12 u. Let t be s rounded to 2^-18. In a block the sum of
+            t a_j is exact, and that of (s - t) a_j errs by at most 2^11 u 2^-18 sum_i |a_ij|. The
+            sum of all is rounded once (``math.fsum``). So coordinate j errs by at most
+            sum_i 17 u |a_ij|, and the vector by 17 u sum_i ||a_i|| <= 17 u n (the triangle
+            inequality). ``_ROUNDINGS`` has room for the decay, the tilt, and the norm itself.
         """
         size = float(np.linalg.norm(high)) + float(np.linalg.norm(low))
-        with np.errstate(over="ignore"):
-            margins = (self.signed @ high + self.signed @ low) * 2.0**-RECORD_BITS
-            terms = _shares(margins)[:, np.newaxis] * self.signed * 2.0**-RECORD_BITS
-        sums = np.array([math.fsum(column) for column in terms.T.tolist()])
-        slope = float(self.decay) * (high + low) + tilt - sums
-        rest = float(self.decay) * size + float(np.linalg.norm(tilt)) + float(np.linalg.norm(sums))
-        return slope, _ROUNDINGS * (len(terms) + rest)
+        sums = []
+        for block in self._blocks():
+            with np.errstate(over="ignore"):
+                shares = _shares((block @ high + block @ low) * 2.0**-RECORD_BITS)
+            coarse = np.rint(shares * 2.0**18) * 2.0**-18
+            sums.append(np.stack([coarse, shares - coarse]) @ block * 2.0**-RECORD_BITS)
+        columns = np.concatenate(sums or [np.zeros((1, len(high)))]).T.tolist()
+        total = np.array([math.fsum(column) for column in columns])
+        slope = float(self.decay) * (high + low) + tilt - total
+        rest = float(self.decay) * size + float(np.linalg.norm(tilt))
+        rest += float(np.linalg.norm(total))
+        return slope, _ROUNDINGS * (self.signed.shape[0] + rest)
+
+    def _blocks(self, kind: type[np.floating[Any]] = np.float64) -> Iterator[NDArray[Any]]:
+        for start in range(0, self.signed.shape[0], _BLOCK):
+            block = self.signed[start : start + _BLOCK]
+            yield (block.toarray() if is_sparse(block) else block).astype(kind, copy=False)
+
+    def _slopes(
+        self, tilts: NDArray[np.float64], points: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Approximate the gradients at points, one for every tilt."""
+        slopes, scaled = float(self.decay) * points + tilts, points * 2.0**-RECORD_BITS
+        for block in self._blocks():
+            slopes -= _shares(scaled @ block.T) @ block * 2.0**-RECORD_BITS
+        return slopes
+
+    def _newton_moves(
+        self, points: NDArray[np.float64], slopes: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Approximate the inverse Hessians times the gradients; nan if a Hessian is singular."""
+        moves, scaled = np.empty_like(points), points * 2.0**-RECORD_BITS
+        curved = float(self.decay) > self.signed.shape[0] * _CURVED
+        kind = np.float32 if curved else np.float64
+        for run, slope in enumerate(slopes):
+            hessian = float(self.decay) * np.eye(len(slope))
+            for block in self._blocks(kind):
+                shares = _shares(block @ scaled[run].astype(kind))
+                roots = np.sqrt(shares * (1 - shares)) * kind(2.0**-RECORD_BITS)
+                weighed = block * roots[:, np.newaxis]
+                hessian += weighed.T @ weighed
+            try:
+                moves[run] = np.linalg.solve(hessian, slope)
+            except np.linalg.LinAlgError:
+                moves[run] = np.nan
+        return moves
+
+    def _improved(
+        self,
+        tilts: NDArray[np.float64],
+        points: NDArray[np.float64],
+        slopes: NDArray[np.float64],
+        active: NDArray[np.int64],
+        moves: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Move every active point by the longest halved step that shortens its gradient.
+
+        Returns:
+            The runs that moved; the others have reached the limits of binary64.
+        """
+        left = np.arange(active.size)
+        before = np.linalg.norm(slopes[active], axis=1)
+        for halving in range(_HALVINGS):
+            runs = active[left]
+            tried = points[runs] - moves[left] * 2.0**-halving
+            trials = self._slopes(tilts[runs], tried)
+            shorter = np.linalg.norm(trials, axis=1) < before[left] * (1 - 2.0 ** -(halving + 4))
+            points[runs[shorter]], slopes[runs[shorter]] = tried[shorter], trials[shorter]
+            left = left[~shorter]
+            if not left.size:
+                break
+        return np.delete(active, left)
 
     def exact_minimum(
         self, start: NDArray[np.float64], tilt: Sequence[Fraction], unit: Fraction
@@ -151,9 +220,9 @@ class Objective:
                 continue
             for move in self._moves(point, slope, unit):
                 tried = [k - round(step / unit) for k, step in zip(point, move, strict=True)]
-                found = self._ball(tried, tilt, unit, bits)
-                if found[2] < low:
-                    point, (slope, low, high) = tried, found
+                ends = self._ball(tried, tilt, unit, bits)
+                if ends[2] < low:
+                    point, (slope, low, high) = tried, ends
                     break
             else:
                 bits *= 2
@@ -164,13 +233,12 @@ class Objective:
         self, point: list[int], slope: list[Fraction], unit: Fraction
     ) -> list[list[Fraction]]:
         """Return Newton's step by a binary64 Hessian if it is finite, and the gradient step."""
-        rows, decay = self.signed * 2.0**-RECORD_BITS, float(self.decay)
-        bound = self.decay + Fraction(len(rows), 4)
+        bound = self.decay + Fraction(self.signed.shape[0], 4)
         plain = [value / bound for value in slope]
         at = np.array([float(k * unit) for k in point])
         size = max(map(abs, slope)) or Fraction(1)
         scaled = np.array([float(value / size) for value in slope])
-        newton = _newton_moves(rows, decay, at[np.newaxis], scaled[np.newaxis])[0]
+        newton = self._newton_moves(at[np.newaxis], scaled[np.newaxis])[0]
         if not np.isfinite(newton).all():
             return [plain]
         return [[Fraction(float(x)) * size for x in newton], plain]
@@ -190,7 +258,7 @@ class Objective:
         at = [_interval(iv, k * unit) for k in point]
         pull = [_interval(iv, t) for t in tilt]
         total = [_interval(iv, self.decay) * x + t for x, t in zip(at, pull, strict=True)]
-        for row in self.signed:
+        for row in itertools.chain.from_iterable(self._blocks()):
             record = [int(k) for k in row]
             margin = sum((x * k for k, x in zip(record, at, strict=True)), iv.mpf(0)) * grain
             share = grain / (1 + iv.exp(margin))
@@ -200,59 +268,7 @@ class Objective:
         return middle, _rational(norm.a), _rational(norm.b)
 
 
-def _slopes(
-    rows: Vectors, decay: float, tilts: NDArray[np.float64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Approximate the gradients at points, one for every tilt."""
-    return np.asarray(decay * points + tilts - _shares(points @ rows.T) @ rows)
-
-
-def _newton_moves(
-    rows: Vectors, decay: float, points: NDArray[np.float64], slopes: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Approximate the inverse Hessians times the gradients; nan if a Hessian is singular."""
-    shares = _shares(points @ rows.T)
-    curvature = shares * (1.0 - shares)
-    moves = np.empty_like(points)
-    ridge = decay * np.eye(rows.shape[1])
-    for run, weights in enumerate(curvature):
-        try:
-            moves[run] = np.linalg.solve((rows.T * weights) @ rows + ridge, slopes[run])
-        except np.linalg.LinAlgError:
-            moves[run] = np.nan
-    return moves
-
-
-def _improved(
-    objective: tuple[Vectors, float, NDArray[np.float64]],
-    points: NDArray[np.float64],
-    slopes: NDArray[np.float64],
-    active: NDArray[np.int64],
-    moves: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Move every active point by the longest halved step that shortens its gradient.
-
-    Returns:
-        The runs that moved; the others have reached the limits of binary64.
-    """
-    rows, decay, tilts = objective
-    left = np.arange(active.size)
-    before = np.linalg.norm(slopes[active], axis=1)
-    for halving in range(_HALVINGS):
-        runs = active[left]
-        tried = points[runs] - moves[left] * 2.0**-halving
-        found = _slopes(rows, decay, tilts[runs], tried)
-        shorter = np.linalg.norm(found, axis=1) < before[left] * (1 - 2.0 ** -(halving + 4))
-        points[runs[shorter]], slopes[runs[shorter]] = tried[shorter], found[shorter]
-        left = left[~shorter]
-        if not left.size:
-            break
-    return np.delete(active, left)
-
-
-def _split(
-    point: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _split(point: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Round a point to high + low, whose products with records are exact in binary64.
 
     High is a multiple of 2^(e - 28) and low of 2^(e - 28 - b), where all coordinates are at most

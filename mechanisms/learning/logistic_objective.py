@@ -20,11 +20,7 @@ from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import (
-    R,
-    ReplaceLabel,
-    ReplaceOne,
-)
+from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
 from dpproof.accountant.theorems.composition import compose
@@ -59,7 +55,7 @@ _ENTRIES: Final = 2**22
 
 def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
     """Return the least regulariser at which the curvature costs nothing: Theorem 1's condition."""
-    return min(2 * sigma**2, norm * sigma)
+    return min(2 * sigma**2, norm * sigma / 2)
 
 
 @final
@@ -70,8 +66,8 @@ class LogisticObjective(Mechanism[R]):
     The weights minimise sum_i log(1 + e^{-y_i <x_i, w>}) + (regulariser/2) ||w||^2 + <b, w>, with b
     drawn from N(0, sigma^2 I). The sum is not divided by the number of records, which is private.
 
-    Statement: if the regulariser is at least norm sigma or 2 sigma^2, the weights are mu-GDP with
-        mu = norm / sigma, twice that under replace-one: nothing is paid for the curvature. The
+    Statement: if the regulariser is at least norm sigma/2 or 2 sigma^2, the weights are mu-GDP
+        with mu = norm / sigma, twice that under replace-one: nothing is paid for the curvature. The
         minimum is computed to a certified gradient and hidden by output noise, whose share of mu is
         taken from the norm: rows are shortened to norm (1 - 2^-15), so that mu is the total. With a
         smaller regulariser, dominated by floored Gaussian pairs, if a record is added or removed.
@@ -103,6 +99,8 @@ class LogisticObjective(Mechanism[R]):
         (2,)
     """
 
+    whole = "it minimises over all records at once, by sums of real numbers"
+
     sigma: Fraction = field(converter=parameters.scale)
     regulariser: Fraction = field(converter=parameters.scale)
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
@@ -123,8 +121,8 @@ class LogisticObjective(Mechanism[R]):
         Raises:
             ParameterError: as for ``PureLogisticObjective``.
         """
-        given: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
-        return PureLogisticObjective(**given, relation=relation, features=features)
+        parameters: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
+        return PureLogisticObjective(**parameters, relation=relation, features=features)
 
     @property
     def _bound(self) -> Fraction:
@@ -156,7 +154,11 @@ class LogisticObjective(Mechanism[R]):
             PERTURBED_MINIMUM(bound=show(bound), regulariser=show(self.regulariser)),
             RANDOM_BITS(),
         )
-        given: dict[str, Any] = {"norm": bound, "sigma": sigma, "regulariser": self.regulariser}
+        parameters: dict[str, Any] = {
+            "norm": bound,
+            "sigma": sigma,
+            "regulariser": self.regulariser,
+        }
         said = (
             f"logistic losses of rows of norm {show(bound)} with Gaussian noise of standard "
             f"deviation {show(sigma)} in the linear term and regulariser {show(self.regulariser)}"
@@ -165,7 +167,9 @@ class LogisticObjective(Mechanism[R]):
         if self.regulariser >= free:
             mu = (2 if isinstance(self.relation, ReplaceOne) else 1) * bound / sigma
             text = f"{said}: the minimum is {show(mu)}-GDP ({self.relation})"
-            node = applied(MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **given)
+            node = applied(
+                MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **parameters
+            )
             return GDP(mu=mu, relation=self.relation, derivation=node)
         if isinstance(self.relation, ReplaceOne | ReplaceLabel):
             raise NotImplied(
@@ -180,7 +184,7 @@ class LogisticObjective(Mechanism[R]):
             backward=Product.of(FlooredGaussianPair(mu_squared=square, floor=Fraction(0))),
             relation=self.relation,
             derivation=applied(
-                MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **given
+                MECHANISM_LOGISTIC_OBJECTIVE, text, assumptions=assumptions, **parameters
             ),
         )
 
@@ -188,7 +192,10 @@ class LogisticObjective(Mechanism[R]):
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         bound, unit = self._bound, float(self._bound / _SHORTER)
         norm = None if self.norm is None else float(self.norm)
-        read = [on_grid(data, signs, norm=norm, features=self.features) for data in datasets]
+        read = (
+            on_grid(data, signs, norm=norm, features=self.features, compact=True)
+            for data in datasets
+        )
         release = Release(
             decay=self.regulariser / bound**2,
             scale=self.sigma / bound,
@@ -198,10 +205,9 @@ class LogisticObjective(Mechanism[R]):
             by_coordinates=False,
         )
         released = []
-        for records in read:
-            batch = max(1, _ENTRIES // max(1, len(records)))
+        for rows in map(signed, read):
+            batch = max(1, _ENTRIES // max(1, rows.shape[0]))
             sizes = [min(batch, count - start) for start in range(0, count, batch)]
-            rows = signed(records)
             weights = np.concatenate([release.draw(rows, size, rng) for size in sizes])
             flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
             released.append(learned(flags, steps, weights / unit))

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.learning.grid import Vectors
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
+from dpproof.mechanisms.learning.records import Matrix
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
@@ -55,7 +55,7 @@ class Release:
     blur: Noise
     by_coordinates: bool
 
-    def draw(self, signed: Vectors, runs: int, rng: Rng) -> NDArray[np.float64]:
+    def draw(self, signed: Matrix, runs: int, rng: Rng) -> NDArray[np.float64]:
         """Release ``runs`` perturbed minima of one dataset, shape (runs, features)."""
         width = signed.shape[1]
         grain = default_granularity(self.scale) / _FINER
@@ -64,14 +64,14 @@ class Release:
         out = default_granularity(scale) / _FINER
         self._ends(width, out)
         objective = Objective(signed, self.decay)
-        found = objective.minima(on_grid(steps, grain))
-        whole = np.zeros(found.shape, dtype=np.object_)
-        for run in np.flatnonzero(np.isnan(found).any(axis=1)):
+        minima = objective.minima(on_grid(steps, grain))
+        whole = np.zeros(minima.shape, dtype=np.object_)
+        for run in np.flatnonzero(np.isnan(minima).any(axis=1)):
             tilt = [int(k) * grain for k in steps[run]]
-            exact = objective.exact_minimum(found[run], tilt, out / _PARTS)
+            exact = objective.exact_minimum(minima[run], tilt, out / _PARTS)
             whole[run] = [k // _PARTS for k in exact]
-            found[run] = [float(Fraction(k % _PARTS, _PARTS) * out) for k in exact]
-        return on_grid(whole + self.blur(found, scale, out, rng), out)
+            minima[run] = [float(Fraction(k % _PARTS, _PARTS) * out) for k in exact]
+        return on_grid(whole + self.blur(minima, scale, out, rng), out)
 
     def output_scale(self, width: int) -> Fraction:
         """Return the scale of the output noise: it hides twice the radius r."""

@@ -10,7 +10,6 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
@@ -19,7 +18,7 @@ from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
 from dpproof.mechanisms.learning.grid import Vectors
-from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signed, signs
+from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits, signs
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.learning.sum_learner import SumLearner
@@ -34,11 +33,11 @@ from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 class MarginDescent(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
 
-    Map every row, clip it to ``norm_bound``, start from w = 0, and ``steps`` times add up y x over
+    Map every row, clip it to ``norm``, start from w = 0, and ``steps`` times add up y x over
     all records with y <w, x> < margin, add N(0, sigma^2 I), and move w by a constant times the
     noisy sum. Nothing is projected on a ball.
 
-    Statement: one record moves a sum by at most C = norm_bound, by 2 C under replace-one and
+    Statement: one record moves a sum by at most C = norm, by 2 C under replace-one and
         replace-label, for every map, as rows are clipped after mapping. With
         sigma = sensitivity sqrt(steps) / mu all noisy sums together are mu-GDP, and so is every
         function of them. Opposite records attain it.
@@ -48,7 +47,7 @@ class MarginDescent(SumLearner[R]):
 
     Args:
         margin: of the hinge, above 0, in units of mapped rows.
-        norm_bound: mapped rows are clipped to this Euclidean norm.
+        norm: mapped rows are clipped to this Euclidean norm.
         steps: T, fixed in advance.
         mu: of the whole run; sigma follows, rounded up.
         map: from rows to rows; None is the identity.
@@ -69,14 +68,14 @@ class MarginDescent(SumLearner[R]):
     Example:
         >>> from dpproof.accountant import ReplaceOne
         >>> learner = MarginDescent(
-        ...     margin=0.125, norm_bound=1, steps=100, mu=0.25, relation=ReplaceOne()
+        ...     margin=0.125, norm=1, steps=100, mu=0.25, relation=ReplaceOne()
         ... )
         >>> learner.guarantee().mu, learner.sigma
         (Fraction(1, 4), Fraction(80, 1))
     """
 
     margin: Fraction = field(converter=parameters.positive)
-    norm_bound: Fraction = field(converter=parameters.scale)
+    norm: Fraction = field(converter=parameters.scale)
     steps: int = field(converter=parameters.count)
     mu: Fraction = field(converter=parameters.positive)
     map: FeatureMap | None = field(default=None, validator=fits_rows)
@@ -85,20 +84,21 @@ class MarginDescent(SumLearner[R]):
 
     @records.validator
     def _is_public(self, _parameter: object, records: int | None) -> None:
-        public_size(self.relation, records=records)
+        if records is None and isinstance(self.relation, AddRemove | ZeroOut):
+            raise ParameterError(
+                "records",
+                None,
+                f"a public number under {self.relation}",
+                "the number of records is private there, and the learner would show it",
+            )
 
     def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma)
 
     @property
-    def norm(self) -> Fraction:
-        """Return the bound of the norms of mapped rows."""
-        return self.norm_bound
-
-    @property
     def sensitivity(self) -> Fraction:
         """Return how far one record moves a sum between neighbours, in units of mapped rows."""
-        return L2Contribution(self.norm_bound, self.relation).as_l2().value
+        return L2Contribution(self.norm, self.relation).as_l2().value
 
     @property
     def sigma(self) -> Fraction:
@@ -111,24 +111,20 @@ class MarginDescent(SumLearner[R]):
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return NoisySums(
-            steps=self.steps,
-            sigma=self.sigma,
-            norm=self.norm_bound,
-            relation=self.relation,
-            whole=True,
+            steps=self.steps, sigma=self.sigma, norm=self.norm, relation=self.relation, whole=True
         )
 
     def excess(self, *, records: int, width: int) -> float:
         """Bound the expected hinge loss of the mean state beyond that of any reference w.
 
         Statement: E[sum of hinge(w_mean)] <= sum of hinge(w) + radius sqrt((G^2 + k s^2)/(T + 1))
-            for all w with ||w|| <= radius, G = n norm_bound/margin, s = sigma/margin, k the width
+            for all w with ||w|| <= radius, G = n norm/margin, s = sigma/margin, k the width
             of mapped rows, and n = ``records`` of the learner, at or above the true number.
         Source: proofs/theory/margins.md, section 2.
         Example:
             >>> from dpproof.accountant import ReplaceOne
             >>> learner = MarginDescent(
-            ...     margin=0.5, norm_bound=1, steps=10_000, mu=1, relation=ReplaceOne()
+            ...     margin=0.5, norm=1, steps=10_000, mu=1, relation=ReplaceOne()
             ... )
             >>> round(learner.excess(records=1_000, width=4))
             22
@@ -141,11 +137,11 @@ class MarginDescent(SumLearner[R]):
 
         Statement: if some w with ||w|| <= radius has y <w, z> >= margin for the mapped and clipped
             rows z of all but ``outliers`` records, the mean state is expected to err on at most
-            outliers (1 + radius norm_bound/margin) + ``excess``: a mistake has hinge at least 1.
+            outliers (1 + radius norm/margin) + ``excess``: a mistake has hinge at least 1.
         Source: proofs/theory/margins.md, section 2; the form of Wang, Zhu & Wang,
             arXiv:2505.24737, Theorem 6.3, with our constants.
         """
-        worst = 1 + float(self.radius * self.norm_bound / self.margin)
+        worst = 1 + float(self.radius * self.norm / self.margin)
         return outliers * worst + self.excess(records=records, width=width)
 
     def guarantee(self) -> Guarantee[R]:
@@ -162,26 +158,31 @@ class MarginDescent(SumLearner[R]):
 
     def _read(self, data: object) -> GridRecords:
         """Map the rows first, and put what comes out on the grid."""
-        return mapped_records(data, self.map, self.norm_bound, self.features)
+        return mapped_records(data, self.map, self.norm, self.features, compact=True)
 
     def _contributions(self, records: GridRecords) -> Contributions:
-        # The engine's states are w / norm_bound, and the grid's rows x / norm_bound.
+        # The engine's states are w / norm, and the grid's rows x / norm.
         size, width = self.records or max(records.total, 1), records.vectors.shape[1]
         pace = float(self.radius) / (math.sqrt(self.steps + 1) * self._largest(size, width))
 
         def update(states: Vectors, noisy: Vectors) -> Vectors:
             return np.asarray(states + pace * noisy)
 
-        limits = hinge_limits(float(self.margin / self.norm_bound**2))
-        return HalfspaceMistakes(signed(records), limits, update)
+        limits = hinge_limits(float(self.margin / self.norm**2))
+        return HalfspaceMistakes(records, limits, update)
 
     def _largest(self, records: int, width: int) -> float:
         """Return the root of the expected squared norm of a noisy sum, at most."""
-        return math.hypot(records * float(self.norm_bound), math.sqrt(width) * float(self.sigma))
+        return math.hypot(records * float(self.norm), math.sqrt(width) * float(self.sigma))
 
 
 def mapped_records(
-    data: object, plan: FeatureMap | None, norm: Fraction, features: int | None
+    data: object,
+    plan: FeatureMap | None,
+    norm: Fraction,
+    features: int | None,
+    *,
+    compact: bool = False,
 ) -> GridRecords:
     """Return records of labels 1 and -1, their rows mapped, clipped to ``norm``, on the grid.
 
@@ -190,7 +191,7 @@ def mapped_records(
     """
     read = data if plan is None else plan.records(data)
     width = features if plan is None else plan.output_features
-    return on_grid(read, signs, norm=float(norm), features=width)
+    return on_grid(read, signs, norm=float(norm), features=width, compact=compact)
 
 
 def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
@@ -204,22 +205,3 @@ def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
     for name, *_ in fields:
         outputs[name] = weights if name == "weights" else runs[name]
     return np.asarray(outputs)
-
-
-def public_size(relation: object, **given: object) -> int | None:
-    """Return the one argument, a number of records; None if the relation makes the true one public.
-
-    Raises:
-        ParameterError: not a count, or None where the number of records is private.
-    """
-    ((name, records),) = given.items()
-    if records is not None:
-        return check.count(**given)
-    if isinstance(relation, AddRemove | ZeroOut):
-        raise ParameterError(
-            name,
-            None,
-            f"a public number under {relation}",
-            "the number of records is private there, and the learner would show it",
-        )
-    return None

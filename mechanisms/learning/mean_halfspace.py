@@ -48,12 +48,7 @@ class MeanHalfspace(SumLearner[R]):
 
     def sums(self) -> NoisySums[R]:
         """Return the one noisy sum that a run releases."""
-        return NoisySums(
-            steps=1,
-            sigma=self.sigma,
-            norm=self._unit,
-            relation=self.relation,
-        )
+        return NoisySums(steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation)
 
     def _contributions(self, records: GridRecords) -> Contributions:
         """Return the contributions of all records, whatever the state."""

@@ -50,7 +50,7 @@ class NoisyMistakes(FollowUp[R]):
         report_sigma: of an independent noise for a second count, which is right on average also
             for a model that was selected by the first one; None makes no second count.
         margin: count records within it as well, y <w, x> <= margin ||w||, rows scaled to norm 1:
-            what ``relative_margin_risk`` takes, at weight_norm 1, norm_bound 1 and this margin, and
+            what ``relative_margin_risk`` takes, at weight_norm 1, norm 1 and this margin, and
             an upper end of the sum of ramps that ``margin_risk`` takes. Of several classes two
             scores are as near as for ``KeslerPerceptron``.
         map: the public map whose features the weights are for; None takes the rows as they are.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -20,13 +21,10 @@ from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
 from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
-from dpproof.mechanisms.learning.margin_descent import (
-    mapped_back,
-    mapped_records,
-)
-from dpproof.mechanisms.learning.noisy_hinge import SmoothedPass, projected
+from dpproof.mechanisms.learning.margin_descent import mapped_back, mapped_records
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
@@ -60,7 +58,7 @@ class PhasedHinge(Mechanism[R]):
         binary64 included.
 
     Args:
-        margin, norm_bound, map, relation, radius, features: as for ``MarginDescent``; add-remove is
+        margin, norm, map, relation, radius, features: as for ``MarginDescent``; add-remove is
             refused, as a record has no position there.
         mu: of the noise of one phase: what a record that occurs once costs.
         sampling: "permutation" or "with-replacement".
@@ -74,12 +72,12 @@ class PhasedHinge(Mechanism[R]):
             label is neither 1 nor -1, makes no step.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = PhasedHinge(margin=0.1, norm_bound=1, mu=0.1, relation=ReplaceOne())
+        >>> learner = PhasedHinge(margin=0.1, norm=1, mu=0.1, relation=ReplaceOne())
         >>> float(learner.guarantee().mu)
         0.1
         >>> other = PhasedHinge(
         ...     margin=0.1,
-        ...     norm_bound=1,
+        ...     norm=1,
         ...     mu=0.1,
         ...     sampling="with-replacement",
         ...     records=10_000,
@@ -89,8 +87,10 @@ class PhasedHinge(Mechanism[R]):
         True
     """
 
+    whole = "it takes the records one after the other, in a random order"
+
     margin: Fraction = field(converter=parameters.scale)
-    norm_bound: Fraction = field(converter=parameters.scale)
+    norm: Fraction = field(converter=parameters.scale)
     mu: Fraction = field(converter=parameters.scale)
     map: FeatureMap | None = field(default=None, validator=fits_rows)
     relation: R = field(validator=parameters.neighbours)
@@ -137,7 +137,7 @@ class PhasedHinge(Mechanism[R]):
 
     def _runs(self, data: object, count: int, rng: Rng) -> Outputs:
         """Run the phases on one dataset."""
-        records = mapped_records(data, self.map, self.norm_bound, self.features)
+        records = mapped_records(data, self.map, self.norm, self.features)
         size = records.total
         if size != (self.records or size) or size < _LEAST:
             allowed = f"{self.records or f'at least {_LEAST}'} of them"
@@ -155,7 +155,7 @@ class PhasedHinge(Mechanism[R]):
             noise = one.moves(steps=steps, width=rows.shape[1], sides=sides) / self.mu
             grain = default_granularity(noise)
             states = on_grid(gaussian_rounded(mean, noise, grain, rng), grain)
-        weights = projected(states, float(one.radius)) / float(self.norm_bound)
+        weights = projected(states, float(one.radius)) / float(self.norm)
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
     def _order(self, size: int, steps: int, count: int, rng: Rng) -> NDArray[np.int64]:
@@ -171,14 +171,14 @@ class PhasedHinge(Mechanism[R]):
         return np.asarray(keys.argsort(axis=1, kind="stable")[:, :steps])
 
     def _pass(self, size: int, phase: int) -> SmoothedPass:
-        """Run one phase for w norm_bound and rows / norm_bound.
+        """Run one phase for w norm and rows / norm.
 
         Their product is that of w and rows.
 
         The ball has twice the radius of the reference; smoothness and rate are those of the paper:
         rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.
         """
-        ball = 2 * self.radius * self.norm_bound
+        ball = 2 * self.radius * self.norm
         slope, root = float(1 / self.margin), math.sqrt(size)
         return SmoothedPass(
             margin=self.margin,
@@ -196,3 +196,75 @@ def phase_sizes(records: int) -> list[int]:
         [50, 25, 12, 6, 3, 1]
     """
     return [records >> phase for phase in range(1, records.bit_length())]
+
+
+# Soundness: what rounding moves a step by is below this many units, see the proof of ``moves``.
+_ROUNDINGS: Final = 8
+_UNIT: Final = Fraction(1, 2**53)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmoothedPass:
+    """Steps w <- P(w - rate gradient) over some records z = y x of norm at most 1, one each.
+
+    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and
+    a = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
+    beyond margin - 1/(margin c). It is (1/margin)-Lipschitz, ``smoothness``-smooth and convex.
+
+    Attributes:
+        margin: above 0.
+        smoothness: above 0.
+        rate: of a step, at most 2/smoothness, at which steps are non-expansive.
+        radius: of the ball that P projects on.
+    """
+
+    margin: Fraction
+    smoothness: float
+    rate: float
+    radius: Fraction
+
+    def moves(self, *, steps: int, width: int, sides: int) -> Fraction:
+        """Bound how far one record moves the mean state of a pass, in Euclidean norm.
+
+        Statement: sides rate / margin, and what rounding adds; sides is 2 if a record is replaced,
+            1 if it is blanked.
+        Proof: proofs/theory/margins.md, section 6. Binary64 errs in a step of two vectors of
+            ``width`` coordinates by at most (3 width + 6) u (radius + rate/margin), in the mean by
+            at most steps u radius; non-expansive steps only add these up, in either run.
+        """
+        slope = Fraction(self.rate) / self.margin
+        rounded = _ROUNDINGS * (width + 2) * _UNIT * (self.radius + slope)
+        return sides * slope + 2 * steps * rounded
+
+    def run(self, start: Vectors, signed: Vectors, order: NDArray[np.int64]) -> Vectors:
+        """Return the mean state of each run after its steps.
+
+        Args:
+            start: shape (runs, width), inside the ball.
+            signed: y x on the grid, in units of 2^-24, shape (records, width).
+            order: the records of each run's steps, shape (runs, steps), at least one step.
+        """
+        squares = np.square(signed).sum(axis=1) * 4.0**-RECORD_BITS
+        curve = self.smoothness / np.where(squares > 0, squares, 1.0)
+        states, total = start.copy(), np.zeros_like(start)
+        margin, slope, radius = float(self.margin), float(1 / self.margin), float(self.radius)
+        for places in order.T:
+            rows = signed[places] * 2.0**-RECORD_BITS
+            short = np.maximum(margin - np.einsum("ij,ij->i", states, rows), 0.0)
+            states += (self.rate * np.minimum(slope, curve[places] * short))[:, np.newaxis] * rows
+            states = projected(states, radius)
+            total += states
+        return np.asarray(total / order.shape[1])
+
+
+def projected(states: Vectors, radius: float) -> Vectors:
+    """Shorten states to the radius of a ball.
+
+    Example:
+        >>> projected(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+        array([[0.6, 0.8],
+               [0.3, 0.4]])
+    """
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    return np.asarray(states * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))

@@ -135,7 +135,10 @@ class PureLogisticObjective(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         norm = None if self.norm is None else float(self.norm)
-        read = [on_grid(data, signs, norm=norm, features=self.features) for data in datasets]
+        read = [
+            on_grid(data, signs, norm=norm, features=self.features, compact=True)
+            for data in datasets
+        ]
         release = Release(
             decay=self.regulariser / (self._unit * _SHORTER) ** 2,
             scale=1 / self._noise,
@@ -144,12 +147,12 @@ class PureLogisticObjective(Mechanism[R]):
             blur=laplace_rounded,
             by_coordinates=True,
         )
-        found = []
+        runs = []
         for records in read:
             weights = release.draw(signed(records), count, rng) / float(self._unit)
             flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
-            found.append(learned(flags, steps, weights))
-        return np.stack(found)
+            runs.append(learned(flags, steps, weights))
+        return np.stack(runs)
 
 
 def _spherical(

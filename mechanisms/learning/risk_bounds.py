@@ -24,6 +24,9 @@ from dpproof.accountant.relation import Relation, ReplaceLabel, ReplaceOne
 _SLACK: Final = 2.0**-40
 # Soundness: relative error of a logarithm of the gamma function.
 _GAMMA_SLACK: Final = 1e-13
+# Soundness: a term that floats do not hold, or that is left out, is smaller.
+_LAST: Final = 1e-320
+_MOST_TERMS: Final = 2**22  # Bounds the time of an exact inversion.
 _LEAST: Final = 1e-300  # Smaller probabilities are not computed with as floats.
 
 
@@ -96,8 +99,8 @@ class NoisyCount:
         """Return the upper end of the true count, from 0 to the number of records."""
         chance = check.open_probability(failure=failure) / Fraction(self.selected)
         added = floats_around(Fraction(self.sigma))[1] * _quantile(chance)
-        found = self.value + added + _SLACK * (abs(self.value) + added)
-        return min(max(found, 0.0), float(self.records))
+        bound = self.value + added + _SLACK * (abs(self.value) + added)
+        return min(max(bound, 0.0), float(self.records))
 
 
 def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0.05) -> RiskBound:
@@ -162,53 +165,78 @@ def halfspace_risk(count: NoisyCount, *, dimension: int, failure: Number = 0.05)
 def holdout_risk(count: NoisyCount, *, failure: Number = 0.05) -> RiskBound:
     """Bound the risk by a noisy count on records that the model was not trained on.
 
-    Statement: as ``finite_class_risk`` with one candidate.
-    Source: Chernoff's bound.
+    Statement: the noisy count is a draw of B + N(0, sigma^2), B binomial of n records and the risk
+        r. The bound is the r at which a draw is at most the one seen with probability failure, or
+        failure/selected: the exact inversion. Of more than 2^22 records, or a bound that floats do
+        not resolve, it is ``finite_class_risk`` with one candidate.
+    Source: Clopper & Pearson, Biometrika 26 (1934); proofs/theory/margins.md, section 7.
 
     Args:
         count: of mistakes on the held-out records.
-        failure: half for the noise, half for the sample.
+        failure: of the bound.
+    Raises:
+        ParameterError: an argument outside its domain.
     Example:
         >>> count = NoisyCount(value=50, sigma=5, records=1_000, relation=ReplaceOne())
         >>> round(holdout_risk(count).risk, 3)
-        0.082
+        0.065
     """
-    return finite_class_risk(count, candidates=1, failure=failure)
+    failed = 2 * _half(failure)
+    chance = floats_around(Fraction(failed) / Fraction(count.selected))[0]
+    if count.records > _MOST_TERMS or chance < _LEAST:
+        return finite_class_risk(count, candidates=1, failure=failure)
+    risk = bisect(lambda r: _below(count, r) > chance, 0.0, 1.0, near=_SLACK)[1]
+    return RiskBound(risk=risk, confidence=1 - failed, method="exact inversion of the noisy count")
+
+
+def _below(count: NoisyCount, risk: float) -> float:
+    """Return the probability, from above, that a draw of B + N(0, sigma^2) is at most the count.
+
+    Rounds: up. Every term is positive; logarithms err by their parts, terms and sums relatively.
+    """
+    from scipy.special import gammaln, ndtr  # noqa: PLC0415 - as for ``_quantile``
+
+    sigma = floats_around(Fraction(count.sigma))[1]
+    reach = math.floor(count.value + 40 * sigma)  # beyond, the noise has less than the last term
+    wrong = np.arange(min(max(reach, -1), count.records) + 1, dtype=np.float64)
+    right = count.records - wrong
+    ways = gammaln([count.records + 1.0]), gammaln(wrong + 1), gammaln(right + 1)
+    coins = wrong * math.log(risk), right * math.log1p(-risk)
+    errors = _GAMMA_SLACK * (ways[0] + ways[1] + ways[2] - coins[0] - coins[1])
+    logarithms = ways[0] - ways[1] - ways[2] + coins[0] + coins[1] + errors
+    noise = ndtr((count.value - wrong) / sigma) if sigma else np.float64(wrong <= count.value)
+    total = float((np.exp(logarithms) * noise).sum())
+    return total * (1 + _SLACK * (16 + count.records * 2.0**-12)) + count.records * _LAST
 
 
 def margin_risk(
-    ramps: NoisyCount,
-    *,
-    weight_norm: Number,
-    norm_bound: Number,
-    margin: Number,
-    failure: Number = 0.05,
+    ramps: NoisyCount, *, weight_norm: Number, norm: Number, margin: Number, failure: Number = 0.05
 ) -> RiskBound:
     """Bound the risk by the ramp loss min(1, max(0, 1 - y <w, x>/margin)) of released weights.
 
     Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w, the risk is
-        at most the mean ramp + 2 W norm_bound/(margin sqrt(n)) + sqrt(ln(1/f_j)/(2n)) with
+        at most the mean ramp + 2 W norm/(margin sqrt(n)) + sqrt(ln(1/f_j)/(2n)) with
         f_j = failure / (2 (j + 1)(j + 2)). The sum of ramps moves by at most 1 between neighbours,
-        as a count does; a hinge would move by 1 + W norm_bound/margin.
+        as a count does; a hinge would move by 1 + W norm/margin.
     Source: Bartlett & Mendelson, JMLR 3 (2002), Theorem 8 and Talagrand's contraction, peeled over
         W; proofs/theory/margins.md, section 7.
 
     Args:
         ramps: the noisy sum of ramps over the training records.
         weight_norm: of the released weights, in the space of mapped rows.
-        norm_bound: of mapped rows.
+        norm: of mapped rows.
         margin: of the ramp, fixed in advance.
         failure: half for the noise, half for the sample.
     Raises:
         ParameterError: an argument outside its domain.
     Example:
         >>> ramps = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
-        >>> round(margin_risk(ramps, weight_norm=1, norm_bound=1, margin=0.1).risk, 3)
+        >>> round(margin_risk(ramps, weight_norm=1, norm=1, margin=0.1).risk, 3)
         0.073
     """
     half = _half(failure)
     layer = _layer(check.positive(weight_norm=weight_norm))
-    ratio = check.positive(norm_bound=norm_bound) / check.positive(margin=margin)
+    ratio = check.positive(norm=norm) / check.positive(margin=margin)
     share = ramps.at_most(failure=half) / ramps.records
     sample = math.log((layer + 1) * (layer + 2) / half) / (2 * ramps.records)
     complexity = floats_around(2 * 2**layer * ratio)[1] / math.sqrt(ramps.records)
@@ -222,14 +250,14 @@ def relative_margin_risk(
     margins: NoisyCount,
     *,
     weight_norm: Number,
-    norm_bound: Number,
+    norm: Number,
     margin: Number,
     failure: Number = 0.05,
 ) -> RiskBound:
     """Bound the risk by how many records have y <w, x> <= margin: fast if they are few.
 
     Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w,
-        T = floor(4 (W norm_bound/margin)^2), A = ln C(4 n + T, T) + ln(4/f_j) and t^2 = 4A/n, the
+        T = floor(4 (W norm/margin)^2), A = ln C(4 n + T, T) + ln(4/f_j) and t^2 = 4A/n, the
         risk is at most s + t^2/2 + t sqrt(s + t^2/4), s the share of those records, for all w at
         once; f_j = failure / (2 (j + 1)(j + 2)). One record moves the count by at most 1, for fixed
         w. The dimension does not matter.
@@ -239,20 +267,20 @@ def relative_margin_risk(
     Args:
         margins: the noisy count of records with y <w, x> <= margin, of training.
         weight_norm: of the released weights, in the space of mapped rows.
-        norm_bound: of mapped rows.
+        norm: of mapped rows.
         margin: fixed in advance.
         failure: half for the noise, half for the sample.
     Raises:
         ParameterError: an argument outside its domain.
     Example:
         >>> count = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
-        >>> bound = relative_margin_risk(count, weight_norm=1, norm_bound=1, margin=0.25)
+        >>> bound = relative_margin_risk(count, weight_norm=1, norm=1, margin=0.25)
         >>> round(bound.risk, 3)
         0.035
     """
     half = _half(failure)
     layer = _layer(check.positive(weight_norm=weight_norm))
-    ratio = check.positive(norm_bound=norm_bound) / check.positive(margin=margin)
+    ratio = check.positive(norm=norm) / check.positive(margin=margin)
     corrections = math.floor(4 * (2**layer * ratio) ** 2)
     points = 4 * margins.records
     if corrections > points**2:
@@ -298,8 +326,8 @@ def cover_count(*, dimension: int, points: int) -> float:
 def _relative(share: float, budget: float, records: int) -> float:
     """Return the largest risk r with (r - share) / sqrt(r) <= t, t^2 = 4 budget / records."""
     square = 4 * budget / records
-    found = share + square / 2 + math.sqrt(square * (share + square / 4))
-    return min(found * (1 + _SLACK), 1.0)
+    bound = share + square / 2 + math.sqrt(square * (share + square / 4))
+    return min(bound * (1 + _SLACK), 1.0)
 
 
 def _layer(norm: Fraction) -> int:

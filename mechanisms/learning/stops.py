@@ -236,9 +236,7 @@ class ChooseIterate(Stop):
 
     def _mechanism(self, relation: R) -> ExponentialMechanism[R]:
         return ExponentialMechanism(
-            epsilon=self.epsilon,
-            sensitivity=LInf(1, relation),
-            monotone=not relation.symmetric,
+            epsilon=self.epsilon, sensitivity=LInf(1, relation), monotone=not relation.symmetric
         )
 
 

@@ -148,8 +148,8 @@ def _is_prime(number: int) -> bool:
 
 def _digits(number: int, base: int, width: int = 1) -> list[int]:
     """Return at least ``width`` digits of a number."""
-    found: list[int] = []
-    while number or len(found) < width:
+    digits: list[int] = []
+    while number or len(digits) < width:
         number, digit = divmod(number, base)
-        found.append(digit)
-    return found
+        digits.append(digit)
+    return digits

@@ -79,7 +79,7 @@ def plan_survey(
     deviations = NormalDist().inv_cdf(0.5 + kept / 2)
     share = None if frequency is None else arguments.probability(frequency=frequency)
     neighbours = ReplaceOne() if relation is None else relation
-    found = []
+    options = []
     for kind in _KINDS:
 
         def build(epsilon: float, kind: Callable[..., Oracle] = kind) -> Oracle:
@@ -94,12 +94,12 @@ def plan_survey(
         epsilon = bisect(misses, low, float(MOST_EPSILON), near=_CLOSE)[1]
         mechanism = build(epsilon)
         half = deviations * _deviation(mechanism, size, share)
-        found.append(SurveyOption(mechanism=mechanism, epsilon=epsilon, error=half))
-    if not found:
+        options.append(SurveyOption(mechanism=mechanism, epsilon=epsilon, error=half))
+    if not options:
         raise CalibrationError(
             f"{size} people do not give an error of {wanted:g} at any epsilon up to {MOST_EPSILON}"
         )
-    return tuple(sorted(found, key=lambda option: option.epsilon))
+    return tuple(sorted(options, key=lambda option: option.epsilon))
 
 
 def _deviation(mechanism: Oracle, people: int, frequency: Fraction | None) -> float:

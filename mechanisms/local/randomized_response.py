@@ -87,11 +87,7 @@ class RandomizedResponse(FrequencyOracle[R]):
             MECHANISM_RANDOMIZED_RESPONSE,
             f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
             f"categories is dominated by its laws at two of them ({self.relation})",
-            assumptions=(
-                CATEGORIES(categories=self.categories),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-            ),
+            assumptions=(CATEGORIES(categories=self.categories), RANDOM_BITS(), OUTPUT_ALONE()),
             epsilon=self.epsilon,
             categories=self.categories,
         )

@@ -13,7 +13,6 @@ from typing import Any, Final, final
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -239,9 +238,9 @@ def estimated(
     """
     truly, falsely = chances
     if not truly > falsely:
-        told = "epsilon is so small that reports say nothing"
-        raise ParameterError("chances", (float(truly), float(falsely)), "apart", told)
-    kept = kept_confidence(confidence)
+        reason = "epsilon is so small that reports say nothing"
+        raise ParameterError("chances", (float(truly), float(falsely)), "apart", reason)
+    certainty = kept_confidence(confidence)
     gap, share = float(truly - falsely), support / reports
 
     def frequency(mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -250,11 +249,11 @@ def estimated(
     estimate = frequency(share)
     likely = np.clip(estimate, 0.0, 1.0)
     spread = likely * float(truly * (1 - truly)) + (1 - likely) * float(falsely * (1 - falsely))
-    far = math.log(2 / (1 - kept)) / reports
+    far = math.log(2 / (1 - certainty)) / reports
     low, high = (frequency(_mean_at(share, far, end)) for end in (0.0, 1.0))
     error = np.sqrt(spread / reports) / gap
     return Frequencies(
-        estimate, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), error, kept, names
+        estimate, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), error, certainty, names
     )
 
 
@@ -267,14 +266,16 @@ def kept_confidence(confidence: Number) -> float:
         >>> kept_confidence(0.95)
         0.95
     """
-    kept = float(arguments.open_probability(confidence=confidence))
-    if 0.5 + kept / 2 == 1.0:
+    certainty = float(arguments.open_probability(confidence=confidence))
+    if 0.5 + certainty / 2 == 1.0:
         raise ParameterError("confidence", confidence, "at most 1 - 2^-52: it rounds to 1")
-    return kept
+    return certainty
 
 
 def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.float64]:
     """Return the mean towards an end of [0, 1] whose KL(share, mean) is just above a number."""
+    from scipy.special import rel_entr  # noqa: PLC0415 - its import takes longer than all of ours
+
     inside, outside = share.copy(), np.full_like(share, end)
     for _ in range(_HALVINGS):
         middle = (inside + outside) / 2

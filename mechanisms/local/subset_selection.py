@@ -103,15 +103,15 @@ class SubsetSelection(EpsilonReport[R]):
         """Draw sets as growing lists: int64 of shape (datasets, count, size)."""
         k, truth = self.categories, one_category(self.query, datasets, self.categories)
         inside = bernoulli(self.keep, len(truth) * count, rng).reshape(len(truth), count)
-        found = np.empty((len(truth), count, self.size), dtype=np.int64)
+        drawn = np.empty((len(truth), count, self.size), dtype=np.int64)
         for i, category in enumerate(truth):
             for held in (0, 1):
                 rows = np.flatnonzero(inside[i] == held)
                 others = subsets_without_replacement(k - 1, self.size - held, len(rows), rng)
                 own = np.full((len(rows), held), category, dtype=np.int64)
                 sets = np.concatenate([others + (others >= category), own], axis=1)
-                found[i, rows] = np.sort(sets, axis=1)
-        return found
+                drawn[i, rows] = np.sort(sets, axis=1)
+        return drawn
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:

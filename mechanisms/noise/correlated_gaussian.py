@@ -32,7 +32,7 @@ from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rational
+from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rationals
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 Moves: TypeAlias = L1[R] | L2[R] | LInf[R] | Differences[R]
@@ -54,20 +54,20 @@ _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heurist
 def _factors(covariance: Sequence[Sequence[Number]], _name: str = "value") -> Factors:
     """Return the triangular factor and the standard deviations, to a few digits, exact then."""
     allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
-    given: Any = covariance
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+    value: Any = covariance
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
         raise ParameterError("covariance", covariance, allowed)
-    rows = list(given)
+    rows = list(value)
     for row in rows:
         fits = isinstance(row, Sequence | np.ndarray) and not isinstance(row, str)
         if not fits or len(row) != len(rows):
             raise ParameterError("covariance", row, allowed)
     exact = [[arguments.real(covariance=one) for one in row] for row in rows]
     alike = all(exact[i][j] == exact[j][i] for i in range(len(exact)) for j in range(i))
-    found = triangular_factors(exact) if alike and 1 <= len(exact) <= _LARGEST else None
-    if found is None:
+    factors = triangular_factors(exact) if alike and 1 <= len(exact) <= _LARGEST else None
+    if factors is None:
         raise ParameterError("covariance", [list(map(float, row)) for row in exact], allowed)
-    lower, pivots = found
+    lower, pivots = factors
     factor = tuple(tuple(_short(one) for one in row) for row in lower)
     return factor, tuple(noise_scale(covariance=_short(sqrt_up(one))) for one in pivots)
 
@@ -180,7 +180,7 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         sums = np.empty((count, len(exact)))
         for place, (value, sigma) in enumerate(zip(exact, self.sigmas, strict=True)):
             grid = default_granularity(sigma)
-            steps = gaussian_rounded_rational(value, count, sigma, grid, rng)
+            steps = gaussian_rounded_rationals([value] * count, sigma, grid, rng)
             sums[:, place] = on_grid(steps, grid)
         return sums @ np.array(self.factor, dtype=np.float64).T
 

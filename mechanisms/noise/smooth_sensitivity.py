@@ -205,10 +205,10 @@ class SmoothSensitivity(QueryMechanism[R]):
         values = real_values(self.query, datasets)
         if values.ndim != 1:
             raise DataError("value", values[0], "one number, not an array")
-        found = []
+        draws = []
         for data, value in zip(datasets, values, strict=True):
-            known = arguments.non_negative(bound=self.bound.bound(data))
-            size = self.scale * max(known, self.granularity)
+            sensitivity_bound = arguments.non_negative(bound=self.bound.bound(data))
+            size = self.scale * max(sensitivity_bound, self.granularity)
             steps = cauchy_rounded(np.full(count, value), size, self.granularity, rng)
-            found.append(on_grid(steps, self.granularity))
-        return np.stack(found)
+            draws.append(on_grid(steps, self.granularity))
+        return np.stack(draws)

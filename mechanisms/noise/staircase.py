@@ -26,9 +26,8 @@ from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import one_integer
-from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.coins import bernoulli, geometric_ratio
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.geometric import geometric_ratio
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
 

@@ -18,11 +18,11 @@ from dpproof.mechanisms.samplers.coins import (
     bernoulli_exp as bernoulli_exp,
     bernoulli_exp_ratios as bernoulli_exp_ratios,
 )
-from dpproof.mechanisms.samplers.discrete_laplace import (
+from dpproof.mechanisms.samplers.falling import (
     discrete_gaussian as discrete_gaussian,
     discrete_laplace as discrete_laplace,
+    geometric as geometric,
 )
-from dpproof.mechanisms.samplers.geometric import geometric as geometric
 from dpproof.mechanisms.samplers.permutation import permutation as permutation
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import margins
-from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, rational
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, quotient, rational
+from dpproof.mechanisms.samplers.rng import Rng, Words
 from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform
 
 Coins = NDArray[np.bool_]
@@ -39,6 +40,43 @@ def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
     """
     exact = arguments.probability(probability=probability)
     return bernoulli_enclosed(rational(exact), arguments.whole(size=size), rng)
+
+
+def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent geometric numbers of a rational ratio.
+
+    Law: P(k) = (1 - r) r^k for k = 0, 1, ...
+    Proof: let m = 2^i be the least power with r^m <= 1/2. The law of k = m Q + sum over j < i of
+        2^j B_j is a product of powers of r, so all are independent: B_j is 1 with probability
+        r^(2^j)/(1 + r^(2^j)), and Q is geometric of ratio r^m, the number of coins of that
+        probability before the first that fails.
+
+    Args:
+        ratio: in [0, 1), exact; its 2^i-th power is computed, about 1/(1 - ratio) times as long.
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: ratio outside its domain, or size not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> geometric_ratio(Fraction(0), 3, ReplayRng(1))
+        array([0, 0, 0])
+    """
+    power, place = arguments.probability(ratio=ratio), 1
+    if power == 1:
+        raise ParameterError("ratio", ratio, "at least 0 and less than 1")
+    total = np.zeros(arguments.whole(size=size), dtype=np.int64)
+    while 2 * power > 1:
+        share = quotient(power.numerator, power.numerator + power.denominator)
+        total[bernoulli_enclosed(share, len(total), rng)] += place
+        power, place = power**2, 2 * place  # takes no common divisor of huge numbers
+    alive = np.arange(len(total))
+    while len(alive):
+        alive = alive[bernoulli(power, len(alive), rng)]
+        total[alive] += place
+    return total
 
 
 def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
@@ -105,6 +143,7 @@ def bernoulli_exp_near(
     error: NDArray[np.float64],
     exact: Callable[[int], Fraction],
     rng: Rng,
+    first: Words | None = None,
 ) -> Coins:
     """Toss one coin for each entry, True with probability e^-exact(i), bracketed by gamma +- error.
 
@@ -119,10 +158,11 @@ def bernoulli_exp_near(
         error: absolute error bounds, shape (n,): |gamma - exact(i)| <= error.
         exact: index -> the rational gamma_i >= 0 itself.
         rng: source of words.
+        first: the first words of the U_i, if they are drawn already.
     Returns:
         shape (n,), bool.
     """
-    words = rng.words(len(gamma))
+    words = rng.words(len(gamma)) if first is None else first
     with np.errstate(all="ignore"):
         u = words * UNIT
         slack = margins.ROUNDING * u + 2 * UNIT

@@ -44,10 +44,15 @@ def rational(x: Fraction) -> Enclosure:
         >>> rational(Fraction(1, 3))(4)
         (5, 6)
     """
+    return quotient(x.numerator, x.denominator)
+
+
+def quotient(above: int, below: int) -> Enclosure:
+    """Enclose a quotient of whole numbers in [0, 1], which may have a common divisor."""
 
     def at(bits: int) -> Bracket:
-        scaled = x.numerator << bits
-        return scaled // x.denominator, -(-scaled // x.denominator)
+        scaled = above << bits
+        return scaled // below, -(-scaled // below)
 
     return at
 

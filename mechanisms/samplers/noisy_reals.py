@@ -206,15 +206,15 @@ def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
         upper = np.where(np.isfinite(error), near + error * (1 + margins.ROUNDING), np.inf)
     slack = margins.ROUNDING * np.abs(near)
     possible = ~(upper + slack < (lower - slack).max(axis=1)[:, None])
-    found: NDArray[np.int64] = possible.argmax(axis=1).astype(np.int64)
+    winners: NDArray[np.int64] = possible.argmax(axis=1).astype(np.int64)
     for i in np.flatnonzero(possible.sum(axis=1) > 1):
         best, *others = (int(j) for j in np.flatnonzero(possible[i]))
         for j in others:
             start = int(i) * row
             if numbers.exact(start + j).exceeds(numbers.exact(start + best)):
                 best = j
-        found[i] = best
-    return found
+        winners[i] = best
+    return winners
 
 
 def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:

@@ -54,8 +54,8 @@ class Rng(Protocol):
         try:
             cipher: Any = importlib.import_module("randomgen").ChaCha
         except ImportError as error:
-            told = "rng.numpy() needs randomgen: pip install 'dpproof[rng]'"
-            raise MissingDependency(told) from error
+            hint = "rng.numpy() needs randomgen: pip install 'dpproof[rng]'"
+            raise MissingDependency(hint) from error
         return np.random.Generator(cipher(key=self.words(_KEY_WORDS), counter=0, rounds=20))
 
 

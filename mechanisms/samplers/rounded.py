@@ -115,23 +115,6 @@ def add_rounded(
     return patched(whole, slow).reshape(values.shape)
 
 
-def add_rounded_rational(
-    value: Fraction,
-    count: int,
-    scale: Fraction,
-    noise: Magnitude,
-    rng: Rng,
-    *,
-    granularity: Fraction,
-) -> Integers:
-    """Return ``count`` independent k as in ``add_rounded``, of one value that is any rational.
-
-    Proof: as there, f now being a rational of size at most 1/2, whose float is within 2^-54 of it,
-        which ``margin`` has room for: its last term is at least eight times that.
-    """
-    return add_rounded_rationals([value] * count, scale, noise, rng, granularity=granularity)
-
-
 def add_rounded_rationals(
     values: Sequence[Fraction],
     scale: Fraction,
@@ -140,7 +123,11 @@ def add_rounded_rationals(
     *,
     granularity: Fraction,
 ) -> Integers:
-    """Return one k for each of some rationals, as in ``add_rounded_rational``."""
+    """Return one k for each of some rationals, as in ``add_rounded``.
+
+    Proof: as there, f now being a rational of size at most 1/2, whose float is within 2^-54 of it,
+        which ``margin`` has room for: its last term is at least eight times that.
+    """
     grid, _ = sampler_arguments.granularity(granularity=granularity)
     steps, count = scale / grid, len(values)
     factor = margins.nearest(steps)
@@ -242,20 +229,6 @@ def gaussian_rounded(
     """
     exact = sampler_arguments.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
-
-
-def gaussian_rounded_rational(
-    value: Fraction, count: int, sigma: arguments.Number, granularity: Fraction, rng: Rng
-) -> Integers:
-    """Return ``count`` independent k as ``gaussian_rounded`` does, of one value that is rational.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> gaussian_rounded_rational(Fraction(1, 3), 3, 1, Fraction(1), ReplayRng(1)).shape
-        (3,)
-    """
-    exact = sampler_arguments.scale(sigma=sigma)
-    return add_rounded_rational(value, count, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
 def gaussian_rounded_rationals(

@@ -14,7 +14,7 @@ from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.mechanisms.samplers.arrays import Integers
-from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.coins import bernoulli, geometric_ratio
 from dpproof.mechanisms.samplers.rng import Rng
 
 _HALF = Fraction(1, 2)
@@ -74,20 +74,11 @@ def _first_success(probabilities: tuple[Fraction, ...], size: int, rng: Rng) -> 
     return drawn
 
 
-def _geometric(ratio: Fraction, size: int, rng: Rng) -> Integers:
-    """Draw the number of heads before the first tail."""
-    heads, still = np.zeros(size, dtype=np.int64), np.arange(size)
-    while still.size:
-        still = still[bernoulli(ratio, still.size, rng)]
-        heads[still] += 1
-    return heads
-
-
 def _negative_binomial(law: TruncatedNegativeBinomial, size: int, rng: Rng) -> Integers:
     parts, ratio = max(math.ceil(law.eta), 1), 1 - law.gamma
 
     def propose(number: int) -> Integers:
-        every = _geometric(ratio, number * parts, rng).reshape(number, parts)
+        every = geometric_ratio(ratio, number * parts, rng).reshape(number, parts)
         return np.asarray(every.sum(axis=1), dtype=np.int64)
 
     return _thinned(propose, 1, lambda k: (k + law.eta) / (k + parts), size, rng)
@@ -98,7 +89,7 @@ def _poisson(rate: Fraction, size: int, rng: Rng) -> Integers:
     double = 2 * rate / parts
 
     def propose(number: int) -> Integers:
-        return _geometric(_HALF, number, rng)
+        return geometric_ratio(_HALF, number, rng)
 
     drawn = _thinned(propose, 0, lambda k: double / (k + 1), size * parts, rng)
     return np.asarray(drawn.reshape(size, parts).sum(axis=1), dtype=np.int64)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpproof.accountant import arguments
 from dpproof.accountant.arithmetic.skellam import skellam_masses
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers.arrays import Integers
+from dpproof.mechanisms.samplers.inversion import symmetric
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
 
 LARGEST_VARIANCE: Final = 2**20
 LEAST_VARIANCE: Final = Fraction(1, 2**20)
@@ -26,9 +22,7 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
     """Draw ``size`` independent Skellam numbers of a variance.
 
     Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
-    Proof: the size of x is the number of k with P(|X| <= k) <= U, U the ideal uniform of all bits
-        of a word but the last and the following ones; the last bit is the sign. Where brackets of
-        those masses leave it open after the first word, further digits of the same U are drawn.
+    Proof: proofs/theory/inversion.md.
 
     Args:
         variance: in [2^-20, 2^20].
@@ -44,16 +38,7 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
         (5,)
     """
     exact = require_variance(variance)
-    words = rng.words(arguments.whole(size=size))
-    negative = (words & np.uint64(1)).astype(np.bool_)
-    uniform = words >> np.uint64(1)
-    low, high = _cumulative(exact, WORD - 1)
-    drawn = np.searchsorted(np.array(high, dtype=np.uint64), uniform, side="right")
-    most = np.searchsorted(np.array(low, dtype=np.uint64), uniform, side="right")
-    found: NDArray[np.int64] = drawn.astype(np.int64)
-    for i in np.flatnonzero((drawn != most) | (most == len(low))):
-        found[i] = _exactly(exact, LazyUniform(int(uniform[i]), WORD - 1, rng))
-    return np.where(negative, -found, found)
+    return symmetric(_cumulative, exact, arguments.whole(size=size), rng)
 
 
 def require_variance(variance: arguments.Number) -> Fraction:
@@ -72,25 +57,9 @@ def require_variance(variance: arguments.Number) -> Fraction:
     return exact
 
 
-def _exactly(variance: Fraction, uniform: LazyUniform) -> int:
-    """Return the number of k with P(|X| <= k) <= U."""
-    bits = 2 * WORD
-    while True:
-        uniform.refine(bits)
-        low, high = _cumulative(variance, uniform.bits)
-        least, most = bisect_right(high, uniform.prefix), bisect_right(low, uniform.prefix)
-        if least == most < len(low):
-            return least
-        bits = 2 * uniform.bits
-
-
 @lru_cache(maxsize=32)
 def _cumulative(variance: Fraction, bits: int) -> tuple[list[int], list[int]]:
-    """Return brackets of P(|X| <= k), k = 0, 1, ..., in units of 2^-bits.
-
-    The digits known say that U lies from prefix to prefix + 1 units, so that P <= U for sure if its
-    upper end is at most the prefix, and not unless its lower end is.
-    """
+    """Return brackets of P(|X| <= k), k = 0, 1, ..., in units of 2^-bits."""
     guard = 24
     masses = skellam_masses(variance, bits + guard)
     sizes = [(masses.lower[0], masses.upper[0])]

@@ -13,7 +13,7 @@ from dpproof.accountant import arguments
 from dpproof.mechanisms.samplers import margins, sampler_arguments
 from dpproof.mechanisms.samplers.arrays import Integers
 from dpproof.mechanisms.samplers.coins import bernoulli
-from dpproof.mechanisms.samplers.geometric import geometric
+from dpproof.mechanisms.samplers.falling import geometric
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, uniform_below
 
@@ -55,12 +55,12 @@ def spherical_rounded(
     width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
     uniforms = Uniforms(count * 3 * width, rng)
     cells, clear = _cells(uniforms.approximation.reshape(count, 3, width), exact / grid)
-    found = np.where(clear[:, np.newaxis], cells, 0.0).astype(np.int64).astype(np.object_)
+    vectors = np.where(clear[:, np.newaxis], cells, 0.0).astype(np.int64).astype(np.object_)
     for row in map(int, np.flatnonzero(~clear)):
         first = 3 * width * row
         lazy = [uniforms.lazy(place) for place in range(first, first + 3 * width)]
-        found[row] = _vector(exact / grid, lazy)
-    return found
+        vectors[row] = _vector(exact / grid, lazy)
+    return vectors
 
 
 def _cells(

@@ -104,14 +104,14 @@ def subsets_without_replacement(
     total, wanted = arguments.whole(population=population), arguments.whole(size=size)
     if wanted > total:
         raise ParameterError("size", size, f"at most the population, {total}")
-    found = np.tile(np.arange(wanted, dtype=np.int64), (arguments.whole(count=count), 1))
-    open_rows = np.arange(len(found) if 0 < wanted < total else 0)
+    subsets = np.tile(np.arange(wanted, dtype=np.int64), (arguments.whole(count=count), 1))
+    open_rows = np.arange(len(subsets) if 0 < wanted < total else 0)
     while len(open_rows):
         rows = open_rows[: max(1, _WORDS // total)]
         words = rng.words(len(rows) * total).reshape(len(rows), total)
         order = np.argpartition(words, (wanted - 1, wanted), axis=1)
         ends = np.take_along_axis(words, order[:, wanted - 1 : wanted + 1], axis=1)
         settled = ends[:, 0] < ends[:, 1]
-        found[rows[settled]] = np.sort(order[settled, :wanted], axis=1)
+        subsets[rows[settled]] = np.sort(order[settled, :wanted], axis=1)
         open_rows = np.concatenate([rows[~settled], open_rows[len(rows) :]])
-    return found
+    return subsets

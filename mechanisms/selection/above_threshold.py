@@ -171,14 +171,14 @@ class AboveThreshold(FirstAbove[R]):
             bars = np.full(size, float(self.threshold))
             bar = NoisyReals(bars, self.threshold_scale, rng, signed=True)
             values = NoisyReals(np.tile(row, size), self.query_scale, rng, signed=True)
-            found = first_above(exceeding(values, bar, len(row)), self.cutoff)
+            places = first_above(exceeding(values, bar, len(row)), self.cutoff)
             if not self.gap:
-                return found
-            starts = len(row) * np.arange(size).reshape(-1, *[1] * (found.ndim - 1))
-            gaps, there = np.zeros(found.shape), found >= 0
-            steps = rounded_gaps(values, bar, (found + starts)[there], len(row), self.granularity)
+                return places
+            starts = len(row) * np.arange(size).reshape(-1, *[1] * (places.ndim - 1))
+            gaps, there = np.zeros(places.shape), places >= 0
+            steps = rounded_gaps(values, bar, (places + starts)[there], len(row), self.granularity)
             gaps[there] = on_grid(steps, self.granularity)
-            return join([found, gaps], axes=1)
+            return join([places, gaps], axes=1)
 
         return in_parts(read_scores(self.query, datasets), count, some)
 
@@ -204,8 +204,8 @@ def first_above(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
     """
     if cutoff == 1:
         return np.where(above.any(axis=1), above.argmax(axis=1), -1).astype(np.int64)
-    found = np.full((len(above), cutoff), -1, dtype=np.int64)
+    places = np.full((len(above), cutoff), -1, dtype=np.int64)
     rank = above.cumsum(axis=1) - 1
     row, position = np.nonzero(above & (rank < cutoff))
-    found[row, rank[row, position]] = position
-    return found
+    places[row, rank[row, position]] = position
+    return places

@@ -31,9 +31,9 @@ from dpproof.mechanisms.selection.scores import one_direction
 
 def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
     """Return the sensitivity of every candidate's loss."""
-    given: object = sensitivities
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
-        raise ParameterError(name, given, "one number above 0 for each candidate")
+    value: object = sensitivities
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
+        raise ParameterError(name, value, "one number above 0 for each candidate")
     return tuple(parameters.positive(one, name) for one in sensitivities)
 
 
@@ -150,7 +150,7 @@ class GeneralisedExponential(QueryMechanism[R]):
         both = self.sensitivities[one], self.sensitivities[other]
         return max(both) if self.monotone else sum(both, start=Fraction(0))
 
-    def _losses(self, given: object) -> list[Fraction]:
+    def _losses(self, losses: object) -> list[Fraction]:
         """Return the losses as exact numbers.
 
         Raises:
@@ -158,15 +158,15 @@ class GeneralisedExponential(QueryMechanism[R]):
         """
         number = len(self.sensitivities)
         allowed = f"{number} finite numbers, one for each candidate"
-        if not isinstance(given, Sequence | np.ndarray) or len(given) != number:
-            raise DataError("losses", given, allowed)
-        found = []
-        for one in given:
+        if not isinstance(losses, Sequence | np.ndarray) or len(losses) != number:
+            raise DataError("losses", losses, allowed)
+        exact = []
+        for one in losses:
             value = one.item() if isinstance(one, np.generic) else one
             if not isinstance(value, numbers.Rational | float) or not math.isfinite(value):
                 raise DataError("losses", value, allowed)
-            found.append(Fraction(value))
-        return found
+            exact.append(Fraction(value))
+        return exact
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the negative scores."""

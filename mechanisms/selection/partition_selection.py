@@ -138,7 +138,7 @@ class PartitionSelection(QueryMechanism[R]):
             return ()
         plain = evolve(self, query=None)
         said = np.asarray(plain.release(counts, rng=rng))
-        return tuple(key for key, kept in zip(names, said.tolist(), strict=True) if kept)
+        return tuple(key for key, said_yes in zip(names, said.tolist(), strict=True) if said_yes)
 
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
         """Throw the coins of all partitions."""
@@ -185,14 +185,14 @@ def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     """Return pi(1), pi(2), ... up to the first that is 1, each rounded down."""
     bits = _WORD * (2 + floor(1 / delta).bit_length() // _WORD)
     falling = Fraction(exp_minus(epsilon)(2 * bits)[1], 2 ** (2 * bits))  # At or above e^-epsilon.
-    found: list[Fraction] = []
+    chances: list[Fraction] = []
     last = Fraction(0)
-    while last < 1 and len(found) < _LONGEST:
+    while last < 1 and len(chances) < _LONGEST:
         most = min(last / falling + delta, 1 - falling * (1 - last - delta), Fraction(1))
         if floor(most * 2**bits) <= last * 2**bits:
             break
         last = Fraction(floor(most * 2**bits), 2**bits)
-        found.append(last)
+        chances.append(last)
     if last < 1:
         raise ParameterError(
             "epsilon",
@@ -200,4 +200,4 @@ def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
             f"larger, or delta: even {_LONGEST} records would not surely be enough",
             "the budget of one partition is what was given over contributions",
         )
-    return tuple(found)
+    return tuple(chances)

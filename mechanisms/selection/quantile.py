@@ -35,9 +35,9 @@ _MOST_CANDIDATES: Final = 100_000
 def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
     """Return increasing binary64 numbers."""
     allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
-    given: object = candidates
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
-        raise ParameterError("candidates", given, allowed)
+    value: object = candidates
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+        raise ParameterError("candidates", value, allowed)
     if not 1 <= len(candidates) <= _MOST_CANDIDATES:
         raise ParameterError("candidates", len(candidates), allowed)
     exact = [arguments.real(candidates=one) for one in candidates]
@@ -86,6 +86,8 @@ class Quantile(Mechanism[R]):
         41.0
     """
 
+    whole = "it sorts all records"
+
     epsilon: Fraction = field(converter=parameters.positive)
     q: Fraction = field(converter=parameters.probability)
     candidates: tuple[float, ...] = field(converter=_increasing)
@@ -99,8 +101,8 @@ class Quantile(Mechanism[R]):
 
     def guarantee(self) -> BoundedRange[R]:
         """State epsilon-bounded-range; counts are whole and do not reach each of its odds."""
-        found = self._choice().guarantee()
-        return rederived(found, replace(found.derivation, attained=Attained.NO))
+        of_choice = self._choice().guarantee()
+        return rederived(of_choice, replace(of_choice.derivation, attained=Attained.NO))
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw candidates: float64 of shape (datasets, count)."""

@@ -53,8 +53,8 @@ class ScoreMechanism(NoiseMechanism[R], ABC):
 
     def _assumptions(self) -> tuple[str, ...]:
         """Return what a choice among scores takes for granted."""
-        found = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
-        return (*found, MONOTONE()) if self.monotone else found
+        assumptions = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
+        return (*assumptions, MONOTONE()) if self.monotone else assumptions
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
@@ -119,9 +119,7 @@ def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
 
 
 def in_parts(
-    scores: NDArray[np.float64],
-    count: int,
-    draw: Callable[[NDArray[np.float64], int], Outputs],
+    scores: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
 ) -> Outputs:
     """Draw ``count`` outputs for each row of scores, some at a time to bound memory.
 
@@ -137,9 +135,7 @@ def in_parts(
 
 
 def _parts(
-    row: NDArray[np.float64],
-    count: int,
-    draw: Callable[[NDArray[np.float64], int], Outputs],
+    row: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
 ) -> Iterator[Outputs]:
     """Yield the outputs of one row."""
     size = max(_AT_ONCE // len(row), 1)

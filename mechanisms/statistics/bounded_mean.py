@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import ClippedSum
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.statistics.clipped_column import (
-    ClippedStatistic,
-    StepGrid,
-    values_of,
-)
+from dpproof.mechanisms.statistics.clipped_column import ClippedStatistic, StepGrid, values_of
 
 
 @final
@@ -72,11 +69,10 @@ class BoundedMean(ClippedStatistic[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw means and counts: records of shape (datasets, count)."""
-        sums = [self.sums(data) for data in datasets]
+        rows, sums = zip(*(self._sums(data) for data in datasets), strict=True)
         width, middle = float(self.upper - self.lower), float((self.lower + self.upper) / 2)
         if self.relation.symmetric:  # the number of records is public, and the first sum enough
-            sizes = [[len(values_of(data))] for data in datasets]
-            numbers = np.repeat(np.array(sizes, dtype=np.float64), count, axis=1)
+            numbers = np.repeat(np.array(rows, dtype=np.float64)[:, np.newaxis], count, axis=1)
             above = self._noise(self.upper - self.lower).draw(
                 [first for first, _ in sums], count, rng
             )
@@ -97,14 +93,24 @@ class BoundedMean(ClippedStatistic[R]):
         Raises:
             ParameterError: not a sequence of real numbers.
         """
-        grid = StepGrid.up_to(self.upper - self.lower)
+        return self._sums(data)[1]
+
+    def _sums(self, data: object) -> tuple[int, NDArray[np.float64]]:
+        """Return the number of records, and the exact sums."""
+        blocks = data if isinstance(data, Blocks) else Blocks([data])
+        rows, totals = blocks.sum(self._steps)
+        exponent = StepGrid.up_to(self.upper - self.lower).exponent
+        return rows, np.asarray(np.ldexp(totals, exponent))
+
+    def _steps(self, data: object) -> tuple[int, NDArray[np.float64]]:
+        """Return the number of records, and the sums in steps."""
+        grid, values = StepGrid.up_to(self.upper - self.lower), values_of(data)
         highest = grid.floor(self.upper - self.lower)
-        steps = grid.clipped(values_of(data) - float(self.lower), 0, highest)
+        steps = grid.clipped(values - float(self.lower), 0, highest)
         if self.relation.symmetric:
             steps = np.where(np.isnan(steps), highest // 2, steps)
         steps = steps[~np.isnan(steps)]
-        totals = np.array([steps.sum(), (highest - steps).sum()])
-        return np.asarray(np.ldexp(totals, grid.exponent))
+        return len(values), np.array([steps.sum(), (highest - steps).sum()])
 
 
 @final
@@ -157,10 +163,13 @@ class BoundedSum(ClippedStatistic[R]):
         Raises:
             ParameterError: not a sequence of real numbers.
         """
+        blocks = data if isinstance(data, Blocks) else Blocks([data])
+        return self._query()(blocks.map(self._present))
+
+    def _present(self, data: object) -> NDArray[np.float64]:
+        """Return the values that count."""
         values = values_of(data)
-        if not self.relation.symmetric:
-            values = values[~np.isnan(values)]
-        return self._query()(values)
+        return values if self.relation.symmetric else values[~np.isnan(values)]
 
     def _query(self) -> ClippedSum:
         """Return the sum on the grid, its bounds rounded inwards; refuse bounds of one step."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
@@ -17,13 +18,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.records import (
-    MOST_RECORDS,
-    GridRecords,
-    Records,
-    as_records,
-    on_grid,
-)
+from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
+from dpproof.mechanisms.learning.records import GridRecords, Records, as_records, is_sparse, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
@@ -97,6 +93,8 @@ def values_of(data: object) -> NDArray[np.float64]:
 class ClippedStatistic(Mechanism[R], ABC):
     """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
 
+    whole = ""
+
     scale: Fraction = field(converter=parameters.scale)
     lower: Fraction = field(converter=parameters.real, validator=_SIZE)
     upper: Fraction = field(converter=parameters.real, validator=_SIZE)
@@ -132,18 +130,21 @@ def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> G
             than 2^24 features.
     Laws: what becomes of one row does not depend on the others, bit for bit.
     Example:
-        >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors / 2**24
-        array([[0.29999995, 0.39999998]])
+        >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors[0].astype(int).tolist()
+        [5033164, 6710886]
     """
-    return on_grid(_unlabelled(data, features), _no_class, norm=norm, features=features)
+    return on_grid(
+        _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True
+    )
 
 
-def _unlabelled(data: object, features: int | None) -> Records:
+def _unlabelled(data: object, features: int | None) -> Any:  # noqa: ANN401  # Records, or Blocks
     """Return rows with the label 0 each; a malformed row of a sequence becomes nan."""
-    if isinstance(data, Records):
-        return Records(data.rows, np.zeros(len(data)))
-    if isinstance(data, np.ndarray) and data.ndim == 2:
-        return Records(data, np.zeros(len(data)))
+    if isinstance(data, Blocks):
+        return data.map(functools.partial(_unlabelled, features=features))
+    rows: Any = data.rows if isinstance(data, Records) else data
+    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
+        return Records(rows, np.zeros(rows.shape[0]))
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         allowed = "an array of shape (records, features), Records, or a sequence of rows"
         raise ParameterError("data", type(data).__name__, allowed)

@@ -31,12 +31,12 @@ _FURTHEST: Final = 249
 
 def _exponent(value: int, name: str = "value") -> int:
     """Return a whole number from -249 to 249."""
-    given: object = value
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise ParameterError(name, given, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
-    if not -_FURTHEST <= given <= _FURTHEST:
-        raise ParameterError(name, given, f"at least {-_FURTHEST} and at most {_FURTHEST}")
-    return int(given)
+    whole: object = value
+    if isinstance(whole, bool) or not isinstance(whole, int | np.integer):
+        raise ParameterError(name, whole, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
+    if not -_FURTHEST <= whole <= _FURTHEST:
+        raise ParameterError(name, whole, f"at least {-_FURTHEST} and at most {_FURTHEST}")
+    return int(whole)
 
 
 @final
@@ -92,8 +92,8 @@ class MagnitudeBound(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw powers of two: float64 of shape (datasets, count)."""
-        found = self._search().draw(datasets, count, rng)
-        steps = np.where(found < 0, self.largest - self.smallest, found)
+        places = self._search().draw(datasets, count, rng)
+        steps = np.where(places < 0, self.largest - self.smallest, places)
         return np.asarray(np.ldexp(1.0, self.smallest + steps))
 
     def inside(self, data: object) -> list[int]:

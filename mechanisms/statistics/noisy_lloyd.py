@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias, final
@@ -15,7 +16,8 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.class_means import ClassMeans
+from dpproof.mechanisms.blocks import Blocks
+from dpproof.mechanisms.learning.class_means import ClassMeans, members
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS, STATE_BITS, Vectors, clipped_rows
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords
@@ -89,6 +91,8 @@ class NoisyLloyd(Mechanism[R]):
         (2, 2)
     """
 
+    whole = ""
+
     centres: Centres = field(converter=_start)
     steps: int = field(converter=parameters.count)
     sigma: Fraction = field(converter=parameters.scale)
@@ -111,25 +115,32 @@ class NoisyLloyd(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         features = len(self.centres[0])
-        read = [rows_on_grid(data, norm=float(self.norm), features=features) for data in datasets]
+        read = functools.partial(rows_on_grid, norm=float(self.norm), features=features)
         shape = (len(self.centres), features)
         fields = [("centres", np.float64, shape), ("counts", np.float64, shape[:1])]
-        outputs = np.recarray((len(read), count), dtype=fields)
-        for place, rows in enumerate(read):
-            size = max(1, _AT_ONCE // (len(self.centres) * max(features, len(rows))))
-            for start in range(0, count, size):
+        outputs = np.recarray((len(datasets), count), dtype=fields)
+        for place, data in enumerate(datasets):
+            rows = (
+                data.map(read)
+                if isinstance(data, Blocks) and data.records is None
+                else Blocks([read(data)])
+            )
+            for start in range(
+                0, count, size := max(1, _AT_ONCE // (len(self.centres) * features))
+            ):
                 some = outputs[place, start : start + size]
                 some["centres"], some["counts"] = self._runs(rows, len(some), rng)
         return np.asarray(outputs)
 
-    def _runs(self, rows: GridRecords, runs: int, rng: Rng) -> tuple[Vectors, Vectors]:
+    def _runs(self, rows: Blocks, runs: int, rng: Rng) -> tuple[Vectors, Vectors]:
         """Make all steps of some runs, each with its own noise; return last centres and counts."""
         step, unit, number = self._step(), float(self.norm), len(self.centres)
         first = clipped_rows(np.array(self.centres), unit, STATE_BITS)
         centres, counts = np.tile(first, (runs, 1, 1)), np.zeros((runs, number))
         public = np.random.default_rng(0)
         for _ in range(self.steps):
-            means, counts = step.released(rows.vectors, nearest(rows.vectors, centres), rng)
+            _, sums, numbers = rows.sum(functools.partial(_members, centres, step.classes))
+            means, counts = step.released(sums, numbers, rng)
             means, counts = means[:, :number] / unit, counts[:, :number]
             many = counts >= _FEW * float(self.count_sigma)
             largest = means[np.arange(runs), counts.argmax(axis=1)][:, np.newaxis]
@@ -149,6 +160,17 @@ class NoisyLloyd(Mechanism[R]):
             relation=self.relation,
             features=len(self.centres[0]),
         )
+
+
+def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Vectors, Vectors]:
+    """Return the number of rows, and the sum and the number of those next to each centre."""
+    shape = (len(centres), classes, centres.shape[2])
+    sums, counts = np.zeros(shape), np.zeros(shape[:2])
+    for vectors, _, _ in rows.pieces():
+        some, number = members(vectors, nearest(vectors, centres), classes)
+        sums += some
+        counts += number
+    return rows.total, sums, counts
 
 
 def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:

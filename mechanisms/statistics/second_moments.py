@@ -17,7 +17,9 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST
+from dpproof.mechanisms.learning.records import is_sparse
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
@@ -33,8 +35,6 @@ _HALF_BITS: Final = RECORD_BITS // 2
 # Sums are split into multiples of 2^4, which noise does not change, and a rest below 2^4.
 _WHOLE_BITS: Final = 4
 _REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
-# Bounds the memory of many records: entries of the largest temporary array.
-_ENTRIES: Final = 2**22
 
 
 @final
@@ -73,6 +73,8 @@ class SecondMoments(Mechanism[R]):
         (2, 2)
     """
 
+    whole = ""
+
     sigma: Fraction = field(converter=parameters.scale)
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     relation: R = field(validator=parameters.neighbours)
@@ -107,10 +109,7 @@ class SecondMoments(Mechanism[R]):
         scale = self.sigma / self._unit**2
         noisy = np.zeros(rest.shape)
         row, column = np.triu_indices(rest.shape[-1])
-        for places, deviation in (
-            (row == column, scale),
-            (row < column, sqrt_up(scale**2 / 2)),
-        ):
+        for places, deviation in ((row == column, scale), (row < column, sqrt_up(scale**2 / 2))):
             i, j = row[places], column[places]
             noisy[..., i, j] = _with_noise(whole[..., i, j], rest[..., i, j], deviation, rng)
             noisy[..., j, i] = noisy[..., i, j]
@@ -122,18 +121,8 @@ class SecondMoments(Mechanism[R]):
         Raises:
             ParameterError: the data is not rows of the right width.
         """
-        norm = None if self.norm is None else float(self.norm)
-        vectors = rows_on_grid(data, norm=norm, features=self.features).vectors
-        width = vectors.shape[1]
-        high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
-        block = max(1, _ENTRIES // width)
-        for start in range(0, len(vectors), block):
-            upper = np.floor(vectors[start : start + block] * 2.0**-_HALF_BITS)
-            lower = vectors[start : start + block] - upper * 2.0**_HALF_BITS
-            mixed = (upper.T @ lower).astype(np.int64)
-            high += (upper.T @ upper).astype(np.int64)
-            middle += mixed + mixed.T
-            low += (lower.T @ lower).astype(np.int64)
+        blocks = data if isinstance(data, Blocks) else Blocks([data])
+        _, high, middle, low = blocks.sum(self._digits)
         middle += low >> _HALF_BITS
         high += middle >> _HALF_BITS
         digits = low & (1 << _HALF_BITS) - 1
@@ -141,6 +130,22 @@ class SecondMoments(Mechanism[R]):
         digits += (high & (1 << _REST_BITS) - 1) << RECORD_BITS
         rest = np.ldexp(digits.astype(np.float64), -2 * RECORD_BITS)
         return np.asarray(high >> _REST_BITS), np.asarray(rest)
+
+    def _digits(self, data: object) -> tuple[int, *tuple[NDArray[np.int64], ...]]:
+        """Return the number of rows, and the sums of products of upper, mixed and lower halves."""
+        norm = None if self.norm is None else float(self.norm)
+        rows = rows_on_grid(data, norm=norm, features=self.features)
+        width = rows.vectors.shape[1]
+        high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
+        for vectors, _, _ in rows.pieces():
+            dense = vectors.toarray() if is_sparse(vectors) else vectors
+            upper = np.floor(dense * 2.0**-_HALF_BITS)
+            lower = dense - upper * 2.0**_HALF_BITS
+            mixed = (upper.T @ lower).astype(np.int64)
+            high += (upper.T @ upper).astype(np.int64)
+            middle += mixed + mixed.T
+            low += (lower.T @ lower).astype(np.int64)
+        return rows.total, high, middle, low
 
     @property
     def _unit(self) -> Fraction:

@@ -20,7 +20,7 @@ class Counts:
     one before, towards the mode, times a ratio of at most 1, rounded down.
     """
 
-    __slots__ = ("first", "lost", "slip", "sums", "trials", "units")
+    __slots__ = ("first", "lost", "odds", "slip", "sums", "trials", "units")
 
     def __init__(self, trials: int, odds: Fraction) -> None:
         """List the units outwards from the mode until nothing is left of one."""
@@ -36,7 +36,7 @@ class Counts:
             unit = unit * (count * down) // ((trials - count + 1) * up)
             count -= 1
             left.append(unit)
-        self.trials, self.first = trials, count
+        self.trials, self.odds, self.first = trials, odds, count
         self.units: Sequence[int] = (*reversed(left), *right)
         self.sums = (0, *accumulate(self.units))
         self.slip = len(self.units)

@@ -7,22 +7,21 @@ F' = kappa(F), kappa the least of the lines, concave and 0 at 0 and 1. The pair 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from flint import arb
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 
 Line: TypeAlias = "tuple[Fraction, Fraction]"
 """A line over [0, 1], by its heights at both ends."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A stretch of masses on which kappa is one line.
 
@@ -50,8 +49,7 @@ class Piece:
         return speed.log() + ball(self.slope) * (x - place)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """All x with F(x) in one piece and F(x + 1) in another, where the loss is a line that falls.
 
@@ -106,19 +104,19 @@ def corners(lines: Iterable[Line]) -> list[Line]:
     return [(Fraction(0), ends[0]), *inner, (Fraction(1), ends[1])]
 
 
-def pieces(found: list[Line]) -> list[Piece]:
+def pieces(corners: list[Line]) -> list[Piece]:
     """Return the pieces between corners, x counted from the first inner one."""
     x, made = arb(0), []
-    last = len(found) - 2
-    for k, ((left, low), (right, high)) in enumerate(pairwise(found)):
+    last = len(corners) - 2
+    for k, ((left, low), (right, high)) in enumerate(pairwise(corners)):
         slope = (high - low) / (right - left)
         if k == 0:
             made.append(Piece(None, x, slope, (x, ball(right), ball(high))))
             continue
-        start, known = x, (x, ball(left), ball(low))
+        start, ends = x, (x, ball(left), ball(low))
         if k < last:
             x = x + (ball(high / low).log() / ball(slope) if slope else ball((right - left) / low))
-        made.append(Piece(start, x if k < last else None, slope, known))
+        made.append(Piece(start, x if k < last else None, slope, ends))
     return made
 
 
@@ -128,15 +126,15 @@ def cells(listed: list[Piece]) -> list[Cell]:
     In the two others, before the first and after the last, the loss is constant: the supremum there
     is 0, or 1 - t, or that at the end that is bounded, which belongs to another cell.
     """
-    found = []
+    result = []
     for i, now in enumerate(listed):
         for later in listed[i:]:
             low = _larger(now.start, None if later.start is None else later.start - 1)
             high = _smaller(now.end, None if later.end is None else later.end - 1)
             if low is not None and high is not None and not low > high:
                 ends = [later.log_speed(x + 1) - now.log_speed(x) for x in (low, high)]
-                found.append(Cell(now, later, low, high, *ends))
-    return found
+                result.append(Cell(now, later, low, high, *ends))
+    return result
 
 
 def profile(listed: list[Cell], t: arb, spend: Callable[[int], None]) -> arb:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
-from typing import Final, final
+from typing import Final
 
 from flint import arb
 
@@ -15,6 +15,7 @@ from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import MAX_RUNS, MAX_TRIALS, law_work
 
@@ -48,8 +49,7 @@ class Runs(ABC):
         """Name the law in words and numbers."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class TruncatedNegativeBinomial(Runs):
     """K >= 1, phi = (d^-eta - 1)/(gamma^-eta - 1), d = 1 - (1 - gamma) z, or its limit at eta = 0.
 
@@ -91,8 +91,7 @@ class TruncatedNegativeBinomial(Runs):
         return f"truncated negative binomial with {shown}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poisson(Runs):
     """phi = e^(rate (z-1)); a phi''/phi' = rate a grows."""
 
@@ -108,8 +107,7 @@ class Poisson(Runs):
         return f"Poisson of mean {exact(self.rate)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binomial(Runs):
     """phi = (1 - p + p z)^n, n runs for p = 1; a phi''/phi' = (n-1) p a/(1 - p a) grows."""
 
@@ -134,8 +132,7 @@ class Binomial(Runs):
         return f"binomial of {self.trials} trials with probability {exact(self.probability)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finite(Runs):
     """P(K = k) is the k-th of a list, k from 0 on."""
 
@@ -217,8 +214,7 @@ def read_runs(value: object) -> Runs:
     return runs
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tent:
     """The hat functions T_u, T, T_v on the points u = e^{-w}, 1, v = e^w.
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import final
 
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.frozen import frozen
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shifted:
     """X + shift against X: half-lines {x >= k}, k = first, first + 1, ..., are the best events.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import TypeAlias
 
 from flint import arb, ctx, fmpq
 
@@ -11,11 +12,16 @@ from .errors import RefusedError, UndecidedError
 from .limits import MAX_SUM_BITS, PRECISIONS
 from .verdict import openable
 
+Number: TypeAlias = arb | Fraction
+"""Of what is compared: an enclosure, or exactly."""
+
 _FAR = 1000  # from where the ends of a ball are taken for erfc; either way encloses it
 
 
-def ball(value: Fraction | int) -> arb:
-    """Return a ball that holds a rational, at the current precision."""
+def ball(value: Number | int) -> arb:
+    """Return a ball that holds a rational, at the current precision; a ball is one already."""
+    if isinstance(value, arb):
+        return value
     return arb(fmpq(value.numerator, value.denominator))
 
 
@@ -29,12 +35,17 @@ def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
     return total
 
 
-def require_at_most(value: Callable[[], arb], limit: Callable[[], arb], what: str) -> None:
+def require_at_most(value: Callable[[], Number], limit: Callable[[], Number], what: str) -> None:
     """Accept if one number is certainly at most another; undecided if their enclosures overlap."""
     left, right = value(), limit()
-    if left > right:
-        raise RefusedError(f"{what} is at least {_show(left)}, above {_show(right)}")
-    if not left <= right:
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        above, below = left > right, left <= right
+    else:
+        above, below = ball(left) > ball(right), ball(left) <= ball(right)
+    if above:
+        shown, most = _show(ball(left)), _show(ball(right))
+        raise RefusedError(f"{what} is at least {shown}, above {most}")
+    if not below:
         raise UndecidedError(f"{what}: {ctx.prec} bits of precision do not decide")
 
 

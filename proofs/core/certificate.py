@@ -14,15 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NoReturn, TypeAlias, final
 
+from . import limits
 from .errors import CertificateError
-from .limits import (
-    MAX_CHARACTERS,
-    MAX_DEPTH,
-    MAX_DIGITS,
-    MAX_LABEL,
-    MAX_NAME,
-    MAX_STEPS,
-)
+from .frozen import frozen
 
 FORMAT: Final = "dpproof-certificate"
 VERSION: Final = 1
@@ -54,8 +48,7 @@ class Step:
     label: str = ""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Certificate:
     """Steps in an order in which each cites earlier ones only; the last one is the claim."""
 
@@ -99,9 +92,12 @@ class Certificate:
     @staticmethod
     def from_json(text: str) -> Certificate:
         """Read a certificate; anything unusual but a byte-order mark before it is refused."""
-        text = _text(text).removeprefix("\ufeff")
-        if len(text) > MAX_CHARACTERS:
-            raise CertificateError(f"longer than {MAX_CHARACTERS} characters")
+        if (kind := type(text).__name__) != "str":
+            wanted = "must be of the type str"
+            raise TypeError(f"text {wanted}, got {kind}; decode bytes as UTF-8 first")
+        text = text.removeprefix("\ufeff")
+        if len(text) > limits.MAX_CHARACTERS:
+            raise CertificateError(f"longer than {limits.MAX_CHARACTERS} characters")
         _refuse_depth(text)
         try:
             document = json.loads(
@@ -116,25 +112,17 @@ class Certificate:
         return _certificate(document)
 
 
-def _text(source: object) -> str:
-    """Return what is given if it is a text."""
-    if not isinstance(source, str):
-        kind = type(source).__name__
-        raise TypeError(f"text must be of the type str, got {kind}; decode bytes as UTF-8 first")
-    return source
-
-
 def show_rational(value: Fraction | int) -> str:
     """Return an exact rational in lowest terms as text, such as ``"-3/4"`` or ``"5"``."""
     text = str(Fraction(value))
-    if len(text) > MAX_DIGITS:
-        raise CertificateError(f"a rational of {len(text)} characters, allowed are {MAX_DIGITS}")
+    if len(text) > limits.MAX_DIGITS:
+        raise CertificateError(f"a rational of {len(text)} characters is too long")
     return text
 
 
 def read_rational(text: object) -> Fraction:
     """Return the exact value of a rational in lowest terms; refuse "0.5" and "2/4"."""
-    if not isinstance(text, str) or len(text) > MAX_DIGITS:
+    if not isinstance(text, str) or len(text) > limits.MAX_DIGITS:
         raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
     match = _RATIONAL.fullmatch(text)
     if match is None:
@@ -153,8 +141,8 @@ def _certificate(value: object) -> Certificate:
     if type(version) is not int or version != VERSION:
         raise CertificateError(f"version is {_short(version)}, this checker reads {VERSION}")
     listed = document["steps"]
-    if not isinstance(listed, list) or not 1 <= len(listed) <= MAX_STEPS:
-        raise CertificateError(f"steps must be a list of 1 to {MAX_STEPS} steps")
+    if not isinstance(listed, list) or not 1 <= len(listed) <= limits.MAX_STEPS:
+        raise CertificateError(f"steps must be a list of 1 to {limits.MAX_STEPS} steps")
     certificate = Certificate(tuple(_step(item, place) for place, item in enumerate(listed)))
     claims = certificate.claim, document["claim"]  # true is no 1 in text, and order no matter
     said, repeated = (json.dumps(one, sort_keys=True) for one in claims)
@@ -168,7 +156,7 @@ def _step(document: object, place: int) -> Step:
     named = isinstance(document, dict) and "label" in document
     step = _object(document, keys | {"label"} if named else keys, f"step {place}")
     rule, premises = step["rule"], step["premises"]
-    if not isinstance(rule, str) or not rule.isprintable() or len(rule) > MAX_NAME:
+    if not isinstance(rule, str) or not rule.isprintable() or len(rule) > limits.MAX_NAME:
         raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
     if not isinstance(premises, list) or not all(type(item) is int for item in premises):
         raise CertificateError(f"step {place}: premises must be a list of whole numbers")
@@ -191,12 +179,11 @@ def _step(document: object, place: int) -> Step:
 
 
 def _label(label: object, place: int) -> str:
-    if not isinstance(label, str) or not label.isprintable() or not 0 < len(label) <= MAX_LABEL:
-        raise CertificateError(
-            f"step {place}: the label is {_short(label)}, expected 1 to {MAX_LABEL} printable "
-            "characters"
-        )
-    return label
+    most = limits.MAX_LABEL
+    if isinstance(label, str) and label.isprintable() and 0 < len(label) <= most:
+        return label
+    wanted = f"1 to {most} printable characters"
+    raise CertificateError(f"step {place}: the label is {_short(label)}, expected {wanted}")
 
 
 def _object(value: object, keys: set[str], where: str) -> dict[str, object]:
@@ -211,8 +198,8 @@ def _refuse_depth(text: str) -> None:
     depth = 0
     for bracket in _BRACKETS.findall(_INSIDE_STRINGS.sub("", text)):
         depth += 1 if bracket in "[{" else -1
-        if depth > MAX_DEPTH:
-            raise CertificateError(f"nested deeper than {MAX_DEPTH}")
+        if depth > limits.MAX_DEPTH:
+            raise CertificateError(f"nested deeper than {limits.MAX_DEPTH}")
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

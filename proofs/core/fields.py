@@ -49,15 +49,15 @@ class Fields:
 
     def points(self, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
         """Return a list of pairs of rationals, at least one, first coordinates increasing."""
-        found = []
+        pairs = []
         for item in self.items(name):
             if not isinstance(item, list) or len(item) != 2:
                 raise RefusedError(f"{self._where}: {name} must be a list of pairs")
-            found.append(tuple(self._rational(value, name, None, None) for value in item))
-        firsts = [first for first, _ in found]
-        if not 0 < len(found) <= MAX_POINTS or firsts != sorted(set(firsts)):
+            pairs.append(tuple(self._rational(value, name, None, None) for value in item))
+        firsts = [first for first, _ in pairs]
+        if not 0 < len(pairs) <= MAX_POINTS or firsts != sorted(set(firsts)):
             raise RefusedError(f"{self._where}: {name} must be 1 to {MAX_POINTS}, increasing")
-        return tuple((first, second) for first, second in found)
+        return tuple((first, second) for first, second in pairs)
 
     def rationals(self, name: str) -> tuple[Fraction, ...]:
         """Return a list of rationals."""

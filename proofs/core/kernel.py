@@ -1,15 +1,13 @@
 """The kernel: walk the steps in order, let each one's rule object, collect assumptions.
 
-A step is accepted when its rule, applied to the statements of its premises and to its witness,
-does not refuse its conclusion. Nothing is searched and nothing is believed. Every rule that speaks
-of a new mechanism says in its own words what that mechanism does; the kernel names it M1, M2, ...
+A step is accepted when its rule, applied to its premises and its witness, does not refuse its
+conclusion. A rule that speaks of a new mechanism, which is named M1, M2, ..., says what that does.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -18,31 +16,20 @@ from flint import ctx
 from .certificate import Certificate, Step
 from .errors import BeyondError, CertificateError, RefusedError, UndecidedError
 from .fields import Fields
+from .frozen import frozen
 from .limits import PER_STEP, PRECISIONS
 from .rule import SHARED, Application, Budget, Rule
 from .rules import CORE_RULES
 from .statements import CORE_LANGUAGE, Language, Statement
-from .verdict import (
-    Rejected,
-    Verdict,
-    Verified,
-    VerifiedUnder,
-    openable,
-    quoted,
-    with_digests,
-)
+from .verdict import Rejected, Verdict, Verified, VerifiedUnder, openable, quoted, with_digests
 
 RESTRICT: Final = "restrict/relation"
 """The one rule, of an extension, whose premise is under another relation than its conclusion."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class System:
-    """A checker: its rules by name, its language, and the extensions that a step needs.
-
-    Without extensions the conclusions of steps that it does not know are assumptions.
-    """
+    """A checker: its rules by name, its language, and the extensions that a step needs, if any."""
 
     rules: Mapping[str, Rule]
     language: Language
@@ -52,13 +39,9 @@ class System:
 CORE: Final = System(CORE_RULES, CORE_LANGUAGE)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proved:
-    """A step that was accepted: its statement, if that can be read, and the mechanism it is about.
-
-    Facts about pairs are about no mechanism. What is not checked is left to an extension.
-    """
+    """A step that was accepted: its statement, if that can be read, and its mechanism, if any."""
 
     statement: Statement | None
     mechanism: str
@@ -110,14 +93,14 @@ class _Account:
 
     def sentences(self) -> list[str]:
         """Return every assumption, those that many mechanisms share once and last."""
-        found = list(self.assumptions)
+        texts = list(self.assumptions)
         for text in SHARED:
             names = self.shared.get(text, [])
             everywhere = 1 < len(names) == self.mechanisms
             if names:
                 who = "all of them" if everywhere else openable(" and ".join(names))
-                found.append(f"for {who}, {text}")
-        return found
+                texts.append(f"for {who}, {text}")
+        return texts
 
 
 def check(certificate: Certificate, system: System = CORE) -> Verdict:
@@ -187,36 +170,30 @@ def _apply(
     rule = rules.get(step.rule)
     if rule is None:
         raise BeyondError("there is no such rule")
-    known = tuple(premise.statement for premise in premises if premise.statement)
-    if len(known) < len(premises):
+    statements = tuple(premise.statement for premise in premises if premise.statement)
+    if len(statements) < len(premises):
         raise BeyondError("a premise is not known here")
-    relations = {statement.relation for statement in known} - {"", conclusion.relation}
+    relations = {statement.relation for statement in statements} - {"", conclusion.relation}
     if relations and step.rule != RESTRICT:  # which compares the relations itself
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
     names = tuple(premise.mechanism for premise in premises)
 
-    def apply_at(precision: int) -> tuple[str, ...]:
-        budget.precision = precision
-        witness = Fields(step.witness, "the witness")
-        with ctx.workprec(precision):
-            taken = rule(Application(conclusion, known, witness, names, budget))
-        witness.close()
-        return taken
-
-    taken = _decided(apply_at)
+    for precision in PRECISIONS:
+        budget.precision, witness = precision, Fields(step.witness, "the witness")
+        try:
+            with ctx.workprec(precision):
+                taken = rule(Application(conclusion, statements, witness, names, budget))
+        except UndecidedError:
+            if precision == PRECISIONS[-1]:
+                raise
+        else:
+            witness.close()
+            break
     if conclusion.steps and not (taken or _inherited(premises)):
         raise RefusedError("the conclusion is about no mechanism")
     if not conclusion.steps and (taken or _inherited(premises)):
         raise RefusedError("a fact about pairs is about no mechanism")
     return taken
-
-
-def _decided(apply_at: Callable[[int], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the rule's answer at the first precision that decides."""
-    for precision in PRECISIONS[:-1]:
-        with suppress(UndecidedError):
-            return apply_at(precision)
-    return apply_at(PRECISIONS[-1])
 
 
 def _inherited(premises: tuple[Proved, ...]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-# The text of a certificate.
 MAX_CHARACTERS: Final = 4_000_000
 MAX_STEPS: Final = 20_000  # each takes a verdict's line at least; soundness rests on none of these
 MAX_DIGITS: Final = 1_100  # of a rational: any binary64 number, and products of three

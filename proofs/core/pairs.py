@@ -8,16 +8,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from flint import arb
 
 from . import limits
-from .arithmetic import ball, exact, exact_sum, normal_tail
+from .arithmetic import Number, ball, exact, exact_sum, normal_tail
 from .errors import BeyondError, RefusedError
+from .frozen import frozen
 from .verdict import openable
 
 Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
@@ -39,9 +39,22 @@ class Pair(ABC):
         """Return the work that all values of the profile share."""
         return 16 * limits.VALUE
 
-    def largest(self) -> arb:
+    @property
+    def reach(self) -> Fraction | None:
+        """Return a rational at or above every finite loss, if one is at hand."""
+        return None
+
+    def largest(self) -> Number:
         """Return a number at or above every finite loss; refuse if there is no bound."""
-        raise RefusedError(f"the losses of {self.describe()} have no bound")
+        if self.reach is None:
+            raise RefusedError(f"the losses of {self.describe()} have no bound")
+        return self.reach
+
+    def rational_at(self) -> Callable[[Fraction], Fraction | None]:
+        """Return the profile where it is rational: beyond the finite losses, the infinite one."""
+        reach = self.reach
+        infinite = None if reach is None else self.infinite
+        return lambda epsilon: None if reach is None or epsilon < reach else infinite
 
     @abstractmethod
     def profile(self, epsilon: arb) -> arb:
@@ -56,20 +69,15 @@ class Pair(ABC):
         """Name the pair in words and numbers."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class OtherPair(Pair):
     """A pair of a kind that the core does not know, by its JSON: it only compares and names it."""
 
     text: str
 
     @property
-    def infinite(self) -> Fraction:
-        """Leave it to an extension."""
-        raise BeyondError("a pair of a kind that is not known here")
-
-    def largest(self) -> arb:
-        """Leave it to an extension."""
+    def reach(self) -> Fraction | None:
+        """Leave it to an extension, and with it all losses."""
         raise BeyondError("a pair of a kind that is not known here")
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # none is known
@@ -81,8 +89,7 @@ class OtherPair(Pair):
         return f"the pair {openable(self.text)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class GaussianPair(Pair):
     """N(mu, 1) over N(0, 1)."""
 
@@ -102,8 +109,7 @@ class GaussianPair(Pair):
         return f"Gaussians with mu^2 = {exact(self.mu_squared)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubsampledGaussianPair(Pair):
     """W = (1-q) N(0,1) + q N(mu,1) against N(0,1): (W, N) for removal, else (N, W)."""
 
@@ -111,19 +117,25 @@ class SubsampledGaussianPair(Pair):
     sampling_rate: Fraction
     removal: bool
 
-    def largest(self) -> arb:
+    @property
+    def reach(self) -> Fraction | None:
+        """Return a number above -log(1 - q) for addition; a removal has no bound."""
+        return None if self.removal else above_log(1 / (1 - self.sampling_rate))
+
+    def largest(self) -> Number:
         """Return -log(1 - q) for addition; refuse a removal, whose losses have no bound."""
         return Pair.largest(self) if self.removal else -ball(1 - self.sampling_rate).log()
 
     def profile(self, epsilon: arb) -> arb:
         """Return the profile from the Gaussian's (arXiv:2106.08567, Theorem 11), t = e^eps.
 
-        Removal: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0,
-        else 0.
+        Removal: q H_a(P|Q), a = 1 + (t-1)/q = t (1 + (1-q)(1-1/t)/q), which holds at every eps.
+        Addition: r H_{qt/r}(P|Q), r = 1 - t(1-q), if r > 0, else 0.
         """
         q, t, base = ball(self.sampling_rate), epsilon.exp(), GaussianPair(self.mu_squared)
         if self.removal:
-            return q * base.profile((epsilon.expm1() / q).log1p())
+            more = (1 - q) / q * -(-epsilon).expm1()
+            return q * base.profile(epsilon + more.log1p())
         r = 1 - t * (1 - q)
         return arb(0) if r <= 0 else r * base.profile((q * t / r).log())
 
@@ -134,8 +146,7 @@ class SubsampledGaussianPair(Pair):
         return f"{shown} sampled at rate {exact(self.sampling_rate)} ({way})"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class LaplacePair(Pair):
     """Laplace laws of scale 1 at epsilon and at 0.
 
@@ -145,9 +156,10 @@ class LaplacePair(Pair):
 
     epsilon: Fraction
 
-    def largest(self) -> arb:
+    @property
+    def reach(self) -> Fraction:
         """Return epsilon."""
-        return ball(self.epsilon)
+        return self.epsilon
 
     def profile(self, epsilon: arb) -> arb:
         """Return 1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
@@ -158,8 +170,7 @@ class LaplacePair(Pair):
         return f"Laplace variables {exact(self.epsilon)} scales apart"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class RandomizedResponsePair(Pair):
     """Two categories of k-ary randomised response, beside an outcome that tells.
 
@@ -180,9 +191,10 @@ class RandomizedResponsePair(Pair):
         """Return the mass under P of the loss -epsilon."""
         return ball(1 - self.infinite_mass) / (ball(self.epsilon).exp() + (self.categories - 1))
 
-    def largest(self) -> arb:
+    @property
+    def reach(self) -> Fraction:
         """Return epsilon."""
-        return ball(self.epsilon)
+        return self.epsilon
 
     def profile(self, epsilon: arb) -> arb:
         """Return the profile; for 0 <= eps < epsilon only the outcome of loss epsilon counts."""
@@ -195,8 +207,7 @@ class RandomizedResponsePair(Pair):
         return f"{shown}, told with {exact(self.infinite)}" if self.infinite else shown
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FinitePair(Pair):
     """Masses p and q of the same outcomes, each summing to exactly 1."""
 
@@ -226,9 +237,26 @@ class FinitePair(Pair):
         """Return the work of sorting and adding up the outcomes."""
         return 16 * limits.VALUE + limits.finite_work(len(self.p))
 
-    def largest(self) -> arb:
-        """Return the log of the largest ratio, 0 if P and Q have no outcome in common."""
-        return ball(max((a / b for a, b in self.shared), default=Fraction(1))).log()
+    @property
+    def ratio(self) -> Fraction:
+        """Return the largest ratio, 1 if P and Q have no outcome in common."""
+        return max((a / b for a, b in self.shared), default=Fraction(1))
+
+    @property
+    def reach(self) -> Fraction:
+        """Return a number above the log of the largest ratio."""
+        return above_log(self.ratio)
+
+    def largest(self) -> Number:
+        """Return the log of the largest ratio."""
+        return ball(self.ratio).log()
+
+    def rational_at(self) -> Callable[[Fraction], Fraction | None]:
+        """Return the profile also at epsilon = 0: half the distance of the masses."""
+        beyond, both = Pair.rational_at(self), tuple(zip(self.p, self.q, strict=True))
+        return lambda epsilon: (
+            beyond(epsilon) if epsilon else sum((a - b for a, b in both if a > b), Fraction(0))
+        )
 
     def profile(self, epsilon: arb) -> arb:
         """Return the sum of (p - e^eps q)_+."""
@@ -241,24 +269,24 @@ class FinitePair(Pair):
         p - t q. The others add between 0 and q times what the largest of their ratios exceeds t by.
         """
         both = zip(self.p, self.q, strict=True)
-        found = sorted(
+        rows = sorted(
             ((ball(a) / ball(b), ball(a), ball(b)) for a, b in both if b),
             key=lambda one: one[0].mid(),
         )
-        most = list(accumulate((ratio.upper() for ratio, _, _ in found), max))
-        least = list(accumulate((ratio.lower() for ratio, _, _ in reversed(found)), min))[::-1]
-        p = list(accumulate((a for _, a, _ in reversed(found)), initial=ball(self.infinite)))[::-1]
-        q = list(accumulate((b for _, _, b in reversed(found)), initial=arb(0)))[::-1]
+        most = list(accumulate((ratio.upper() for ratio, _, _ in rows), max))
+        least = list(accumulate((ratio.lower() for ratio, _, _ in reversed(rows)), min))[::-1]
+        p = list(accumulate((a for _, a, _ in reversed(rows)), initial=ball(self.infinite)))[::-1]
+        q = list(accumulate((b for _, _, b in reversed(rows)), initial=arb(0)))[::-1]
 
         def value(epsilon: arb) -> arb:
             t = epsilon.exp()
             first = bisect_right(most, t.lower())
             last = max(bisect_left(least, t.upper()), first)
-            known = p[last] - t * q[last]
+            sure = p[last] - t * q[last]
             if first == last:
-                return known
+                return sure
             unsure = (q[first] - q[last]) * (most[last - 1] - t).nonnegative_part()
-            return known + arb(0).union(unsure)
+            return sure + arb(0).union(unsure)
 
         return value
 
@@ -266,6 +294,11 @@ class FinitePair(Pair):
         """List every mass."""
         masses = (openable(", ".join(map(str, one))) for one in (self.p, self.q))
         return "a pair of {} outcomes with P = ({}) and Q = ({})".format(len(self.p), *masses)
+
+
+def above_log(ratio: Fraction) -> Fraction:
+    """Return a whole number above the log of a ratio: its binary digits."""
+    return Fraction(ratio.__ceil__().bit_length())
 
 
 def product_words(product: Product) -> str:

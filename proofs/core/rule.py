@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar, final
 
 from .errors import RefusedError
 from .fields import Fields
+from .frozen import frozen
 from .limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
 from .statements import Claim, Statement
 
@@ -44,8 +44,7 @@ class Budget:
             raise RefusedError("checking this certificate is more work than the checker accepts")
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Application:
     """One step as its rule sees it; the mechanisms are the verdict's names of the premises'."""
 
@@ -94,6 +93,6 @@ An empty tuple means: the conclusion is about the mechanism of the first premise
 
 def _of(kind: type[C], statement: Statement, what: str) -> C:
     if not isinstance(statement.claim, kind):
-        found, wanted = type(statement.claim).__name__, kind.__name__
-        raise RefusedError(f"the {what} is {found}, the rule wants {wanted}")
+        kind_given, wanted = type(statement.claim).__name__, kind.__name__
+        raise RefusedError(f"the {what} is {kind_given}, the rule wants {wanted}")
     return statement.claim

@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from math import prod
 from types import MappingProxyType
 from typing import Final, Protocol
 
 from flint import arb
 
-from . import limits
-from .arithmetic import ball, exact, exact_sum, require_at_most
+from . import limits, pairs as kinds
+from .arithmetic import Number, ball, exact, exact_sum, require_at_most
 from .errors import BeyondError, RefusedError
-from .pairs import (
-    FinitePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    RandomizedResponsePair,
-    SubsampledGaussianPair,
-)
+from .pairs import Pair, Product
 from .rule import ALONE, FIXED, FRESH, Application, C, Rule
 from .statements import (
     GDP,
@@ -64,7 +57,7 @@ def laplace(step: Application) -> tuple[str, ...]:
     """
     step.axiom()
     sensitivity, scale = step.witness.positive("sensitivity"), step.witness.positive("scale")
-    step.expect(both(LaplacePair(sensitivity / scale)))
+    step.expect(both(kinds.LaplacePair(sensitivity / scale)))
     noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
     return adds(step, noise, f"{exact(sensitivity)} in L1 norm")
 
@@ -85,7 +78,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
     step.axiom()
     epsilon = step.witness.positive("epsilon")
     categories = step.witness.whole("categories", least=2)
-    step.expect(both(RandomizedResponsePair(epsilon, categories, Fraction(0))))
+    step.expect(both(kinds.RandomizedResponsePair(epsilon, categories, Fraction(0))))
     top = f"e^{exact(epsilon)}"
     released = (
         f"computes from the data one of {categories} categories, the same list for all datasets; "
@@ -113,14 +106,14 @@ def dominate_gdp(step: Application) -> tuple[str, ...]:
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6.
     """
     squared = step.only(GDP).mu_squared
-    step.expect(both(GaussianPair(squared) if squared else None))
+    step.expect(both(kinds.GaussianPair(squared) if squared else None))
     return ()
 
 
 def dominate_pure(step: Application) -> tuple[str, ...]:
     """Check binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
     epsilon = step.only(PureDP).epsilon
-    step.expect(both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
+    step.expect(both(kinds.RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
     return ()
 
 
@@ -131,15 +124,15 @@ def dominate_approx(step: Application) -> tuple[str, ...]:
     """
     claim, pair = step.only(ApproxDP), None
     if claim.epsilon > 0 and claim.delta < 1:
-        pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
+        pair = kinds.RandomizedResponsePair(claim.epsilon, 2, claim.delta)
     step.expect(both(pair or told_with(claim.delta) if claim.epsilon or claim.delta else None))
     return ()
 
 
-def told_with(delta: Fraction) -> FinitePair:
+def told_with(delta: Fraction) -> kinds.FinitePair:
     """Return the pair of an outcome that P and Q share, beside one of mass delta that tells."""
     rest, none = 1 - delta, Fraction(0)
-    return FinitePair((delta, rest, none), (none, rest, delta))
+    return kinds.FinitePair((delta, rest, none), (none, rest, delta))
 
 
 def both(pair: Pair | None, count: int = 1) -> Pairs:
@@ -227,23 +220,23 @@ def poisson_by(sample: Sample) -> Rule:
         ways = sample(base.forward, q, removal=True), sample(base.backward, q, removal=False)
         step.expect(Pairs(*(((pair, 1),) for pair in ways)))
         drawn = f"a sample that holds every record independently with probability {exact(q)}"
-        blank = "treats a blank record as if it were not there"
-        zero_out = step.conclusion.relation == "zero-out"
-        return f"runs {step.mechanisms[0]} on {drawn}", *[blank] * zero_out, FRESH, ALONE
+        blank = ["treats a blank record as if it were not there"]
+        empty = blank * (step.conclusion.relation == "zero-out")
+        return f"runs {step.mechanisms[0]} on {drawn}", *empty, FRESH, ALONE
 
     return poisson
 
 
 def gaussian_sample(base: Product, q: Fraction, *, removal: bool) -> Pair:
-    """Return ((1-q)Q + qP, Q) of Gaussian pairs for removal, else (P, (1-q)P + qQ).
+    """Return ((1-q)Q + qP, Q) of Gaussian pairs, one in all, for removal, else (P, (1-q)P + qQ).
 
-    The product of Gaussians is one Gaussian. Source: Zhu, Dong & Wang (arXiv:2106.08567),
+    Source: Zhu, Dong & Wang (arXiv:2106.08567),
     Theorem 11; false under replace-one (Lebeda et al., arXiv:2405.20769).
     """
-    squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, GaussianPair)]
+    squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, kinds.GaussianPair)]
     if len(squares) < len(base):
         raise BeyondError("a sample of other pairs than Gaussian ones")
-    return SubsampledGaussianPair(sum(squares, Fraction(0)), q, removal)
+    return kinds.SubsampledGaussianPair(sum(squares, Fraction(0)), q, removal)
 
 
 def pair_to_approx(step: Application) -> tuple[str, ...]:
@@ -282,14 +275,18 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
     Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1. Proof:
     proofs/theory/conversions.md, section 10.
     """
-    known, claim = step.only(ApproxDP), step.concludes(Power)
+    implied, claim = step.only(ApproxDP), step.concludes(Power)
+    a, rational = claim.false_positive_rate, claim.false_positive_rate + implied.delta
 
-    def bound() -> arb:
-        a, ratio, delta = ball(claim.false_positive_rate), ball(known.epsilon), ball(known.delta)
-        by_event, by_rest = ratio.exp() * a + delta, 1 - (1 - a - delta) * (-ratio).exp()
-        return by_event.min(by_rest).min(arb(1))
+    def bound() -> Number:
+        if not a or not implied.epsilon or max(rational, claim.true_positive_rate) >= 1:
+            return min(rational, Fraction(1))
+        ratio = ball(implied.epsilon)
+        by_event = ratio.exp() * ball(a) + ball(implied.delta)
+        by_rest = 1 - ball(1 - rational) * (-ratio).exp()
+        return by_event.min(by_rest) if by_event.is_finite() else by_rest
 
-    require_at_most(bound, lambda: ball(claim.true_positive_rate), "the true-positive rate")
+    require_at_most(bound, partial(Fraction, claim.true_positive_rate), "the true-positive rate")
     return ()
 
 
@@ -298,12 +295,14 @@ def advantage(step: Application) -> tuple[str, ...]:
 
     Source: Kairouz, Oh & Viswanath (arXiv:1311.0776), Theorem 2.1.
     """
-    known, claim = step.only(ApproxDP), step.concludes(Advantage)
+    implied, claim = step.only(ApproxDP), step.concludes(Advantage)
 
-    def bound() -> arb:
-        return ball(known.delta) + ball(1 - known.delta) * ball(known.epsilon / 2).tanh()
+    def bound() -> Number:
+        if not implied.epsilon or implied.delta == 1:
+            return implied.delta
+        return ball(implied.delta) + ball(1 - implied.delta) * ball(implied.epsilon / 2).tanh()
 
-    require_at_most(bound, lambda: ball(claim.advantage), "the advantage")
+    require_at_most(bound, partial(Fraction, claim.advantage), "the advantage")
     return ()
 
 
@@ -315,32 +314,50 @@ def closed(step: Application) -> tuple[str, ...]:
         raise BeyondError("the rule takes one pair, once, or Gaussian pairs")
     for pair, _ in claim.product:
         step.budget.spend(pair.profile_making + limits.VALUE * len(claim.points))
-    return at_most(lambda: at_ball(profile), claim)
+    return at_most(lambda: exactly(claim.product, profile), claim)
+
+
+def exactly(product: Product, profile: Callable[[arb], arb]) -> Callable[[Fraction], Number]:
+    """Return a closed profile, at an epsilon where it is known to be rational exactly."""
+    alone = product[0][0].rational_at() if len(product) == 1 == product[0][1] else None
+
+    def value(epsilon: Fraction) -> Number:
+        rational = alone(epsilon) if alone else None if product else Fraction(0)
+        return profile(ball(epsilon)) if rational is None else rational
+
+    return value
 
 
 def bounded(step: Application) -> tuple[str, ...]:
     """Check H_eps = p_inf: past the largest loss only the infinite one counts."""
     claim = fact(step)
-    first = partial(ball, claim.points[0][0])
+    first = partial(Fraction, claim.points[0][0])
     require_at_most(lambda: largest_loss(claim.product), first, "the largest loss")
-    rest = arb(1)
-    for pair, count in claim.product:
-        rest *= ball(1 - pair.infinite) ** count
-    return at_most(lambda: lambda _: 1 - rest, claim)
+    finite = [(1 - pair.infinite, count) for pair, count in claim.product if pair.infinite]
+    if sum(share.denominator.bit_length() * n for share, n in finite) <= limits.MAX_COMMON_BITS:
+        rest = prod((share**count for share, count in finite), start=Fraction(1))
+        return at_most(lambda: lambda _: 1 - rest, claim)
+    balls = [ball(share) ** count for share, count in finite]
+    return at_most(lambda: lambda _: 1 - prod(balls, start=arb(1)), claim)
 
 
-def largest_loss(product: Product) -> arb:
+def largest_loss(product: Product) -> Number:
     """Return a number at or above every finite loss of a product."""
-    return sum((pair.largest() * count for pair, count in product), arb(0))
+    losses = [pair.largest() * count for pair, count in product]
+    rational = [one for one in losses if isinstance(one, Fraction)]
+    bits = sum(one.denominator.bit_length() for one in rational)
+    if len(rational) < len(losses) or bits > limits.MAX_COMMON_BITS:
+        return sum(map(ball, losses), arb(0))
+    return sum(rational, Fraction(0))
 
 
 def closed_profile(product: Product) -> Callable[[arb], arb] | None:
     """Return the closed profile of no pair, of Gaussian pairs, or of one pair, once; else None."""
     if not product:
         return lambda _: arb(0)
-    squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, GaussianPair)]
+    squares = [n * pair.mu_squared for pair, n in product if isinstance(pair, kinds.GaussianPair)]
     if len(squares) == len(product):
-        return GaussianPair(sum(squares, Fraction(0))).profile
+        return kinds.GaussianPair(sum(squares, Fraction(0))).profile
     return product[0][0].profile_at() if len(product) == product[0][1] == 1 else None
 
 
@@ -351,19 +368,16 @@ def fact(step: Application) -> HockeyStick:
     return step.concludes(HockeyStick)
 
 
-def at_most(bounds: Callable[[], Callable[[Fraction], arb]], claim: HockeyStick) -> tuple[str, ...]:
+def at_most(
+    bounds: Callable[[], Callable[[Fraction], Number]], claim: HockeyStick
+) -> tuple[str, ...]:
     """Accept if the bound, made once, shows every point; a delta of 1 is true without it."""
     bound = bounds()
     for epsilon, delta in claim.points:
         if delta < 1:
             what = "the hockey-stick divergence"
-            require_at_most(partial(bound, epsilon), partial(ball, delta), what)
+            require_at_most(partial(bound, epsilon), partial(Fraction, delta), what)
     return ()
-
-
-def at_ball(bound: Callable[[arb], arb]) -> Callable[[Fraction], arb]:
-    """Return a bound as a function of a rational."""
-    return lambda epsilon: bound(ball(epsilon))
 
 
 CORE_RULES: Final = MappingProxyType(

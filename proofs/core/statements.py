@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields as fields_of
 from fractions import Fraction
-from typing import ClassVar, Final, TypeAlias, TypeVar, final
+from typing import ClassVar, Final, TypeAlias, TypeVar
 
+from . import pairs as kinds
 from .arithmetic import exact
 from .errors import BeyondError, RefusedError
 from .fields import Fields
-from .pairs import (
-    FinitePair,
-    GaussianPair,
-    LaplacePair,
-    OtherPair,
-    Pair,
-    Product,
-    RandomizedResponsePair,
-    SubsampledGaussianPair,
-    product_words,
-)
+from .frozen import frozen
+from .pairs import Pair, Product, product_words
 from .verdict import openable
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out", "replace-label")
@@ -31,84 +23,66 @@ Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 C = TypeVar("C")
 
 
-class Claim(ABC):
+@dataclass(frozen=True, slots=True)
+class Claim(ABC):  # noqa: B024  # its words are what it leaves open
     """What holds: of a mechanism, or a fact about a product of pairs alone."""
 
-    __slots__ = ()
     fact: ClassVar[bool] = False
+    words: ClassVar[str] = ""
 
-    @abstractmethod
     def describe(self) -> str:
-        """Return the claim in words and numbers."""
+        """Return the claim in words and numbers: its words, its fields where they name them."""
+        shown: Mapping[str, Callable[..., str]] = {"product": product_words, "points": listed}
+        names = [one.name for one in fields_of(self)]
+        return self.words.format(**{x: shown.get(x, exact)(getattr(self, x)) for x in names})
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class PureDP(Claim):
     """P(S) <= e^epsilon Q(S) for every event S."""
 
     epsilon: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"{exact(self.epsilon)}-DP"
+    words: ClassVar[str] = "{epsilon}-DP"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApproxDP(Claim):
     """P(S) <= e^epsilon Q(S) + delta for every event S."""
 
     epsilon: Fraction
     delta: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"({exact(self.epsilon)}, {exact(self.delta)})-DP"
+    words: ClassVar[str] = "({epsilon}, {delta})-DP"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class GDP(Claim):
     """The trade-off between P and Q is at or above that of N(0, 1) and N(mu, 1)."""
 
     mu_squared: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"mu-GDP with mu^2 = {exact(self.mu_squared)}"
+    words: ClassVar[str] = "mu-GDP with mu^2 = {mu_squared}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Power(Claim):
     """P(S) <= true_positive_rate for every event S with Q(S) <= false_positive_rate."""
 
     false_positive_rate: Fraction
     true_positive_rate: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return (
-            f"open to true-positive rates of at most {exact(self.true_positive_rate)} at a "
-            f"false-positive rate of {exact(self.false_positive_rate)}"
-        )
+    words: ClassVar[str] = (
+        "open to true-positive rates of at most {true_positive_rate} at a false-positive rate of "
+        "{false_positive_rate}"
+    )
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advantage(Claim):
     """P(S) <= Q(S) + advantage for every event S."""
 
     advantage: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"open to an advantage of at most {exact(self.advantage)}"
+    words: ClassVar[str] = "open to an advantage of at most {advantage}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairs(Claim):
     """H_eps(P || Q) <= that of the product at every real eps; forward if D has the extra record."""
 
@@ -122,31 +96,29 @@ class Pairs(Claim):
             return f"dominated, whichever of two datasets comes first, by {forward}"
         return (
             "dominated forward (the first dataset has the record that the other lacks, or has "
-            f"blank) by {forward}, and backward (the second dataset has it) by {backward}"
+            f"blank) by {forward}, and backward (the second has it) by {backward}"
         )
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class HockeyStick(Claim):
     """H_epsilon(P || Q) = sup over S of P(S) - e^epsilon Q(S) <= delta at every listed point."""
 
     product: Product
     points: Points
     fact: ClassVar[bool] = True
+    words: ClassVar[str] = "hockey-stick divergences of {product} at most {points}"
 
     def describe(self) -> str:
         """Return the claim in words and numbers."""
         if len(self.points) > 1:
-            what = f"hockey-stick divergences of {product_words(self.product)}"
-            return f"{what} at most {listed(self.points)}"
+            return Claim.describe(self)
         ((epsilon, delta),) = self.points
         what = f"hockey-stick divergence at {exact(epsilon)} of {product_words(self.product)}"
         return f"{what} at most {exact(delta)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """A claim about datasets at most so many steps of a relation apart; a fact has 0, and none."""
 
@@ -162,8 +134,7 @@ class Statement:
         return f"{self.claim.describe()} for {self.relation} {apart}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Language:
     """How each kind of pair and each notion is read; others may be kept as they are written."""
 
@@ -187,22 +158,22 @@ class Language:
 
     def product(self, factors: list[object]) -> Product:
         """Return different pairs with their counts; the empty product is two equal laws."""
-        found: dict[Pair, int] = {}
+        counts: dict[Pair, int] = {}
         for item in factors:
             fields = Fields(item, "a factor")
             pair, count = self.pair(fields.take("pair")), fields.whole("count")
             fields.close()
-            if pair in found:
+            if pair in counts:
                 raise RefusedError("a product lists equal pairs twice instead of counting them")
-            found[pair] = count
-        return tuple(found.items())
+            counts[pair] = count
+        return tuple(counts.items())
 
     def pair(self, value: object) -> Pair:
         """Return one pair."""
         fields = Fields(value, "a pair")
         kind = value.get("kind") if isinstance(value, Mapping) else None
         if self.others and isinstance(kind, str) and kind not in self.pairs:
-            return OtherPair(json.dumps(value, sort_keys=True))
+            return kinds.OtherPair(json.dumps(value, sort_keys=True))
         pair = _named(self.pairs, fields, "kind")(fields, self)
         fields.close()
         return pair
@@ -219,8 +190,7 @@ def _named(readers: Mapping[str, Callable[..., C]], fields: Fields, what: str) -
 def _require_one_product(pairs: Pairs) -> None:
     """Refuse two directions where no dataset of two is the one with the extra record.
 
-    Mechanisms could be dominated one by the forward, another by the backward pair of the same
-    order of two datasets, and no product that a rule forms covers that: proofs/theory/relations.md.
+    Of two mechanisms each could be dominated by another one (proofs/theory/relations.md).
     """
     if pairs.forward != pairs.backward:
         raise RefusedError(
@@ -236,11 +206,11 @@ def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:
 
 def merged(*products: Product) -> Product:
     """Return the product of products: pairs in order of first appearance, counts added up."""
-    found: dict[Pair, int] = {}
+    counts: dict[Pair, int] = {}
     for product in products:
         for pair, count in product:
-            found[pair] = found.get(pair, 0) + count
-    return tuple(found.items())
+            counts[pair] = counts.get(pair, 0) + count
+    return tuple(counts.items())
 
 
 def rate(fields: Fields) -> Fraction:
@@ -279,25 +249,25 @@ def _hockey_stick(fields: Fields, language: Language) -> HockeyStick:
     return HockeyStick(product, ((point.epsilon, point.delta),))
 
 
-def _response(fields: Fields, _: Language) -> RandomizedResponsePair:
+def _response(fields: Fields, _: Language) -> kinds.RandomizedResponsePair:
     infinite = fields.rational("infinite", least=0, most=1)
     if infinite == 1:
         raise RefusedError("a randomised-response pair needs infinite below 1")
     epsilon, categories = fields.positive("epsilon"), fields.whole("categories", least=2)
-    return RandomizedResponsePair(epsilon, categories, infinite)
+    return kinds.RandomizedResponsePair(epsilon, categories, infinite)
 
 
-def _subsampled(fields: Fields, _: Language) -> SubsampledGaussianPair:
+def _subsampled(fields: Fields, _: Language) -> kinds.SubsampledGaussianPair:
     mu_squared = fields.positive("mu_squared")
-    return SubsampledGaussianPair(mu_squared, rate(fields), fields.flag("removal"))
+    return kinds.SubsampledGaussianPair(mu_squared, rate(fields), fields.flag("removal"))
 
 
 CORE_LANGUAGE: Final = Language(
     {
-        "gaussian": lambda fields, _: GaussianPair(fields.positive("mu_squared")),
-        "laplace": lambda fields, _: LaplacePair(fields.positive("epsilon")),
+        "gaussian": lambda fields, _: kinds.GaussianPair(fields.positive("mu_squared")),
+        "laplace": lambda fields, _: kinds.LaplacePair(fields.positive("epsilon")),
         "randomized-response": _response,
-        "finite": lambda fields, _: FinitePair(fields.rationals("p"), fields.rationals("q")),
+        "finite": lambda fields, _: kinds.FinitePair(fields.rationals("p"), fields.rationals("q")),
         "subsampled-gaussian": _subsampled,
     },
     {

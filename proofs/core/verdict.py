@@ -5,29 +5,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
-from typing import Final, TypeAlias, final
+from typing import ClassVar, Final, TypeAlias
+
+from .frozen import frozen
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verified:
-    """The claim follows, from nothing that is taken for granted; fields are as below."""
+    """The claim follows, from nothing that is taken for granted; see below."""
 
     claim: str
     extensions: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     labels: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def ok(self) -> bool:
-        """Return True: the certificate proves its claim."""
-        return True
+    ok: ClassVar[bool] = True
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class VerifiedUnder:
     """The claim follows if the assumptions hold.
 
@@ -37,6 +33,7 @@ class VerifiedUnder:
         extensions: those of the checker that the certificate needs beside the core.
         details: by digest, the contents that the claim and assumptions name by their digests.
         labels: the certificate author's names of mechanisms, quoted; nothing follows from it.
+        ok: True.
     """
 
     claim: str
@@ -44,15 +41,10 @@ class VerifiedUnder:
     extensions: tuple[str, ...] = field(default=(), compare=False)
     details: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     labels: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def ok(self) -> bool:
-        """Return True: the certificate proves its claim, under the assumptions that it lists."""
-        return True
+    ok: ClassVar[bool] = True
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """The claim is not proved by this certificate.
 
@@ -60,16 +52,13 @@ class Rejected:
         step: position of the first step that does not follow, None when no single step is wrong.
         rule: the rule it names, "format" when the text is not a certificate.
         reason: the error, in one line.
+        ok: False: this certificate proves nothing.
     """
 
     step: int | None
     rule: str
     reason: str
-
-    @property
-    def ok(self) -> bool:
-        """Return False: this certificate proves nothing."""
-        return False
+    ok: ClassVar[bool] = False
 
 
 Verdict: TypeAlias = Verified | VerifiedUnder | Rejected
@@ -94,8 +83,8 @@ def with_digests(sentence: str) -> tuple[str, dict[str, str]]:
     """Return the sentence with every long part named by its digest, and these parts by digest."""
     details: dict[str, str] = {}
 
-    def name(found: re.Match[str]) -> str:
-        content = found[1]
+    def name(match: re.Match[str]) -> str:
+        content = match[1]
         if len(content) <= SHORT:
             return content
         digest = sha256(content.encode("utf-8")).hexdigest()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import ClassVar
 
-from dpproof.proofs.core.arithmetic import exact
-from dpproof.proofs.core.pairs import Product, product_words
+from dpproof.proofs.core.frozen import frozen
+from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.statements import Claim
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class PowerAtLeast(Claim):
     """Some test T has Q(T) <= false_positive_rate and P(T) >= true_positive_rate: a fact."""
 
@@ -20,18 +18,13 @@ class PowerAtLeast(Claim):
     false_positive_rate: Fraction
     true_positive_rate: Fraction
     fact: ClassVar[bool] = True
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return (
-            f"a test of {product_words(self.product)} with a true-positive rate of at least "
-            f"{exact(self.true_positive_rate)} at a false-positive rate of "
-            f"{exact(self.false_positive_rate)}"
-        )
+    words: ClassVar[str] = (
+        "a test of {product} with a true-positive rate of at least {true_positive_rate} at a "
+        "false-positive rate of {false_positive_rate}"
+    )
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class RenyiAtLeast(Claim):
     """The Renyi divergence of P from Q at one order > 1 is at least the value: a fact."""
 
@@ -39,8 +32,4 @@ class RenyiAtLeast(Claim):
     order: Fraction
     value: Fraction
     fact: ClassVar[bool] = True
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        what = f"Renyi divergence of order {exact(self.order)} of {product_words(self.product)}"
-        return f"{what} at least {exact(self.value)}"
+    words: ClassVar[str] = "Renyi divergence of order {order} of {product} at least {value}"

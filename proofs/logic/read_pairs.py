@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
@@ -16,7 +17,7 @@ from dpproof.proofs.pairs.logistic import LogisticPair
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
-from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
@@ -33,6 +34,15 @@ def _allocated_gaussian(fields: Fields, _language: Language) -> Pair:
     return AllocatedGaussianPair(
         fields.positive("mu_squared"), fields.whole("rounds", least=2), fields.flag("removal")
     )
+
+
+def _counted_gaussians(fields: Fields, _language: Language) -> Pair:
+    relation = fields.words("relation") if fields.has("relation") else ""
+    scheme = read_scheme(fields.take("scheme"))
+    if relation and (relation not in RELATIONS[1:] or not scheme.population):
+        raise RefusedError(f"no pair of counted Gaussians is known under {relation!r:.60}")
+    mu_squared, removal = fields.positive("mu_squared"), fields.flag("removal")
+    return CountedGaussiansPair(mu_squared, scheme, removal, relation or "add-remove")
 
 
 MAX_FLOOR: Final = 600  # nats
@@ -53,11 +63,7 @@ KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
     "opposite-gaussians": lambda fields, _: OppositeGaussiansPair(
         fields.positive("mu_squared"), rate(fields)
     ),
-    "counted-gaussians": lambda fields, _: CountedGaussiansPair(
-        fields.positive("mu_squared"),
-        read_scheme(fields.take("scheme")),
-        fields.flag("removal"),
-    ),
+    "counted-gaussians": _counted_gaussians,
     "floored-gaussian": lambda f, _: FlooredGaussianPair(
         f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)
     ),

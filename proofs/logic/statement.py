@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import ClassVar, Final, final
+from typing import ClassVar, Final
 
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product, product_words
 from dpproof.proofs.core.statements import (
     CORE_LANGUAGE,
@@ -23,87 +23,61 @@ from dpproof.proofs.core.statements import (
     PureDP,
     approx,
     heights,
-    listed,
     power,
 )
 from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.read_pairs import KINDS
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundedRange(Claim):
     """log P(y)/Q(y) stays in an interval of length epsilon."""
 
     epsilon: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"{exact(self.epsilon)}-bounded-range"
+    words: ClassVar[str] = "{epsilon}-bounded-range"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetricDP(Claim):
     """P and Q end a path of laws with P_s(S) <= e^(epsilon |s - t|) P_t(S) for every event S."""
 
     epsilon: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"{exact(self.epsilon)}-metric-DP along paths"
+    words: ClassVar[str] = "{epsilon}-metric-DP along paths"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class ZCDP(Claim):
     """Renyi divergence at most rho a at every order a > 1."""
 
     rho: Fraction
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return f"{exact(self.rho)}-zCDP"
+    words: ClassVar[str] = "{rho}-zCDP"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class RDP(Claim):
     """Renyi divergence at most the value at each listed order > 1."""
 
     points: Points
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return "Renyi divergences at most " + listed(self.points)
+    words: ClassVar[str] = "Renyi divergences at most {points}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile(Claim):
     """(epsilon, delta)-DP at every listed point."""
 
     points: Points
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return "a privacy profile at most " + listed(self.points)
+    words: ClassVar[str] = "a privacy profile at most {points}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class TradeOff(Claim):
     """Type-II error at least the polygon through the points, at every type-I error."""
 
     points: Points
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers."""
-        return "a trade-off at least " + listed(self.points)
+    words: ClassVar[str] = "a trade-off at least {points}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtLeast(Claim):
     """H_epsilon(P || Q) >= delta for one product of pairs: a fact, of which no rule makes use."""
 

@@ -145,12 +145,12 @@ def corners(pair: FinitePair) -> list[tuple[Fraction, Fraction]]:
     jumps = dict.fromkeys(ratios, Fraction(0))
     for a, b in pair.shared:
         jumps[a / b] += b
-    height, steep, found = pair.infinite, Fraction(0), []
+    height, steep, points = pair.infinite, Fraction(0), []
     for place, t in reversed(list(enumerate(ratios))):
         height += steep * (ratios[place + 1] - t) if steep else 0
         steep += jumps[t]
-        found.append((t, height))
-    return found[::-1]
+        points.append((t, height))
+    return points[::-1]
 
 
 def outcomes(product: Product) -> int:

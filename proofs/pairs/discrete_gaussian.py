@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import final
 
 from flint import acb, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.limits import MAX_REACH
-from dpproof.proofs.pairs.pair import (
-    Formula,
-    Moments,
-    Reflected,
-    no_profile,
-    no_witness,
-)
+from dpproof.proofs.pairs.pair import Formula, Moments, Reflected, no_profile, no_witness
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiscreteGaussianPair(Reflected):
     """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.pairs.pair import Formula, LossPair, Moments, no_witness, unbounded
 
@@ -110,8 +110,7 @@ class GaussianAboveFloor(LossPair, ABC):
         return SwappedAboveFloor(self)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class SwappedAboveFloor(LossPair):
     """(Q, P) of a pair above a floor f >= 0, whose finite losses are all at or below -f.
 
@@ -149,8 +148,7 @@ class SwappedAboveFloor(LossPair):
         return f"the swap of {self.pair.describe()}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FlooredGaussianPair(GaussianAboveFloor):
     """The loss max(G, floor)."""
 
@@ -175,8 +173,7 @@ class FlooredGaussianPair(GaussianAboveFloor):
         )
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoldedGaussianPair(GaussianAboveFloor):
     """The loss mu |N| + mu^2/2, which is G above mu^2/2 with twice the density."""
 

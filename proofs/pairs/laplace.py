@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
 
 from flint import acb, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.limits import MAX_SHIFT
 from dpproof.proofs.pairs.loss_atoms import Terms
-from dpproof.proofs.pairs.pair import (
-    Formula,
-    Moments,
-    Reflected,
-    no_profile,
-    no_witness,
-)
+from dpproof.proofs.pairs.pair import Formula, Moments, Reflected, no_profile, no_witness
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiscreteLaplacePair(Reflected):
     """P(x) ~ r^{|x - shift|} over Q(x) ~ r^{|x|}, r = e^{-1/scale}, b = scale, m = shift.
 

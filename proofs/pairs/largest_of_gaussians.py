@@ -5,19 +5,17 @@ It is what two datasets show of an epoch of shuffled batches: proofs/theory/shuf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
 
 from flint import arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.pairs.pair import no_profile
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class LargestOfGaussiansPair(Pair):
     """The laws of the maximum of N(m, 1) and batches - 1 times N(0, 1).
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.pair import Formula, Moments, Reflected, no_witness
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogisticPair(Reflected):
     """M(s) = sinh(z eps) / (2 z sinh(eps/2)), z = s + 1/2; |sinh(x + iy)| <= cosh x.
 

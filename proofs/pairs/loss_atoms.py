@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, isqrt
-from typing import TypeVar, final
+from typing import TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly
 
 from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.frozen import frozen
 
 T = TypeVar("T", arb, arb_poly)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """All the losses of a pair.
 
@@ -50,8 +49,8 @@ class Terms:
                 for a in range(0, count, n)
             ]
         )
-        found = large * small
-        return [found[k // n, k % n] for k in range(count)]
+        products = large * small
+        return [products[k // n, k % n] for k in range(count)]
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # flat
         """Return M(c)."""

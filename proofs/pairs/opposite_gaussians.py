@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.pair import Moments, Reflected
 from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class OppositeGaussiansPair(Reflected):
     """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
@@ -48,8 +46,7 @@ class OppositeGaussiansPair(Reflected):
         return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Losses(Integrand):
     """A e^{s loss}, on lines where the loss log A/B has an imaginary part at or above 0."""
 

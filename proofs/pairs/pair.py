@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol, final
+from typing import Final, Protocol
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.pairs.loss_atoms import Terms
 
@@ -88,8 +88,7 @@ class Reflected(LossPair, ABC):
         return self
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Formula:
     """M by a closed formula.
 

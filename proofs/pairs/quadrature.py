@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import final
 
 from flint import acb, acb_mat, arb
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.limits import MAX_QUADRATURE
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """The nodes step * j + i shift, j = -left, ..., right, of a trapezoid rule."""
 
@@ -62,8 +60,7 @@ class Integrand(ABC):
         """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quadrature:
     """M by the trapezoid rule: on one line for its values, on another for its decay."""
 
@@ -84,8 +81,8 @@ class Quadrature:
             ]
         )
         sums = large * small
-        found = [sums[k // n, k % n] + error for k in range(count)]
-        return [moment.conjugate() for moment in found] if self.integrand.mirrored else found
+        moments = [sums[k // n, k % n] + error for k in range(count)]
+        return [moment.conjugate() for moment in moments] if self.integrand.mirrored else moments
 
     @property
     def infinite(self) -> arb:
@@ -119,14 +116,14 @@ def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction)
 
 
 def _line(fields: Fields, name: str, mu_squared: Fraction) -> Line:
-    given = Fields(fields.take(name), name)
+    rule = Fields(fields.take(name), name)
     line = Line(
-        given.positive("shift"),
-        given.positive("step"),
-        given.whole("left", most=MAX_QUADRATURE),
-        given.whole("right", most=MAX_QUADRATURE),
+        rule.positive("shift"),
+        rule.positive("step"),
+        rule.whole("left", most=MAX_QUADRATURE),
+        rule.whole("right", most=MAX_QUADRATURE),
     )
-    given.close()
+    rule.close()
     if 4 * mu_squared * line.shift**2 > 9:
         raise RefusedError(f"{name}: 2 mu shift must be at most 3, which is below pi")
     return line

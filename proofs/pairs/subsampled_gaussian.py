@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, normal_tail
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import SubsampledGaussianPair
 from dpproof.proofs.pairs.quadrature import Integrand, Line
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Powers(Integrand):
     """(1 + u)^alpha, on lines where (1 + u)^{i y} does not grow with y >= 0."""
 

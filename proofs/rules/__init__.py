@@ -128,6 +128,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "allocate/shuffled": allocate.shuffled,
             "allocate/random": allocate.random,
             "allocate/several": allocate.random,
+            "allocate/pure-dp": shuffle.allocated,
             "shuffle/randomized-response": shuffle.randomized_response,
             "shuffle/pure-dp": shuffle.pure,
             "convert/pair-unsampled": gdp_zcdp.forget_samples,
@@ -223,12 +224,12 @@ def extensions(step: Step) -> set[str]:
     The closed profile of several pairs that are not all Gaussian needs ``sums``.
     """
     factors = list(_factors(step.conclusion))
-    found = {_EXTENSION_OF[step.rule]} if step.rule in _EXTENSION_OF else set()
-    found |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
+    extensions_used = {_EXTENSION_OF[step.rule]} if step.rule in _EXTENSION_OF else set()
+    extensions_used |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
     several = sum(count for _, count in factors) > 1
     if step.rule == "hockey-stick/closed" and several and {k for k, _ in factors} != {"gaussian"}:
-        found.add("sums")
-    return found
+        extensions_used.add("sums")
+    return extensions_used
 
 
 SYSTEM: Final = System(RULES, LANGUAGE, extensions)

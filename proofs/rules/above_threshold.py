@@ -64,9 +64,9 @@ def compare(
     """
     claim, listed = step.concludes(Pairs), [corners(lines) for lines in curves]
     every = [each_precision(partial(_cells, one)) for one in listed]
-    known = sum(2 * len(one) for one in listed)
-    step.budget.spend(PER_COMPARISON * known + sum(len(one) ** 2 for one in listed))
-    price = VALUE + LEVEL * known
+    crossings = sum(2 * len(one) for one in listed)
+    step.budget.spend(PER_COMPARISON * crossings + sum(len(one) ** 2 for one in listed))
+    price = VALUE + LEVEL * crossings
     orders = [(claim.forward, every), (claim.backward, every)]
     if not both_orders:
         price = (price + 1) // 2  # each pair is compared with one of the two
@@ -132,14 +132,19 @@ def _words(
     between = f"between {step.conclusion.relation} neighbours"
     runs = (
         f"adds Laplace noise of scale {threshold} to one threshold that is the same for all "
-        f"datasets, once, and Laplace noise of scale {query}, independent of that and in every "
-        "coordinate, to "
-        "the values of queries, a list of numbers, as long for every dataset, each moving by at "
-        f"most {sensitivity} {between}; it compares one sum after the other with the noisy "
-        f"threshold until {cutoff} were above, and its result is which sums were above"
+        f"datasets, once; it adds Laplace noise of scale {query}, independent of that and in every "
+        "coordinate, to the values of queries; these are a list of numbers, as long for every "
+        f"dataset, each moving by at most {sensitivity} {between}; it compares one sum after the "
+        f"other with the noisy threshold until {cutoff} were above; its result is which sums were "
+        "above"
         f"{', and by how much each of these exceeded the noisy threshold' * gap}"
     )
-    together = "has no two queries that move in opposite directions between two neighbours"
+    return runs, *one_way(monotone=monotone, rising=rising), FRESH, ALONE
+
+
+def one_way(*, monotone: bool, rising: bool) -> tuple[str, ...]:
+    """Say in which directions queries move."""
     if rising:
-        together = "has no query that is smaller on the dataset that has what the other lacks"
-    return runs, *[together] * monotone, FRESH, ALONE
+        return ("has no query that is smaller on the dataset that has what the other lacks",)
+    together = "has no two queries that move in opposite directions between two neighbours"
+    return (together,) if monotone else ()

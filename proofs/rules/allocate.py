@@ -13,6 +13,14 @@ from dpproof.proofs.core.statements import Pairs
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 
 NOTHING_FOR_BLANKS: Final = "adds nothing to the exact sum for a blank record"
+
+
+def contributed(contribution: Fraction) -> str:
+    """Say what a record adds to a sum."""
+    each = "each contribution is a list of numbers, as long for every record, of at most"
+    return f"{each} {exact(contribution)} in L2 norm that depends on no other record"
+
+
 _MOVES: Final = {"zero-out": 1, "replace-one": 2}  # in contributions
 
 
@@ -35,16 +43,11 @@ def shuffled(step: Application) -> tuple[str, ...]:
         "whose sizes are the same for all datasets"
     )
     added = (
-        f"{often} adds to every batch's sum of its records' contributions, each a list of numbers, "
-        f"as long for every record, of at most {exact(contribution)} in L2 norm that depends on no "
-        "other record"
-    )
-    noise = (
-        f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
-        "coordinate"
+        f"{often} it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, "
+        "independent in every coordinate, to every batch's sum of its records' contributions"
     )
     blank = [NOTHING_FOR_BLANKS] * (step.conclusion.relation == "zero-out")
-    return f"{order}, and {added}, {noise}", *blank, FRESH, ALONE
+    return f"{order}; {added}; {contributed(contribution)}", *blank, FRESH, ALONE
 
 
 def random(step: Application) -> tuple[str, ...]:
@@ -68,14 +71,20 @@ def random(step: Application) -> tuple[str, ...]:
         for product, removal in ((base.forward, True), (base.backward, False))
     )
     step.expect(Pairs(*ways))
+    return runs_on_draws(step, rounds, chosen, epochs)
+
+
+def runs_on_draws(step: Application, rounds: int, chosen: int, epochs: int) -> tuple[str, ...]:
+    """Return what is assumed of a mechanism in rounds that records draw."""
     drawn = (
         f"of which every record draws {chosen} of {rounds}, uniformly, and independently of the "
         "other records and of every result"
     )
     runs = f"runs {step.mechanisms[0]} in every round on the records that drew it"
     often = "" if epochs == 1 else f", all rounds {epochs} times"
-    blank = "treats a blank record as if it were not there"
-    return f"{runs}{often}, rounds {drawn}", *[blank] * (relation == "zero-out"), FRESH, ALONE
+    blank = ["treats a blank record as if it were not there"]
+    blanks = blank * (step.conclusion.relation == "zero-out")
+    return f"{runs}{often}, rounds {drawn}", *blanks, FRESH, ALONE
 
 
 def _mu_squared(base: Product) -> Fraction:

@@ -51,15 +51,15 @@ def bounds_of(step: Application, pairs: Pairs, facts: Sequence[HockeyStick]) -> 
     ways = {"forward": (pairs.forward, pairs.backward)}
     if pairs.forward != pairs.backward:
         ways["backward"] = (pairs.backward, pairs.forward)
-    found = {}
+    bounds = {}
     for name, (ahead, behind) in ways.items():
         points = {-x: y for fact in facts if fact.product == behind for x, y in fact.points}
         points |= {x: y for fact in facts if fact.product == ahead for x, y in fact.points}
         if not points:
             raise RefusedError("the rule takes bounds of the profile")
-        found[name] = tuple(sorted(points.items()))
+        bounds[name] = tuple(sorted(points.items()))
         step.budget.spend(8 * len(points))
-    return found
+    return bounds
 
 
 def bound_at_ratio(log_ratio: Fraction, delta: Fraction) -> tuple[arb, arb]:

@@ -7,11 +7,10 @@ products of such masses over any set of losses are at most the divergence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
-from typing import Final, final
+from typing import Final
 
 from flint import arb, fmpz_poly
 
@@ -20,6 +19,7 @@ from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, Pair
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.fields import wholes
@@ -30,8 +30,7 @@ from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 _BITS: Final = 256  # A unit of mass is 2^-256.
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Masses:
     """At most the masses under P of losses offset + (first + k) span, in units.
 
@@ -80,11 +79,11 @@ def cells(step: Application) -> tuple[str, ...]:
     return ()
 
 
-def divergence(found: Masses, span: Fraction, epsilon: arb) -> arb:
+def divergence(masses: Masses, span: Fraction, epsilon: arb) -> arb:
     """Return at most the sum of (p - e^eps q)_+, by the losses above epsilon."""
-    start = found.offset + found.first * span
+    start = masses.offset + masses.first * span
     skipped = max(lower_units((epsilon - ball(start)) / ball(span), 0) + 1, 0)
-    units = [int(one) for one in found.units.coeffs()[skipped:]]
+    units = [int(one) for one in masses.units.coeffs()[skipped:]]
     ratio, without = (-ball(span)).exp(), arb(0)
     for one in reversed(units):
         without = without * ratio + one

@@ -75,11 +75,7 @@ def parallel(step: Application) -> tuple[str, ...]:
         raise RefusedError("a replaced record may move from one part to another")
     if step.conclusion.steps != 1:
         raise RefusedError("several records may fall in several parts")
-    parts = step.every(object)
-    kind = type(parts[0])
-    if any(type(part) is not kind for part in parts):
-        raise RefusedError("the parts are of different notions")
-    if isinstance(parts[0], RDP):
+    if _notion(step) is RDP:
         orders = [order for order, _ in step.concludes(RDP).points]
         tables = [part.points for part in step.every(RDP)]
         step.budget.spend(len(orders) * sum(map(look_up, tables)))
@@ -103,11 +99,7 @@ def choice(step: Application) -> tuple[str, ...]:
     The divergence of the choice is the mean of its parts', so what dominates all parts dominates
     it. A bounded range does not carry over: its interval may differ from part to part.
     """
-    parts = step.every(object)
-    kind = type(parts[0])
-    if any(type(part) is not kind for part in parts):
-        raise RefusedError("the parts are of different notions")
-    if kind not in (GDP, PureDP, ZCDP, Pairs):
+    if _notion(step) not in (GDP, PureDP, ZCDP, Pairs):
         raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
@@ -127,11 +119,7 @@ def parallel_positions(step: Application) -> tuple[str, ...]:
         raise RefusedError("without a record the others move up to other positions")
     if step.conclusion.steps != 1:
         raise RefusedError("several records may fall in several parts")
-    parts = step.every(object)
-    kind = type(parts[0])
-    if any(type(part) is not kind for part in parts):
-        raise RefusedError("the parts are of different notions")
-    if kind not in (GDP, PureDP, ZCDP, Pairs):
+    if _notion(step) not in (GDP, PureDP, ZCDP, Pairs):
         raise RefusedError("the rule is about pure-dp, gdp, zcdp and dominating-pair only")
     step.expect(_worst(step))
     names = openable(" and ".join(step.mechanisms))
@@ -202,6 +190,14 @@ def _at_least(step: Application, implied: Points) -> None:
             raise RefusedError(
                 f"at order {show(order)} the divergence is only known to be at most {show(least)}"
             )
+
+
+def _notion(step: Application) -> type[object]:
+    """Return the one notion of all parts."""
+    first, *others = {type(part) for part in step.every(object)}
+    if others:
+        raise RefusedError("the parts are of different notions")
+    return first
 
 
 def _worst(step: Application) -> Claim:

@@ -162,7 +162,7 @@ def pair_to_pure(step: Application) -> tuple[str, ...]:
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("a loss is infinite")
         losses = partial(largest_loss, product)
-        require_at_most(losses, lambda: ball(epsilon), "the largest loss")
+        require_at_most(losses, partial(Fraction, epsilon), "the largest loss")
     return ()
 
 
@@ -291,8 +291,12 @@ def _renyi_delta(step: Application, epsilon: Fraction, delta: Fraction, order: F
     value = known_divergence(step, order)
 
     def bound() -> arb:
-        known = ball(value)
-        return total_variation(known) if order == 1 else delta_at(known, order, ball(epsilon))
+        divergence = ball(value)
+        return (
+            total_variation(divergence)
+            if order == 1
+            else delta_at(divergence, order, ball(epsilon))
+        )
 
     require_at_most(bound, lambda: ball(delta), "delta")
 
@@ -329,14 +333,25 @@ def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
 
 
 def relation(step: Application) -> tuple[str, ...]:
-    """Check the same statement under replace-label, whose neighbours are replace-one neighbours.
+    """Check the same statement under a relation whose neighbours the premise covers.
+
+    Neighbours under replace-label are neighbours under replace-one, and those under replace-one
+    are two steps of add-remove apart.
 
     Source: proofs/theory/margins.md, section 1.
     """
-    (claim,) = step.every(object, most=1)
-    (premise,) = step.premises
-    if (premise.relation, step.conclusion.relation) != ("replace-one", "replace-label"):
-        raise RefusedError("the rule leads from replace-one to replace-label")
-    if step.conclusion.claim != claim:
+    if len(step.premises) != 1:
+        raise RefusedError("the rule takes 1 to 1 premises")
+    (premise,), concluded = step.premises, step.conclusion
+    size = step.witness.whole("size") if step.witness.has("size") else 1
+    ways = {("replace-one", "replace-label"): 1, ("add-remove", "replace-one"): 2}
+    if ways.get((premise.relation, concluded.relation)) != size:
+        raise RefusedError(
+            "the rule leads from replace-one to replace-label, or from two steps of "
+            "add-remove to replace-one"
+        )
+    if premise.steps != size * concluded.steps:
+        raise RefusedError("premises and conclusion compare datasets of different distance")
+    if concluded.claim != premise.claim:
         raise RefusedError("the conclusion is not the premise")
     return ()

@@ -10,10 +10,7 @@ from flint import ctx
 
 from dpproof.proofs.core.arithmetic import ball, show
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import (
-    FinitePair,
-    LaplacePair,
-)
+from dpproof.proofs.core.pairs import FinitePair, LaplacePair
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import both
 from dpproof.proofs.core.statements import Pairs, Points

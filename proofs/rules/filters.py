@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from typing import Final
@@ -32,13 +33,8 @@ def zcdp(step: Application) -> tuple[str, ...]:
 
     Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481). Proof: filters.md, 2.
     """
-    rho = step.concludes(ZCDP).rho
-    _within(exact_sum(part.rho for part in step.every(ZCDP, least=0)), rho, "rho")
-    return _assumed(
-        step,
-        "is rho-zCDP for a rho that is fixed by that",
-        f"on every path these rho add up to at most {exact(rho)}",
-    )
+    parts, most = step.every(ZCDP, least=0), step.concludes(ZCDP).rho
+    return _adds_up(step, (part.rho for part in parts), most, ("zCDP", "rho", "rho"))
 
 
 def gdp(step: Application) -> tuple[str, ...]:
@@ -46,13 +42,17 @@ def gdp(step: Application) -> tuple[str, ...]:
 
     Source: Smith & Thakurta (arXiv:2210.17520). Proof: filters.md, 3.
     """
-    squared = step.concludes(GDP).mu_squared
-    _within(exact_sum(part.mu_squared for part in step.every(GDP, least=0)), squared, "mu^2")
-    return _assumed(
-        step,
-        "is mu-GDP for a mu that is fixed by that",
-        f"on every path these mu^2 add up to at most {exact(squared)}",
-    )
+    parts, most = step.every(GDP, least=0), step.concludes(GDP).mu_squared
+    return _adds_up(step, (part.mu_squared for part in parts), most, ("GDP", "mu", "mu^2"))
+
+
+def _adds_up(
+    step: Application, spent: Iterable[Fraction], most: Fraction, words: tuple[str, str, str]
+) -> tuple[str, ...]:
+    notion, number, added = words
+    _within(exact_sum(spent), most, added)
+    each = f"is {number}-{notion} for a {number} that is fixed by that"
+    return _assumed(step, each, f"on every path these {added} add up to at most {exact(most)}")
 
 
 def renyi(step: Application) -> tuple[str, ...]:
@@ -98,11 +98,11 @@ def approx_dp(step: Application) -> tuple[str, ...]:
             raise RefusedError("the rule takes zcdp, pure-dp and approx-dp")
     step.budget.spend(PER_COMPARISON * len(pure))
     _within(exact_sum(failed), failures, "deltas")
-    known, epsilons = exact_sum(concentrated), [epsilon for epsilon in pure if epsilon]
+    total, epsilons = exact_sum(concentrated), [epsilon for epsilon in pure if epsilon]
     if epsilons:
-        require_at_most(partial(_tanh_sum, known, epsilons), partial(ball, rho), "the sum of rho")
+        require_at_most(partial(_tanh_sum, total, epsilons), partial(ball, rho), "the sum of rho")
     else:
-        _within(known, rho, "rho")
+        _within(total, rho, "rho")
     _divergent(rho * order, order, claim.epsilon, claim.delta - failures)
     return _assumed(
         step,
@@ -132,10 +132,9 @@ def several(step: Application) -> tuple[str, ...]:
     _within(exact_sum(shares), claim.delta, "shares of delta")
     filters = openable("; ".join(words))
     told = (
-        f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it, "
-        "what it costs there being fixed by what was released before and true of it given that, "
-        f"between {step.conclusion.relation} neighbours: "
-        f"{filters}"
+        f"{_LOOKING}, and only if one of these budgets has admitted it and every one before it; "
+        "what it costs there is fixed by what was released before, and true of it given that, "
+        f"between {step.conclusion.relation} neighbours: {filters}"
     )
     return told, ALONE
 
@@ -161,8 +160,8 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
     if way == "renyi":
         order, divergence = one.rational("order"), one.rational("divergence", least=0)
         _divergent(divergence, order, epsilon, share)
-        told = f"at order {exact(order)}, which is fixed in advance"
-        return f"a sum of Renyi divergences {told}, at most {exact(divergence)}"
+        words = f"at order {exact(order)}, which is fixed in advance"
+        return f"a sum of Renyi divergences {words}, at most {exact(divergence)}"
     raise RefusedError("a filter is basic, zcdp, gdp or renyi")
 
 
@@ -170,8 +169,8 @@ def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
     return GaussianPair(squared).profile(ball(epsilon))
 
 
-def _tanh_sum(known: Fraction, epsilons: list[Fraction]) -> arb:
-    return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(known))
+def _tanh_sum(start: Fraction, epsilons: list[Fraction]) -> arb:
+    return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(start))
 
 
 def _divergent(divergence: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
@@ -199,5 +198,5 @@ def _assumed(step: Application, each: str, paths: str) -> tuple[str, ...]:
     names = openable(" and ".join(name for name in step.mechanisms if name))
     near = f"between {step.conclusion.relation} neighbours"
     ran = f", in this run {names}" if step.mechanisms else ""
-    told = f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}"
-    return told, ALONE
+    words = f"{_LOOKING}{ran}; given what was released before each {each}, {near}, and {paths}"
+    return words, ALONE

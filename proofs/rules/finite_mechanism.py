@@ -51,9 +51,9 @@ def compare(
     if sum((a for a, b in zip(p, q, strict=True) if not b), Fraction(0)) > infinite:
         raise RefusedError("two neighbours have a larger infinite loss's mass than the pair")
     for t, allowed in corners:
-        found = sum((max(a - t * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
-        if found > allowed:
-            what = f"the profile of two neighbours at ratio {show(t)} is {show(found)}"
+        excess = sum((max(a - t * b, Fraction(0)) for a, b in zip(p, q, strict=True)), Fraction(0))
+        if excess > allowed:
+            what = f"the profile of two neighbours at ratio {show(t)} is {show(excess)}"
             raise RefusedError(f"{what}, above {show(allowed)}")
 
 
@@ -77,17 +77,17 @@ def _table(step: Application) -> list[tuple[Fraction, ...]]:
 
 def _neighbours(step: Application) -> list[tuple[int, int]]:
     """Read ordered pairs of numbers of datasets."""
-    found = []
+    pairs = []
     for item in step.witness.items("neighbours"):
         if not isinstance(item, list) or len(item) != 2:
             raise RefusedError("neighbours must be pairs of whole numbers at or above 0")
         one, other = item
         if type(one) is not int or type(other) is not int or min(one, other) < 0:
             raise RefusedError("neighbours must be pairs of whole numbers at or above 0")
-        found.append((one, other))
-    if not found:
+        pairs.append((one, other))
+    if not pairs:
         raise RefusedError("the rule takes at least one pair of neighbours")
-    return found
+    return pairs
 
 
 def _words(table: list[tuple[Fraction, ...]], neighbours: list[tuple[int, int]]) -> str:
@@ -95,8 +95,8 @@ def _words(table: list[tuple[Fraction, ...]], neighbours: list[tuple[int, int]])
     rows = openable("; ".join(", ".join(map(str, row)) for row in table))
     listed = openable(", ".join(f"({x}, {y})" for x, y in neighbours))
     return (
-        f"computes from the data one of {len(table)} categories, the same list for all datasets, "
-        "and its result is one of the outputs, each with the probability in the category's row of "
+        f"computes from the data one of {len(table)} categories, the same list for all datasets; "
+        "its result is one of the outputs, each with the probability in the category's row of "
         f"the table {rows}; where D has what D' lacks, their categories are equal or, counted from "
         f"0, among {listed}"
     )

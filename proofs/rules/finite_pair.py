@@ -70,11 +70,11 @@ def mixture(step: Application) -> tuple[str, ...]:
     if len(weights) != len(parts) or min(weights) <= 0 or sum(weights) != 1:
         raise RefusedError("the rule takes a weight above 0 for each pair, of sum 1")
     required_facts(parts, facts)
-    known = [bounds_of(step, one, facts) for one in parts]
+    each = [bounds_of(step, one, facts) for one in parts]
     claim = step.concludes(Pairs)
     for name, product in (("forward", claim.forward), ("backward", claim.backward)):
         pair = alone(product, "concludes")
-        listed = [ways.get(name, ways["forward"]) for ways in known]
+        listed = [ways.get(name, ways["forward"]) for ways in each]
         corners = len(parts) * PER_COMPARISON * len(pair.p)
         step.budget.spend(corners_work(pair) + corners + LEVEL * sum(map(len, listed)))
         bounds = [(ball(w), _chords(points)) for w, points in zip(weights, listed, strict=True)]
@@ -115,10 +115,10 @@ def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: H
     above = ahead(ratios)
     below = above if behind == ahead else behind(ratios)
     for t, allowed in corners:
-        found = min(above[t], one) if t >= 1 else one - t + t * min(below[1 / t], one)
-        if found > allowed:
+        bound = min(above[t], one) if t >= 1 else one - t + t * min(below[1 / t], one)
+        if bound > allowed:
             raise RefusedError(
-                f"the profile at ratio {show(t)} may be {show(found)}, above {show(allowed)}"
+                f"the profile at ratio {show(t)} may be {show(bound)}, above {show(allowed)}"
             )
 
 

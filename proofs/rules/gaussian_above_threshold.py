@@ -15,7 +15,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import GDP, SYMMETRIC
 from dpproof.proofs.limits import VALUE
-from dpproof.proofs.rules.above_threshold import compare
+from dpproof.proofs.rules.above_threshold import compare, one_way
 
 _BITS: Final = 300  # of the tangents' heights, rounded up
 _PRECISION: Final = 512
@@ -74,10 +74,10 @@ def gaussian_above_threshold(step: Application) -> tuple[str, ...]:
 
 def _points(step: Application, name: str) -> tuple[Fraction, ...]:
     """Read where tangents are taken: anywhere at or above 0."""
-    found = step.witness.rationals(name)
-    if not 0 < len(found) <= _POINTS or min(found) < 0 or max(found) > _WIDEST:
+    points = step.witness.rationals(name)
+    if not 0 < len(points) <= _POINTS or min(points) < 0 or max(points) > _WIDEST:
         raise RefusedError(f"{name} must be 1 to {_POINTS} numbers from 0 to {_WIDEST}")
-    return found
+    return points
 
 
 def _tangents(
@@ -92,13 +92,13 @@ def _tangents(
     (n, c), (z, beyond) = sizes, at
     one, many = (_tail(z), z), (n * _tail(beyond), c * beyond)
     flat = b * Fraction(isqrt(n << 128) + 1, 1 << 64)
-    found = [_climbing(flat * one[0], flat * one[1])]
+    lines = [_climbing(flat * one[0], flat * one[1])]
     if not monotone:
         low, slope = (2 * b * m + a * i for m, i in zip(many, one, strict=True))
-        return [*found, _climbing(low, slope)]
+        return [*lines, _climbing(low, slope)]
     low, slope = (b * m + a * i for m, i in zip(many, one, strict=True))
-    found += [found[0][::-1], _climbing(low, slope)[::-1]]
-    return [*found, _climbing(b * many[0], b * many[1])]
+    lines += [lines[0][::-1], _climbing(low, slope)[::-1]]
+    return [*lines, _climbing(b * many[0], b * many[1])]
 
 
 def _climbing(height: Fraction, slope: Fraction) -> Line:
@@ -146,14 +146,10 @@ def _words(
     first, second = map(exact, sigmas)
     runs = (
         f"adds Gaussian noise of mean 0 and standard deviation {first} to one threshold that is "
-        "the same for all datasets, once, and Gaussian noise of mean 0 and standard deviation "
+        "the same for all datasets, once; it adds Gaussian noise of mean 0 and standard deviation "
         f"{second}, independent of that and in every coordinate, to the values of at most "
-        f"{sizes[0]} queries, "
-        "a list of numbers, as long for every dataset, each moving by at "
-        f"most {moves}; it compares one sum after the other with the noisy threshold until "
-        f"{sizes[1]} were above, and its result is which sums were above"
+        f"{sizes[0]} queries; these are a list of numbers, as long for every dataset, each moving "
+        f"by at most {moves}; it compares one sum after the other with the noisy threshold until "
+        f"{sizes[1]} were above; its result is which sums were above"
     )
-    together = "has no two queries that move in opposite directions between two neighbours"
-    if rising:
-        together = "has no query that is smaller on the dataset that has what the other lacks"
-    return runs, *[together] * monotone, FRESH, ALONE
+    return runs, *one_way(monotone=monotone, rising=rising), FRESH, ALONE

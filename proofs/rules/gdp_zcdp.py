@@ -149,7 +149,7 @@ def _own_squared(pair: Pair) -> Fraction | None:
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared
     if isinstance(pair, CountedGaussiansPair):
-        return pair.scheme.most**2 * pair.mu_squared
+        return pair.most**2 * pair.mu_squared
     return None
 
 
@@ -167,7 +167,7 @@ def _largest_both_ways(pair: Pair) -> arb:
     other = swapped(pair)
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
-    return pair.largest().max(other.largest())
+    return ball(pair.largest()).max(ball(other.largest()))
 
 
 def _by_cells(
@@ -188,7 +188,9 @@ def _by_cells(
                 partial(_tangent, squared, (left + right) / 2, end),
                 f"the profile at {end}",
             )
-    require_at_most(partial(largest_loss, product), lambda: ball(epsilons[-1]), "the largest loss")
+    require_at_most(
+        partial(largest_loss, product), partial(Fraction, epsilons[-1]), "the largest loss"
+    )
 
 
 def _tangent(squared: Fraction, middle: Fraction, end: Fraction) -> arb:
@@ -251,4 +253,4 @@ def _by_losses(pair: Pair, last: Fraction) -> arb:
         RefusedError: they have no bound.
     """
     pure = _largest_both_ways(pair)
-    return (pure * (pure / 2).tanh()).min(pair.largest() / ball(last + 1))
+    return (pure * (pure / 2).tanh()).min(ball(pair.largest()) / ball(last + 1))

@@ -6,15 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from flint import arb
 
 from dpproof.proofs.core.arithmetic import ball, exact_sum, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
-from dpproof.proofs.core.rule import Application
-from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, PureDP
+from dpproof.proofs.core.rule import Application, Rule
+from dpproof.proofs.core.statements import GDP, ApproxDP, Claim, Pairs, Points, PureDP
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, TradeOff
 from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
@@ -25,48 +25,31 @@ from dpproof.proofs.rules.compose import divergences, longest, look_up
 C = TypeVar("C")
 
 
-def pure_dp(step: Application) -> tuple[str, ...]:
-    """Check epsilon times the size.
+def _chained(kind: type[C], along: Callable[[C, int], Claim]) -> Rule:
+    """Return the rule that a claim becomes this one along a chain of ``size`` steps."""
 
-    Source: Dwork & Roth (2014), Theorem 2.2.
-    """
-    claim, size = _one(step, PureDP)
-    step.expect(PureDP(size * claim.epsilon))
-    return ()
+    def rule(step: Application) -> tuple[str, ...]:
+        claim, size = _one(step, kind)
+        step.expect(along(claim, size))
+        return ()
 
-
-def bounded_range(step: Application) -> tuple[str, ...]:
-    """Check that log ratios add up along a chain, and so do the intervals they stay in."""
-    claim, size = _one(step, BoundedRange)
-    step.expect(BoundedRange(size * claim.epsilon))
-    return ()
+    return rule
 
 
-def metric_dp(step: Application) -> tuple[str, ...]:
-    """Check that paths one after the other are a path as long as all of them."""
-    claim, size = _one(step, MetricDP)
-    step.expect(MetricDP(size * claim.epsilon))
-    return ()
+pure_dp: Final = _chained(PureDP, lambda one, size: PureDP(size * one.epsilon))
+"""Epsilon times the size. Source: Dwork & Roth (2014), Theorem 2.2."""
 
+bounded_range: Final = _chained(BoundedRange, lambda one, size: BoundedRange(size * one.epsilon))
+"""Log ratios add up along a chain, and so do the intervals they stay in."""
 
-def gdp(step: Application) -> tuple[str, ...]:
-    """Check mu times the size.
+metric_dp: Final = _chained(MetricDP, lambda one, size: MetricDP(size * one.epsilon))
+"""Paths one after the other are a path as long as all of them."""
 
-    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
-    """
-    claim, size = _one(step, GDP)
-    step.expect(GDP(size * size * claim.mu_squared))
-    return ()
+gdp: Final = _chained(GDP, lambda one, size: GDP(size * size * one.mu_squared))
+"""Mu times the size. Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14."""
 
-
-def zcdp(step: Application) -> tuple[str, ...]:
-    """Check rho times the square of the size.
-
-    Source: arXiv:1605.02065, Proposition 1.9.
-    """
-    claim, size = _one(step, ZCDP)
-    step.expect(ZCDP(size * size * claim.rho))
-    return ()
+zcdp: Final = _chained(ZCDP, lambda one, size: ZCDP(size * size * one.rho))
+"""Rho times the square of the size. Source: arXiv:1605.02065, Proposition 1.9."""
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
@@ -75,20 +58,22 @@ def approx_dp(step: Application) -> tuple[str, ...]:
     Source: Vadhan (2017), Lemma 2.2.
     """
     claim, size = _one(step, ApproxDP)
-    found = step.concludes(ApproxDP)
-    if found.epsilon != size * claim.epsilon:
+    conclusion = step.concludes(ApproxDP)
+    if conclusion.epsilon != size * claim.epsilon:
         raise RefusedError("epsilon is not the premise's times the size")
-    if found.delta == 1 or claim.delta == 0:
+    if conclusion.delta == 1 or claim.delta == 0:
         return ()
     if claim.epsilon == 0 or size == 1:
-        if found.delta < size * claim.delta:
+        if conclusion.delta < size * claim.delta:
             raise RefusedError("delta is below the premise's times the size")
         return ()
 
     def sum_of_powers() -> arb:
         return ball(size * claim.epsilon).expm1() / ball(claim.epsilon).expm1()
 
-    require_at_most(lambda: ball(claim.delta) * sum_of_powers(), lambda: ball(found.delta), "delta")
+    require_at_most(
+        lambda: ball(claim.delta) * sum_of_powers(), lambda: ball(conclusion.delta), "delta"
+    )
     return ()
 
 
@@ -100,16 +85,16 @@ def rdp(step: Application) -> tuple[str, ...]:
     claim, size = _one(step, RDP)
     if size > MAX_CHAIN:
         raise RefusedError(f"the rule adds up at most {MAX_CHAIN} steps")
-    found = step.concludes(RDP).points
-    step.budget.spend(size * len(found) * look_up(claim.points))
-    for order, _ in found:
+    points = step.concludes(RDP).points
+    step.budget.spend(size * len(points) * look_up(claim.points))
+    for order, _ in points:
         bits = size * (order.numerator.bit_length() + 2 * size.bit_length())
         step.budget.spend(sum_of_rationals_work(size, bits + longest(claim.points)))
     curve = divergences(claim.points)
-    known = tuple((order, _chain(curve, order, size)) for order, _ in found)
-    step.budget.spend(len(found) * look_up(known))
-    least = divergences(known)
-    if any(value < least(order) for order, value in found):
+    chained = tuple((order, _chain(curve, order, size)) for order, _ in points)
+    step.budget.spend(len(points) * look_up(chained))
+    least = divergences(chained)
+    if any(value < least(order) for order, value in points):
         raise RefusedError("a listed divergence is below what is known")
     return ()
 

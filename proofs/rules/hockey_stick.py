@@ -9,10 +9,9 @@ P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from flint import acb, arb
 
@@ -20,9 +19,10 @@ from dpproof.proofs import limits
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
-from dpproof.proofs.core.rules import at_ball, at_most, fact
+from dpproof.proofs.core.rules import at_most, exactly, fact
 from dpproof.proofs.pairs.core_pairs import lattice_of, moments as pair_moments
 from dpproof.proofs.pairs.pair import Moments
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
@@ -44,8 +44,7 @@ Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Period:
     """Nodes c + 2 pi i k / ((2 half + 1) span) for k = -half, ..., half."""
 
@@ -73,7 +72,8 @@ def contour(step: Application) -> tuple[str, ...]:
     spend(step, line.nodes, claim.product, witnesses)
     step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
     step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
-    return at_most(lambda: at_ball(line.bound(claim.product, witnesses)), claim)
+    bound = line.bound(claim.product, witnesses)
+    return at_most(lambda: lambda epsilon: bound(ball(epsilon)), claim)
 
 
 def lattice(step: Application) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def closed(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(len(claim.points) * profile_work(claim.product))
     step.budget.spend(profile_making(claim.product))
-    return at_most(lambda: at_ball(profile), claim)
+    return at_most(lambda: exactly(claim.product, profile), claim)
 
 
 def sampled(step: Application) -> tuple[str, ...]:
@@ -141,23 +141,23 @@ def chernoff(step: Application) -> tuple[str, ...]:
     step.budget.spend(limits.PER_COMPARISON * len(claim.points))
 
     def bounds() -> Bound:
-        real, found = ball(c), moments(claim.product, witnesses)
-        (moment,) = total(found, claim.product, c, arb(0), 1)
+        real, factors = ball(c), moments(claim.product, witnesses)
+        (moment,) = total(factors, claim.product, c, arb(0), 1)
         size = moment.real * (real * real.log() - (1 + real) * (1 + real).log()).exp()
-        return lambda epsilon: outside(found, claim.product) + size * ball(-c * epsilon).exp()
+        return lambda epsilon: outside(factors, claim.product) + size * ball(-c * epsilon).exp()
 
     return at_most(bounds, claim)
 
 
 def folded(
-    found: Sequence[Moments], product: Product, witnesses: Sequence[object], period: Period
+    factors: Sequence[Moments], product: Product, witnesses: Sequence[object], period: Period
 ) -> Bound:
     """Return the sum over one period, p_inf included, as a function of epsilon."""
     c, span, half = period.c, period.span, period.half
     count, offset = 2 * half + 1, _offset(product, witnesses, span)
     turn = 2 * arb.pi() / (count * ball(span))
     first, second = [], []
-    for k, moment in enumerate(total(found, product, c, turn, half + 1)):
+    for k, moment in enumerate(total(factors, product, c, turn, half + 1)):
         s, share = acb(ball(c), turn * k) * ball(span), moment * (2 if k else 1) / count
         first.append(share / (1 - (-s).exp()))
         second.append(share / (1 - (-s - ball(span)).exp()))
@@ -166,7 +166,9 @@ def folded(
     def body(epsilon: Fraction) -> arb:
         above = offset + span * (floor((epsilon - offset) / span) + 1)
         angle, below = -turn * ball(above), ball(epsilon - above).exp()
-        return outside(found, product) + ball(-c * above).exp() * (near(angle) - below * far(angle))
+        return outside(factors, product) + ball(-c * above).exp() * (
+            near(angle) - below * far(angle)
+        )
 
     return body
 
@@ -188,10 +190,10 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
     start = Fraction(0)
     for (pair, count), hint in zip(product, witnesses, strict=True):
         table = isinstance(pair, TabulatedPair)
-        found = (Fraction(0), read_table(hint).span) if table else lattice_of(pair)
-        if found is None:
+        lattice = (Fraction(0), read_table(hint).span) if table else lattice_of(pair)
+        if lattice is None:
             raise RefusedError(f"{pair.describe()} is on no lattice")
-        offset, own = found
+        offset, own = lattice
         if (own / span).denominator != 1:
             raise RefusedError(
                 f"the losses of {pair.describe()} are no multiples of the span apart"

@@ -44,8 +44,8 @@ def _hash(step: Application, keep: Fraction) -> tuple[Fraction, Fraction, str]:
     cells = step.witness.whole("cells", least=2)
     how = (
         f"a function into {cells} cells, drawn so that any two categories share a cell with "
-        f"probability 1/{cells}, and the category's cell with probability {exact(keep)}, else one "
-        "of the others, all equally likely"
+        f"probability 1/{cells}, and a cell; that is the category's with probability "
+        f"{exact(keep)}, else one of the others, all equally likely"
     )
     apart = 1 - Fraction(1, cells)
     return apart * keep, apart * (1 - keep) / (cells - 1), how
@@ -56,8 +56,8 @@ def _subset(step: Application, keep: Fraction, categories: int) -> tuple[Fractio
     if size >= categories:
         raise RefusedError("a set holds fewer than all categories")
     how = (
-        f"a set of {size} of them that holds the category with probability {exact(keep)}, all sets "
-        "of this size that hold it equally likely, and all that do not"
+        f"a set of {size} of them that holds the category with probability {exact(keep)}; all sets "
+        "of this size that hold it are equally likely, and so are all that do not"
     )
     others = categories - 1
     return keep * (categories - size) / others, (1 - keep) * size / others, how

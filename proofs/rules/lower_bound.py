@@ -115,8 +115,8 @@ def smoothed(step: Application) -> tuple[str, ...]:
 
     def bound() -> arb:
         epsilon, w = ball(claim.epsilon), ball(tent.width)
-        found = _moments(product, witnesses)
-        body, cut, infinite = line.parts(found, product)
+        factors = _moments(product, witnesses)
+        body, cut, infinite = line.parts(factors, product)
         below, at, above = tent.hats()
 
         def near(place: arb, error: arb) -> arb:
@@ -125,7 +125,7 @@ def smoothed(step: Application) -> tuple[str, ...]:
         least = near(epsilon, -cut)
         least -= _aliases(product, epsilon, line.c, 2 * arb.pi() / ball(line.step), sides)
         least -= below * near(epsilon - w, cut) + above * near(epsilon + w, cut)
-        least -= tent.outside(line.c) * _chernoff(found, product, line.c, epsilon)
+        least -= tent.outside(line.c) * _chernoff(factors, product, line.c, epsilon)
         return infinite + least / at
 
     return _at_least(bound, claim)
@@ -141,9 +141,9 @@ def lattice(step: Application) -> tuple[str, ...]:
     length = period.span * (2 * period.half + 1)
 
     def bound() -> arb:
-        found = _moments(claim.product, witnesses)
+        factors = _moments(claim.product, witnesses)
         aliases = _aliases(claim.product, ball(claim.epsilon), period.c, ball(length), sides)
-        return folded(found, claim.product, witnesses, period)(claim.epsilon) - aliases
+        return folded(factors, claim.product, witnesses, period)(claim.epsilon) - aliases
 
     return _at_least(bound, claim)
 
@@ -239,7 +239,7 @@ def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
 
 def _sides(step: Application, product: Product, c: Fraction, made: Sequence[object]) -> list[Side]:
     """Return an abscissa before c and one after it, at which aliases are bounded."""
-    found = []
+    sides = []
     for name in ("before", "after"):
         fields = Fields(step.witness.take(name), name)
         other, witnesses = fields.positive("c"), fields.items("factors")
@@ -247,8 +247,8 @@ def _sides(step: Application, product: Product, c: Fraction, made: Sequence[obje
         if other == c or (other < c) is not (name == "before"):
             raise RefusedError(f"{name}: c must be on that side of the sum's")
         spend(step, 1, product, witnesses, made)
-        found.append((other, witnesses))
-    return found
+        sides.append((other, witnesses))
+    return sides
 
 
 def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: list[Side]) -> arb:
@@ -257,17 +257,17 @@ def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: li
     By Chernoff: b after c serves m > 0, b before c serves m < 0, each a geometric series of ratio
     e^{-|b - c| R}.
     """
-    found = arb(0)
+    total = arb(0)
     for b, witnesses in sides:
         ratio = (-ball(abs(b - c)) * period).exp()
         most = _chernoff(_moments(product, witnesses), product, b, epsilon)
-        found += most * ratio / (1 - ratio)
-    return found
+        total += most * ratio / (1 - ratio)
+    return total
 
 
-def _chernoff(found: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
+def _chernoff(factors: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
     """Bound H_eps - p_inf at every real epsilon by M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
     power = ball(b)
-    (moment,) = total(found, product, b, arb(0), 1)
+    (moment,) = total(factors, product, b, arb(0), 1)
     size = power * power.log() - (1 + power) * (1 + power).log() - power * epsilon
     return moment.real * size.exp()

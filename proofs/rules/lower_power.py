@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
 
 from flint import arb
 
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.statements import HockeyStick, merged
@@ -22,8 +21,7 @@ _POINTS = 3
 _Bounds = dict[Fraction, Fraction]
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """H_t at three ratios t = e^epsilon.
 
@@ -80,10 +78,10 @@ def true_positive_rate(step: Application) -> tuple[str, ...]:
     rate, power = _exactly(claim.false_positive_rate), _exactly(claim.true_positive_rate)
     if len(places) != _POINTS or places != sorted(set(places)):
         raise RefusedError("the rule takes bounds at three epsilons, increasing")
-    known = _known(step, claim.product, places)
-    require_at_most(rate, lambda: known.falls()[0], "the false-positive rate")
-    require_at_most(lambda: known.falls()[1], rate, "how fast the divergence falls")
-    require_at_most(power, lambda: known.power(rate()), "the true-positive rate")
+    facts = _known(step, claim.product, places)
+    require_at_most(rate, lambda: facts.falls()[0], "the false-positive rate")
+    require_at_most(lambda: facts.falls()[1], rate, "how fast the divergence falls")
+    require_at_most(power, lambda: facts.power(rate()), "the true-positive rate")
     return ()
 
 

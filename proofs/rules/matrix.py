@@ -8,15 +8,15 @@ the scalar product of two columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from dpproof.proofs import limits
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import SubsampledGaussianPair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, rate
@@ -24,7 +24,7 @@ from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
 from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.rules.allocate import NOTHING_FOR_BLANKS
+from dpproof.proofs.rules.allocate import NOTHING_FOR_BLANKS, contributed
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
@@ -32,8 +32,7 @@ _ONE: Final = 1 << 60  # Coefficients by formula are rounded down to multiples o
 _TOEPLITZ: Final = ("toeplitz", "square-root", "buffered")
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Factor:
     """A matrix by its name, and when one record may take part.
 
@@ -93,12 +92,12 @@ def matrix(step: Application) -> tuple[str, ...]:
         raise RefusedError("mu is smaller than the sensitivity of the factor makes it")
     value = (
         f"computes in each of {factor.rounds} rounds, from the data and the results of earlier "
-        f"rounds, a list of numbers, as long for every dataset, that for equal earlier results "
+        f"rounds, a list of numbers, as long for every dataset; for equal earlier results this "
         f"moves by at most {exact(moved)} in L2 norm between {step.conclusion.relation} "
         f"neighbours in {factor.schedule()}, and in no other round"
     )
     noise = (
-        f"adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
+        f"it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
         f"every coordinate, to {factor.words()}"
     )
     return f"{value}; {noise}, each as soon as its rounds are over", FRESH, ALONE
@@ -135,15 +134,12 @@ def cyclic_poisson(step: Application) -> tuple[str, ...]:
     )
     drawn = (
         f"draws a sample in each of {factor.rounds} rounds, in round i from part i mod {cycle} of "
-        f"the records, that holds every record of the part independently with probability "
-        f"{exact(q)}, where which of the {cycle} parts a record belongs to {dealt}"
+        f"the records; this holds every record of the part independently with probability "
+        f"{exact(q)}; which of the {cycle} parts a record belongs to {dealt}"
     )
-    added = (
-        "computes the sum of the drawn records' contributions, each a list of numbers, as long for "
-        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
-    )
+    added = f"it computes the sum of the drawn records' contributions; {contributed(contribution)}"
     noise = (
-        f"adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
+        f"it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
         f"every coordinate, to {factor.words()}"
     )
     ran = f"{drawn}; {added}; {noise}, each as soon as its rounds are over"
@@ -214,11 +210,11 @@ def _coefficients(factor: Factor) -> list[Fraction]:
     if factor.kind == "toeplitz":
         return list(factor.listed[0])
     if factor.kind == "square-root":
-        found, binomial = [], 1
+        coefficients, binomial = [], 1
         for j in range(factor.bands):
-            found.append(Fraction(binomial * _ONE // 4**j, _ONE))
+            coefficients.append(Fraction(binomial * _ONE // 4**j, _ONE))
             binomial = binomial * (4 * j + 2) // (j + 1)
-        return found
+        return coefficients
     weights, decays = factor.listed
     if min(weights) <= 0 or min(decays) <= 0 or max(decays) >= 1:
         raise RefusedError("weights must be above 0 and decays between 0 and 1")
@@ -361,7 +357,7 @@ def _best(values: Sequence[Fraction], apart: int, most: int) -> list[Fraction]:
     """Return the largest sums of at most 0, 1, ... of the values, that far apart."""
     best = [[Fraction(0)] * (most + 1)]
     for place, value in enumerate(values):
-        known = best[max(0, place + 1 - apart)]
-        with_it = [Fraction(0), *(known[k] + value for k in range(most))]
+        before = best[max(0, place + 1 - apart)]
+        with_it = [Fraction(0), *(before[k] + value for k in range(most))]
         best.append([max(pair) for pair in zip(best[-1], with_it, strict=True)])
     return best[-1]

@@ -128,7 +128,7 @@ def exponential(step: Application) -> tuple[str, ...]:
     between = f"between {step.conclusion.relation} neighbours"
     draws = (
         f"draws one candidate, of score u with probability proportional to e^({exact(factor)} u), "
-        "from a list of candidates that is the same for all datasets, each score moving by at most "
+        "from a list of candidates that is the same for all datasets; each score moves by at most "
         f"{exact(sensitivity)} {between}; its result is that candidate"
     )
     together = "has no two scores that move in opposite directions between two neighbours"
@@ -159,10 +159,10 @@ def permute_and_flip(step: Application) -> tuple[str, ...]:
     """
     scale, scores, together = _noisy_scores(step)
     goes = (
-        f"goes through candidates {scores}, in an order of which all are equally likely, "
-        "until a coin is heads that for a candidate of score u has probability "
-        f"e^((u - the largest score)/{exact(scale)}), a coin of its own for every candidate, order "
-        "and coins independent of each other; its result is that candidate"
+        f"goes through candidates {scores}; every order of the candidates is equally likely, it "
+        "ends at the first whose coin is heads; every candidate has a coin of its own, for score u "
+        f"heads with probability e^((u - the largest score)/{exact(scale)}); order and coins "
+        "are independent of each other; its result is the candidate at which it ends"
     )
     return goes, *together, FRESH, ALONE
 
@@ -176,7 +176,7 @@ def _noisy_scores(step: Application) -> tuple[Fraction, str, tuple[str, ...]]:
         raise RefusedError("scores are not monotone under replace-one")
     step.expect(MetricDP(sensitivity / scale * (1 if monotone else 2)))
     scores = (
-        "from a list of candidates that is the same for all datasets, each score moving by at "
+        "from a list of candidates that is the same for all datasets; each score moves by at "
         f"most {exact(sensitivity)} between {step.conclusion.relation} neighbours"
     )
     together = "has no two scores that move in opposite directions between two neighbours"

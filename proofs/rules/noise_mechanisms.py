@@ -82,7 +82,7 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
     require_at_most(needed, partial(ball, stated), "what the mechanism costs")
     relation = step.conclusion.relation
     adds = (
-        "computes from the data a number, as one for every dataset, and a bound above 0, such that "
+        "computes from the data a number, as one for every dataset, and a bound above 0; "
         f"between {relation} neighbours the number moves by at most the bound of either, and the "
         f"bounds differ by a factor of at most e^{exact(beta)}; its result is the number plus "
         f"Cauchy noise of scale {exact(scale)} times the bound"
@@ -123,12 +123,11 @@ def propose_test_release(step: Application) -> tuple[str, ...]:
         law = f"Laplace noise of scale {exact(scale)}"
     runs = (
         f"adds {law}, independent in every coordinate, to the value of a query, a list of numbers, "
-        f"as long for every dataset, and independent Laplace noise of scale "
-        f"1/{exact(epsilon)} to a distance, "
-        f"a whole number at or above 0, at most 1 apart for {relation} neighbours and 0 where the "
-        f"value moves by more than {exact(sensitivity)} in {norm} norm to a neighbour; its result "
-        f"is the noisy value if the noisy distance is above {exact(margin)}/{exact(epsilon)}, else "
-        "that it is not"
+        f"as long for every dataset; it adds independent Laplace noise of scale "
+        f"1/{exact(epsilon)} to a distance, a whole number at or above 0; the distance is at most "
+        f"1 apart for {relation} neighbours and 0 where the value moves by more than "
+        f"{exact(sensitivity)} in {norm} norm to a neighbour; its result is the noisy value if the "
+        f"noisy distance is above {exact(margin)}/{exact(epsilon)}, else that it is not"
     )
     return runs, FRESH, ALONE
 
@@ -187,11 +186,11 @@ def _bits(rows: Sequence[Sequence[Fraction]]) -> int:
 
 def _square(factor: Rows, sigmas: Sequence[Fraction], change: Sequence[Fraction]) -> Fraction:
     """Return |diag(s)^-1 A^-1 v|^2, A triangular with ones on its diagonal."""
-    found: list[Fraction] = []
+    roots: list[Fraction] = []
     for row, value in zip(factor, change, strict=True):
-        known = zip(row, found, strict=False)  # what is found so far
-        found.append(value - sum((a * b for a, b in known), Fraction(0)))
-    return sum(((x / s) ** 2 for x, s in zip(found, sigmas, strict=True)), Fraction(0))
+        terms = zip(row, roots, strict=False)  # what is found so far
+        roots.append(value - sum((a * b for a, b in terms), Fraction(0)))
+    return sum(((x / s) ** 2 for x, s in zip(roots, sigmas, strict=True)), Fraction(0))
 
 
 def _definite(factor: Rows, sigmas: Sequence[Fraction], square: Fraction, radius: Fraction) -> bool:

@@ -24,7 +24,7 @@ _TOGETHER: Final = "one vector, its coordinates drawn together"
 
 
 def logistic(step: Application) -> tuple[str, ...]:
-    """Check logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma.
+    """Check logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma/2.
 
     They are mu-GDP, mu = R/sigma.
 
@@ -37,26 +37,18 @@ def logistic(step: Application) -> tuple[str, ...]:
     norm, sigma = step.witness.positive("norm"), step.witness.positive("sigma")
     regulariser = step.witness.positive("regulariser")
     mu_squared = (norm / sigma) ** 2
-    if regulariser >= min(2 * sigma**2, norm * sigma):
+    if regulariser >= min(2 * sigma**2, norm * sigma / 2):
         step.expect(GDP(mu_squared * (4 if step.conclusion.relation == "replace-one" else 1)))
     elif step.conclusion.relation in ("add-remove", "zero-out"):
         floor = norm**2 / regulariser - mu_squared / 2
         pairs = [FlooredGaussianPair(mu_squared, least) for least in (floor, Fraction(0))]
         step.expect(Pairs(*(((pair, 1),) for pair in pairs)))
     else:
-        raise RefusedError("the rule wants a regulariser of at least 2 sigma^2 or norm sigma")
-    labels = ", of which the label decides no more than the sign, or that it is 0"
+        raise RefusedError("the rule wants a regulariser of at least 2 sigma^2 or norm sigma/2")
+    labels = "; of a the label decides no more than the sign, or that it is 0"
     signs = labels if step.conclusion.relation == "replace-label" else ""
-    losses = (
-        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of L2 norm at most "
-        f"{exact(norm)} that depends on its record alone and is 0 for a blank one{signs}"
-    )
-    noise = f"b of ideal Gaussian noise of mean 0 and standard deviation {exact(sigma)}, {_DRAWN}"
-    released = (
-        f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
-        f"plus <b, w>, {noise}; its result is that minimum"
-    )
-    return released, FRESH, ALONE
+    noise = f"ideal Gaussian noise of mean 0 and standard deviation {exact(sigma)}, {_DRAWN}"
+    return _minimum(norm, signs, regulariser, noise), FRESH, ALONE
 
 
 def logistic_pure(step: Application) -> tuple[str, ...]:
@@ -74,16 +66,17 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule wants a regulariser of at least norm times scale")
     replaced = step.conclusion.relation in ("replace-one", "replace-label")
     step.expect(PureDP(epsilon * (2 if replaced else 1)))
-    losses = (
-        "the sum over the records of log(1 + e^(-<a, w>)), a vector a of L2 norm at most "
-        f"{exact(norm)} that depends on its record alone and is 0 for a blank one"
-    )
     law = f"of density proportional to e^(-||b||_2/{exact(scale)}), {_TOGETHER}"
-    released = (
-        f"computes the exact minimum over all w of {losses}, plus {exact(regulariser)} ||w||^2/2 "
-        f"plus <b, w>, b ideal spherical noise {law}; its result is that minimum"
+    return _minimum(norm, "", regulariser, f"ideal spherical noise {law}"), FRESH, ALONE
+
+
+def _minimum(norm: Fraction, signs: str, regulariser: Fraction, noise: str) -> str:
+    return (
+        "computes the exact minimum over all w of the sum over the records of "
+        f"log(1 + e^(-<a, w>)), plus {exact(regulariser)} ||w||^2/2 plus <b, w>; a is a vector of "
+        f"L2 norm at most {exact(norm)} that depends on its record alone and is 0 for a blank "
+        f"one{signs}; b is {noise}; its result is that minimum"
     )
-    return released, FRESH, ALONE
 
 
 def separator(step: Application) -> tuple[str, ...]:
@@ -132,10 +125,10 @@ def separator(step: Application) -> tuple[str, ...]:
 def _moved(step: Application, places: int, shift: int, law: str) -> str:
     """Say what a minimiser of an objective with noise on patterns does."""
     return (
-        "releases a candidate w of a list that is the same for all datasets, which minimises an "
-        "integer objective of the data plus the sum over i of k_i e_i(w), e(w) being a pattern of "
+        "releases a candidate w of a list that is the same for all datasets; w minimises an "
+        "integer objective of the data plus the sum over i of k_i e_i(w); e(w) is a pattern of "
         f"{places} zeros and ones, no two candidates of one pattern; between "
-        f"{step.conclusion.relation} neighbours the difference of the objectives of two candidates "
+        f"{step.conclusion.relation} neighbours the difference of two candidates' objectives "
         f"moves by at most {shift} times the number of places in which their patterns differ; k is "
         f"{law}"
     )
@@ -171,8 +164,8 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
     if (step.concludes(PureDP).epsilon * scale) ** 2 < shift**2 * length:
         raise RefusedError("the conclusion is not the one that follows")
     chooses = (
-        "releases a candidate w of a list that is the same for all datasets, which minimises an "
-        "integer objective of the data minus <k, psi(w)>, psi(w) being a vector of integers of "
+        "releases a candidate w of a list that is the same for all datasets; w minimises an "
+        "integer objective of the data minus <k, psi(w)>; psi(w) is a vector of integers of "
         f"squared length at most {length}; between {step.conclusion.relation} neighbours the "
         f"difference of the objectives of w and u moves by at most {shift} <psi(w), psi(w) - "
         f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_TOGETHER}"
@@ -214,13 +207,13 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
         require_at_most(lambda: -ball(claim.delta).log(), enough, "log 1/delta")
     minima = (
         f"adds up {calls} vectors of {coordinates} integers from a box whose sides add up to "
-        f"{box}, each of which minimises an integer objective of the data minus <k, w>; of several "
+        f"{box}; each of them minimises an integer objective of the data minus <k, w>; of several "
         "minima it takes the first, in an order that never changes; k is geometric noise of scale "
         f"{exact(noise)}, of mass proportional to e^(-x/scale) at x = 0, 1, 2, ..., one k for each "
         f"of the vectors, {_DRAWN}; between {step.conclusion.relation} neighbours the difference "
         f"of the objectives of w and u moves by at most {exact(slope)} ||w - u||_1; its result is "
-        f"that sum plus discrete Laplace noise of scale {exact(scale)}, of mass proportional to "
-        f"e^(-|x|/scale) at every whole number x, independent of k and in every coordinate"
+        f"that sum plus discrete Laplace noise of scale {exact(scale)}, independent of k and in "
+        "every coordinate; it has mass proportional to e^(-|x|/scale) at every whole number x"
     )
     return minima, FRESH, ALONE
 

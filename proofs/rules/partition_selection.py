@@ -42,16 +42,11 @@ def partition_selection(step: Application) -> tuple[str, ...]:
             compare(many, few, corners, pair.infinite)
             compare(few, many, corners, pair.infinite)
     listed = openable(", ".join(map(str, kept)))
-    query = (
-        "computes from the data a list of whole numbers, as long for every dataset, "
-        f"none of them negative, at most {cells} of which move, each by at most 1, between "
-        f"{step.conclusion.relation} neighbours"
-    )
     released = (
-        "its result is the outcome of an independent coin for each number n of the list, heads "
+        "its result is an independent coin's outcome for each number n of the list; it is heads "
         f"with probability 0 if n = 0, else with the n-th, the last if there are fewer, of {listed}"
     )
-    return f"{query}; {released}", FRESH, ALONE
+    return f"{_counts(step, cells)}; {released}", FRESH, ALONE
 
 
 def _kept(step: Application) -> list[Fraction]:
@@ -90,14 +85,17 @@ def thresholded_counts(step: Application) -> tuple[str, ...]:
 
     require_at_most(published, partial(ball, delta), "the probability to publish what one has")
     law = f"e^(-z^2/(2 {exact(scale)}^2))" if gaussian else f"e^(-|z|/{exact(scale)})"
-    query = (
-        "computes from the data a list of whole numbers, as long for every dataset, "
-        f"none of them negative, at most {cells} of which move, each by at most 1, between "
-        f"{step.conclusion.relation} neighbours"
-    )
     released = (
         f"adds whole noise of P(z) proportional to {law}, independent in every coordinate; its "
         f"result is the sum of every number above 0 for which that is at least {threshold}, and of "
         "the others that it is not"
     )
-    return f"{query}, and {released}", FRESH, ALONE
+    return f"{_counts(step, cells)}; it {released}", FRESH, ALONE
+
+
+def _counts(step: Application, cells: int) -> str:
+    return (
+        "computes from the data a list of whole numbers, as long for every dataset, "
+        f"none of them negative; at most {cells} of them move, each by at most 1, between "
+        f"{step.conclusion.relation} neighbours"
+    )

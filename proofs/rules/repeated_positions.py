@@ -56,10 +56,11 @@ def repeated_positions(step: Application) -> tuple[str, ...]:
     (name,) = step.mechanisms
     numbers = openable(", ".join(map(str, draws)))
     drawn = (
-        f"runs {name} once for each phase, on the list of the records at positions that are each "
-        f"drawn uniformly and independently from {records}, whatever the data: {numbers} of them"
+        f"runs {name} once for each phase, on the list of the records at drawn positions: "
+        f"{numbers} of them, in this order; each position is drawn uniformly and independently "
+        f"from {records}, whatever the data"
     )
-    return (f"{drawn}, in this order", FIXED, FRESH, ALONE)
+    return drawn, FIXED, FRESH, ALONE
 
 
 def _mean(law: Callable[[], Law], mu_squared: Fraction, epsilon: Fraction) -> arb:
@@ -73,20 +74,20 @@ def _law(records: int, draws: Sequence[int]) -> Law:
     """Return the law of S, the numbers C_p being independent and binomial (n_p, 1/records)."""
     total = {0: arb(1)}
     for number in draws:
-        found: dict[int, arb] = {}
+        grown: dict[int, arb] = {}
         for times, mass in enumerate(_binomial(records, number)):
             for before, other in total.items():
                 if before + times**2 <= _CAP:
-                    found[before + times**2] = found.get(before + times**2, arb(0)) + mass * other
-        total = found
+                    grown[before + times**2] = grown.get(before + times**2, arb(0)) + mass * other
+        total = grown
     beyond = 1 - total.get(0, arb(0))
-    kept = []
+    listed = []
     for sums in sorted(total.keys() - {0}):
         if beyond <= ball(_ENOUGH):
             break
-        kept.append((sums, total[sums]))
+        listed.append((sums, total[sums]))
         beyond -= total[sums]
-    return kept, beyond
+    return listed, beyond
 
 
 def _binomial(records: int, number: int) -> list[arb]:

@@ -37,9 +37,9 @@ def pure(step: Application) -> tuple[str, ...]:
     that number, and no ball decides between equals.
     Source: proofs/theory/selection.md, Corollary 3, and post-processing.
     """
-    base, found = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
+    base, claimed = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
     runs = read_runs(step.witness.take("runs"))
-    if runs.largest is not None and found >= runs.largest * base:
+    if runs.largest is not None and claimed >= runs.largest * base:
         return selects(step, runs)
     if not runs.corner_is_worst:
         raise RefusedError("the rule takes runs whose worst case is known to be at the corner")
@@ -48,7 +48,7 @@ def pure(step: Application) -> tuple[str, ...]:
         z = 1 / (1 + ball(-base).exp())
         return ball(base) + (runs.phi(1, z) / runs.phi(1, 1 - z)).log()
 
-    require_at_most(total, partial(ball, found), "epsilon")
+    require_at_most(total, partial(ball, claimed), "epsilon")
     return selects(step, runs)
 
 
@@ -61,14 +61,14 @@ def renyi(step: Application) -> tuple[str, ...]:
     (premise,) = step.every(object, most=1)
     if not isinstance(premise, ZCDP | RDP):
         raise RefusedError("the rule takes zCDP or Renyi divergences")
-    points, known = step.concludes(RDP).points, premise.points if isinstance(premise, RDP) else ()
+    points, base = step.concludes(RDP).points, premise.points if isinstance(premise, RDP) else ()
     runs, listed = read_runs(step.witness.take("runs")), step.witness.items("orders")
     if len(listed) != len(points):
         raise RefusedError("the rule takes one witness an order")
-    step.budget.spend(len(points) * (2 * look_up(known) + 4 * runs.work))
+    step.budget.spend(len(points) * (2 * look_up(base) + 4 * runs.work))
 
     def curve(order: Fraction) -> Fraction:
-        return premise.rho * order if isinstance(premise, ZCDP) else divergence(known, order)
+        return premise.rho * order if isinstance(premise, ZCDP) else divergence(base, order)
 
     for (order, value), item in zip(points, listed, strict=True):
         hint = Fields(item, "an order's witness")
@@ -85,12 +85,10 @@ def selects(step: Application, runs: Runs) -> tuple[str, ...]:
     """Return, in words, what the theorem assumes about the runs, the score and the release."""
     name = next(name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
-    score = (
-        "the best by a score that is the same for all datasets and looks at an output alone, ties "
-        "broken at random whatever the data, or that there was none"
-    )
+    score = "the best is by a score that is the same for all datasets and looks at an output alone"
+    best = f"its result is of the outputs only the best, or that there was none; it says {HIDDEN}"
     made = f"runs {name} on the same data {drawn}"
-    return f"{made}; its result is of the outputs only {score}, and {HIDDEN}", FRESH, ALONE
+    return f"{made}; {best}; {score}; ties are broken at random whatever the data", FRESH, ALONE
 
 
 def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
@@ -101,11 +99,11 @@ def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     b = hint.rational("order", least=1)
     if not isinstance(runs, TruncatedNegativeBinomial):
         raise RefusedError("the bound is for truncated negative binomial runs")
-    known = curve(a) + ((1 + runs.eta) * (1 - 1 / b) * curve(b) if b > 1 else 0)
+    total = curve(a) + ((1 + runs.eta) * (1 - 1 / b) * curve(b) if b > 1 else 0)
 
     def bound() -> arb:
         rest = ball((1 + runs.eta) / b) * -ball(runs.gamma).log()
-        return ball(known) + rest + runs.phi(1, arb(1)).log() / ball(a - 1)
+        return ball(total) + rest + runs.phi(1, arb(1)).log() / ball(a - 1)
 
     return bound
 
@@ -123,8 +121,8 @@ def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     value, other = curve(a), curve(b)
 
     def bound() -> arb:
-        m, known = ball(runs.rate), ball(other)
-        delta = delta_at(known, b, -ball(1 - 1 / a).log()).min(total_variation(known))
+        m, rho = ball(runs.rate), ball(other)
+        delta = delta_at(rho, b, -ball(1 - 1 / a).log()).min(total_variation(rho))
         grown = m * (ball(a - 1) * (ball(value) + m * delta)).exp()
         return ((-m).exp() + grown).log() / ball(a - 1)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect, bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import ceil
@@ -23,6 +22,7 @@ from dpproof.proofs.balls.run_counts import Runs, read_runs
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.rule import Application, Budget
 from dpproof.proofs.core.statements import Pairs
 from dpproof.proofs.fields import wholes
@@ -95,8 +95,7 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
     return close
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class End:
     """One end of a block: the gains and costs on their hull, and the outcomes' weights.
 
@@ -129,8 +128,7 @@ class End:
         return End(steps, weights)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """At or above the profile of the selection: a sum of weight (gain - t ratio cost)_+, t >= 1."""
 
@@ -200,9 +198,9 @@ def _ends(
     for ((k, start), (end, last)), count in zip(both, close, strict=True):
         first = bisect_left(masses, end)
         near = _near(runs, outcomes[start][0], [masses[first] - one for one in (k, end)])
-        known = [-_units(-_least(outcomes, edges, one)) for one in (k, end)]
-        chords = _chords(runs, (k, end), known[0], floors[first : first + count + 1])
-        costs = _costs(tangents, near, chords, cells[first:], known)
+        floors_at_ends = [-_units(-_least(outcomes, edges, one)) for one in (k, end)]
+        chords = _chords(runs, (k, end), floors_at_ends[0], floors[first : first + count + 1])
+        costs = _costs(tangents, near, chords, cells[first:], floors_at_ends)
         weights = _weights(outcomes, edges, (k, end), range(start, last + 1))
         before = [gains[0], *gains[len(gains) - len(costs[0]) + 1 :]]
         gains = _gains(runs, placed[first:], _units(end))
@@ -332,7 +330,7 @@ def _costs(
     near: list[int],
     chords: list[list[int]],
     cells: list[Cell],
-    known: list[int],
+    floors_at_ends: list[int],
 ) -> list[list[int]]:
     """Return numbers at or below phi'(0) and phi'(A(x) - A(k)), at both ends of a block.
 
@@ -343,16 +341,16 @@ def _costs(
     All are at or above 0 but for rounding, and so is what is returned.
     """
     lowest, plane_at = tangents.lowest, tangents.plane
-    found = [[lowest, max(one, 0), *ends] for one, ends in zip(near, chords, strict=True)]
+    costs = [[lowest, max(one, 0), *ends] for one, ends in zip(near, chords, strict=True)]
     for line, other in cells[len(chords[0]) :]:
-        plane = plane_at(sum(line) - sum(known) >> 1, line, known)
+        plane = plane_at(sum(line) - sum(floors_at_ends) >> 1, line, floors_at_ends)
         if plane[1][0] < lowest:
-            plane = plane_at(line[0] - known[1], line, known)
+            plane = plane_at(line[0] - floors_at_ends[1], line, floors_at_ends)
         if plane[1][0] < 0:
-            plane = plane_at(other[0] - known[1], other, known)
-        for side, (left, right) in zip(found, plane, strict=True):
+            plane = plane_at(other[0] - floors_at_ends[1], other, floors_at_ends)
+        for side, (left, right) in zip(costs, plane, strict=True):
             side[-1:] = [max(min(left, side[-1]), 0), max(right, 0)]
-    return found
+    return costs
 
 
 def _mass(z: int) -> arb:

@@ -37,20 +37,20 @@ def profile(step: Application) -> tuple[str, ...]:
     Source: proofs/theory/selection.md, Theorem 2 and Section 6.
     """
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
-    for name, found in profile_bounds(step).items():
+    for name, bounds in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         corners, places = fields.points("corners"), wholes(fields, "tangents")
         fields.close()
         step.budget.spend(len(corners) * (8 * runs.work + 32 * len(points)))
-        step.budget.spend(8 * len(found) * len(points))
-        _require_below(runs, corners, places, found)
+        step.budget.spend(8 * len(bounds) * len(points))
+        _require_below(runs, corners, places, bounds)
         for epsilon, delta in points:
-            mixture = partial(_mixture, runs, corners, found, epsilon)
+            mixture = partial(_mixture, runs, corners, bounds, epsilon)
             require_at_most(mixture, partial(ball, delta), f"delta at epsilon = {epsilon}")
     return selects(step, runs)
 
 
-def _require_below(runs: Runs, corners: Points, places: tuple[int, ...], found: Points) -> None:
+def _require_below(runs: Runs, corners: Points, places: tuple[int, ...], bounds: Points) -> None:
     """Refuse corners (c, L(phi'(c))) unless L(phi'(c)) <= phi'(tau(c)) for every c in [0, 1].
 
     On a cell tau(c) >= (c - H_t)/t for one of the known t (or 0, at place 0), and the convex phi'
@@ -60,16 +60,16 @@ def _require_below(runs: Runs, corners: Points, places: tuple[int, ...], found: 
     heights = [y for _, y in corners]
     if corners[0][0] != 0 or corners[-1][0] != 1 or heights[0] < 0 or heights != sorted(heights):
         raise RefusedError("the corners must go from mass 0 to mass 1 and not fall")
-    if len(places) + 1 != len(corners) or not 0 <= min(places) <= max(places) <= len(found):
+    if len(places) + 1 != len(corners) or not 0 <= min(places) <= max(places) <= len(bounds):
         raise RefusedError("the rule takes the place of a bound, or 0, for each cell")
     for cell, place in zip(pairwise(corners), places, strict=True):
         what = f"the polygon less its limit after {cell[0][0]}"
-        require_at_most(partial(_excess, runs, found, place, *cell), partial(arb, 0), what)
+        require_at_most(partial(_excess, runs, bounds, place, *cell), partial(arb, 0), what)
 
 
 def _excess(
     runs: Runs,
-    found: Points,
+    bounds: Points,
     place: int,
     start: tuple[Fraction, Fraction],
     end: tuple[Fraction, Fraction],
@@ -77,16 +77,16 @@ def _excess(
     """Return how far the polygon is above the tangent, which is linear in c, at most on a cell."""
     if not place:
         return ball(end[1]) - runs.phi(1, arb(0))
-    t, bound = bound_at_ratio(*found[place - 1])
+    t, bound = bound_at_ratio(*bounds[place - 1])
     z = ((ball((start[0] + end[0]) / 2) - bound) / t).max(0).min(1)
     value, slope = runs.phi(1, z), runs.phi(2, z)
     over = [ball(y) - value - slope * ((ball(c) - bound) / t - z) for c, y in (start, end)]
     return over[0].max(over[1])
 
 
-def _mixture(runs: Runs, corners: Points, found: Points, epsilon: Fraction) -> arb:
+def _mixture(runs: Runs, corners: Points, bounds: Points, epsilon: Fraction) -> arb:
     """Return the sum over the pieces of L."""
-    listed = bounds_at_ratios(found)
+    listed = bounds_at_ratios(bounds)
     t, total, before, low = ball(epsilon).exp(), arb(0), arb(0), Fraction(0)
     for c, y in corners:
         after = runs.phi(1, ball(c))

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from flint import arb, ctx
 
@@ -22,6 +21,7 @@ from dpproof.proofs.balls.run_counts import Runs, read_runs
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points
 from dpproof.proofs.fields import wholes
@@ -46,14 +46,14 @@ def pair(step: Application) -> tuple[str, ...]:
     """
     runs, claim = read_runs(step.witness.take("runs")), step.concludes(Pairs)
     bounds = []
-    for name, found in profile_bounds(step).items():
+    for name, points in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         best, worst = (
-            _masses(fields, "best", len(found), 0),
-            _masses(fields, "worst", len(found), 1),
+            _masses(fields, "best", len(points), 0),
+            _masses(fields, "worst", len(points), 1),
         )
         fields.close()
-        bounds.append(bound(runs, found, best, worst, step.budget))
+        bounds.append(bound(runs, points, best, worst, step.budget))
     require_both_above(step, claim, [one.at for one in bounds])
     return stops(step, runs)
 
@@ -63,16 +63,15 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
     (name,) = (name for name in step.mechanisms if name)
     drawn = f"a number of times that is drawn independently of everything ({runs.describe()})"
     until = (
-        "until an output reaches a threshold by a score that looks at an output alone, score and "
-        "threshold being fixed in advance and the same for all datasets"
+        "until an output reaches a threshold by a score that looks at an output alone; score and "
+        "threshold are fixed in advance and the same for all datasets"
     )
     made = f"runs {name} on the same data at most {drawn}, {until}"
     released = "its result is only that output, or that none did"
     return f"{made}; {released}, and {HIDDEN}", FRESH, ALONE
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Masses:
     """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound.
 
@@ -89,8 +88,7 @@ class Masses:
         return list(zip(pairwise(self.ends), self.places, strict=True))
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """Masses under P between two ends, and at the ends a linear bound of those under Q."""
 
@@ -98,8 +96,7 @@ class Cell:
     q: tuple[arb, arb]
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Envelope:
     """The largest of some lines gain - t cost and 0.
 
@@ -125,27 +122,27 @@ class Envelope:
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
         """Return the largest value at each ratio t > 0: along the corners it grows, then falls."""
-        found = {}
+        values = {}
         for t in ratios:
             first, last = 0, len(self.lines) - 1
             while first < last:
                 middle = (first + last) // 2
                 ahead = self._value(t, middle) < self._value(t, middle + 1)
                 first, last = (middle + 1, last) if ahead else (first, middle)
-            found[t] = Fraction(self._value(t, first), t.denominator << BITS)
-        return found
+            values[t] = Fraction(self._value(t, first), t.denominator << BITS)
+        return values
 
     def _value(self, t: Fraction, place: int) -> int:
         gain, cost = self.lines[place]
         return gain * t.denominator - t.numerator * cost
 
 
-def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
+def bound(runs: Runs, bounds: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
     """Return the largest of all lines of all rectangles, those with x + r < 1 somewhere.
 
     Args:
         runs: their number.
-        found: bounds of the base's profile.
+        bounds: bounds of the base's profile.
         best: masses x of the accepted outcomes of largest loss.
         worst: masses r of those of lowest loss.
         budget: for the work.
@@ -153,7 +150,7 @@ def bound(runs: Runs, found: Points, best: Masses, worst: Masses, budget: Budget
     many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
     budget.spend(sum(many) * rectangle_work(runs.work))
     with ctx.workprec(BITS + 64):
-        levels = [bound_at_ratio(*point) for point in found]
+        levels = [bound_at_ratio(*point) for point in bounds]
         top = [Cell(ends, _least(levels, place, ends)) for ends, place in best.cells()]
         low = [Cell(ends, _most(levels[place - 1], ends)) for ends, place in worst.cells()]
         return Envelope.of(
@@ -252,9 +249,9 @@ def _is_above(left: Line, right: Line, middle: Line) -> bool:
 
 
 def _masses(fields: Fields, name: str, most: int, least: int) -> Masses:
-    given = Fields(fields.take(name), name)
-    ends, places = given.rationals("masses"), wholes(given, "tangents")
-    given.close()
+    own = Fields(fields.take(name), name)
+    ends, places = own.rationals("masses"), wholes(own, "tangents")
+    own.close()
     if len(ends) < 2 or ends != tuple(sorted(set(ends))) or ends[0] != 0 or ends[-1] != 1:
         raise RefusedError("the masses must grow from 0 to 1")
     if len(places) + 1 != len(ends) or not least <= min(places) <= max(places) <= most:

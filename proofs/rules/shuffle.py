@@ -1,21 +1,26 @@
-"""Local reports in a random order. Proof: proofs/theory/shuffle_model.md."""
+"""Local reports in a random order, or of a round that a record draws, as bits among others.
+
+Proofs: proofs/theory/shuffle_model.md, and allocation.md, section 7.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from math import ceil, floor
-from typing import Final, final
+from typing import Final
 
 from flint import arb, ctx
 
 from dpproof.proofs.balls.binomial import Counts, counts_work
 from dpproof.proofs.core.arithmetic import ball, exact
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import Pairs, PureDP
 from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
+from dpproof.proofs.rules.allocate import runs_on_draws
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 
 _BITS: Final = 256  # of e^epsilon and of odds
@@ -25,8 +30,7 @@ _MAX_CATEGORIES: Final = 1 << 50
 _MOST_ROOM: Final = Fraction(1, 1 << 20)  # of what rounded odds change
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Law:
     """Binomial counts; a mass is off by at most this factor, as the odds are rounded."""
 
@@ -39,13 +43,12 @@ class Law:
         return self.factor * units / self.counts.total
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
-    """A bit, told with probability up/2^64 and else turned, among so many fair ones.
+    """A bit, told with probability up/2^64 and else turned, among so many of one probability.
 
     Attributes:
-        others: the sum of the fair bits.
+        others: the sum of these bits.
         up: over 2^64.
         weight: of the layer, or more, in units of 2^-256.
     """
@@ -60,14 +63,14 @@ class Layer:
         ahead = self.up * b - down * a
         if ahead <= 0:
             return 0
-        shift = (self.others.trials + 1) * (a * self.up - b * down)
-        place = -(-shift // ((a + b) * (self.up - down)))
+        x, y = self.others.odds.as_integer_ratio()
+        behind = x * (a * self.up - b * down)
+        place = -(-(self.others.trials + 1) * behind // (y * ahead + behind))
         over = ahead * self.others.mass(place - 1) - (a - b) * _GRID * self.others.tail(place)
         return max(self.weight * over, 0) // (b * _GRID * self.others.total) + 1
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reports:
     """Reports and the layers of their bound.
 
@@ -116,10 +119,13 @@ class Reports:
 
     def layers(self) -> list[Layer]:
         """Return layers that dominate the reports."""
-        law, told = self.uniform(), ceil(_GRID * self.power[1] / (self.power[1] + 1))
+        law, kept_share = self.uniform(), ceil(_GRID * self.power[1] / (self.power[1] + 1))
         first, last = self.groups[0][0], self.groups[-1][-1] - 1
         beyond = law.most(0, first - 1) + law.most(last + (not self.spare), law.counts.trials)
-        found, tables = [Layer(Counts(0, Fraction(1)), told, _up(beyond))], dict[int, Counts]()
+        listed, tables = (
+            [Layer(Counts(0, Fraction(1)), kept_share, _up(beyond))],
+            dict[int, Counts](),
+        )
         for ends in self.groups:
             shares = self._shares(ends[-1] - 1) if self.spare else []
             for start, end in pairwise(ends):
@@ -128,13 +134,13 @@ class Reports:
                     tables[bits] = Counts(bits, Fraction(1))
                 others = tables[bits]
                 if not self.spare:
-                    found.append(Layer(others, told, _up(law.most(start, end - 1))))
+                    listed.append(Layer(others, kept_share, _up(law.most(start, end - 1))))
                 elif end > 1:
                     apart, own = law.most(start, end - 1), law.most(start - 1, end - 2)
                     for node, (outside, inside) in zip(self.nodes, shares, strict=True):
                         weight = _up(apart * outside + own * inside)
-                        found.append(Layer(others, _GRID - self.flip(end - 1, node), weight))
-        return found
+                        listed.append(Layer(others, _GRID - self.flip(end - 1, node), weight))
+        return listed
 
     def flip(self, size: int, elsewhere: int) -> int:
         """Return the least probability that the record's bit is turned, times 2^64."""
@@ -151,15 +157,15 @@ class Reports:
     def _spread(self, law: Law, further: int) -> list[Fraction]:
         """Return a law's counts and some more, spread over the nodes on either side of each."""
         units, begin = law.counts.units, law.counts.first + further
-        found = [Fraction(0)] * len(self.nodes)
+        masses = [Fraction(0)] * len(self.nodes)
         for place, (start, end) in enumerate(pairwise(self.nodes)):
             left = max(start, begin)
             inside = units[left - begin : max(min(end - begin, len(units)), left - begin)]
             moment = sum(unit * (left - start + k) for k, unit in enumerate(inside))
-            found[place + 1] += Fraction(moment, end - start)
-            found[place] += sum(inside) - Fraction(moment, end - start)
-        found[-1] += law.counts.between(self.nodes[-1] - further, law.counts.trials)
-        return [law.factor * (one + law.counts.lost) / law.counts.total for one in found]
+            masses[place + 1] += Fraction(moment, end - start)
+            masses[place] += sum(inside) - Fraction(moment, end - start)
+        masses[-1] += law.counts.between(self.nodes[-1] - further, law.counts.trials)
+        return [law.factor * (one + law.counts.lost) / law.counts.total for one in masses]
 
 
 def randomized_response(step: Application) -> tuple[str, ...]:
@@ -186,6 +192,35 @@ def pure(step: Application) -> tuple[str, ...]:
     return f"runs {name} on each of {records} records alone, and {order}", FRESH, ALONE
 
 
+def allocated(step: Application) -> tuple[str, ...]:
+    """Check finite pairs above one of some rounds that a record draws, each epsilon-DP.
+
+    The bit is told by randomised response of e^epsilon, rounded up, and all others as if the record
+    were not in theirs: proofs/theory/allocation.md, Theorem 5.
+    """
+    relation = step.conclusion.relation
+    if relation not in ("add-remove", "zero-out") or step.conclusion.steps != 1:
+        raise RefusedError("the rule is about add-remove and zero-out, and about one record")
+    rounds = step.witness.whole("rounds", most=MAX_REPORTS)
+    epochs, chosen = step.witness.whole("epochs"), step.witness.whole("chosen")
+    epsilon = epochs * step.only(PureDP).epsilon
+    if chosen != 1 or not 0 < epsilon <= _LARGEST:
+        raise RefusedError(f"a record draws one round, of epsilon above 0 and at most {_LARGEST}")
+    claim = step.concludes(Pairs)
+    ratios = sum(len(alone(one, "concludes").p) for one in (claim.forward, claim.backward))
+    step.budget.spend(2 * counts_work(rounds) + LAYER * (ratios + 8))
+    power = Fraction(ceil(_power(epsilon)[1] * _GRID), _GRID)
+    told = ceil(_GRID * power / (power + 1))
+    ways = [Layer(Counts(rounds - 1, odds), told, 1 << _BITS) for odds in (1 / power, power)]
+    require_both_above(step, claim, [partial(_heights, [one]) for one in ways])
+    return runs_on_draws(step, rounds, chosen, epochs)
+
+
+def _heights(layers: list[Layer], ratios: list[Fraction]) -> dict[Fraction, Fraction]:
+    """Return bounds of the layers' profile at ratios."""
+    return {t: Fraction(sum(one.height(t) for one in layers), 1 << _BITS) for t in ratios}
+
+
 def _require_above(step: Application, epsilon: Fraction, categories: int) -> int:
     """Accept a pair above the layers of a witness; return the number of records."""
     if step.conclusion.relation != "replace-one":
@@ -208,12 +243,7 @@ def _require_above(step: Application, epsilon: Fraction, categories: int) -> int
     laws = 1 + blocks + 2 * len(groups)
     step.budget.spend(laws * counts_work(records) + LAYER * layers * (ratios + 8))
     reports = Reports(records, _power(epsilon), spare, not categories, groups, nodes)
-    found = reports.layers()
-
-    def heights(ratios: list[Fraction]) -> dict[Fraction, Fraction]:
-        return {t: Fraction(sum(one.height(t) for one in found), 1 << _BITS) for t in ratios}
-
-    require_both_above(step, claim, [heights])
+    require_both_above(step, claim, [partial(_heights, reports.layers())])
     return records
 
 
@@ -229,8 +259,8 @@ def _increasing(value: object) -> list[int]:
 def _power(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     """Return e^epsilon, rounded down and up; refuse an epsilon at which it is next to 1."""
     with ctx.workprec(2 * _BITS):
-        found = ball(epsilon).exp()
-        low, high = _dyadic(found.lower()), _dyadic(found.upper())
+        power = ball(epsilon).exp()
+        low, high = _dyadic(power.lower()), _dyadic(power.upper())
     if not 1 + Fraction(1, 1 << 64) < low:
         raise RefusedError("epsilon is too small")
     return low, high

@@ -13,8 +13,9 @@ from dpproof.proofs.core.rules import gaussian_sample, poisson_by
 from dpproof.proofs.core.statements import Pairs, rate
 from dpproof.proofs.pairs.core_pairs import swapped
 from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.sampled.count_laws import Binomial, read_scheme
-from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
+from dpproof.proofs.rules.allocate import NOTHING_FOR_BLANKS, contributed
+from dpproof.proofs.sampled.count_laws import read_scheme
+from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 
@@ -33,22 +34,15 @@ def gaussian_sum(step: Application) -> tuple[str, ...]:
     pair = OppositeGaussiansPair((contribution / sigma) ** 2, q)
     step.expect(Pairs(((pair, 1),), ((pair, 1),)))
     drawn = f"draws a sample that holds every record independently with probability {exact(q)}"
-    added = (
-        "adds to the sum of the drawn records' contributions, each a list of numbers, as long for "
-        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
-    )
-    noise = (
-        f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
-        "coordinate"
-    )
-    return f"{drawn}, and {added}, {noise}", FRESH, ALONE
+    return f"{drawn}, and {_noisy_sum(contribution, sigma)}", FRESH, ALONE
 
 
 def counted_sum(step: Application) -> tuple[str, ...]:
     """Check that Gaussian mixtures against a point dominate a sampled sum, under add-remove.
 
     The same under zero-out where a record enters by coins of its own, so that it moves the sum by
-    one contribution. Where a record counts once at most they are a Poisson sample's pair.
+    one contribution. Where a record counts once at most they are a Poisson sample's pair. Else,
+    where the number of records is public, both laws are mixtures under zero-out and replace-one.
 
     Source: proofs/theory/one_step.md.
     """
@@ -56,23 +50,27 @@ def counted_sum(step: Application) -> tuple[str, ...]:
     contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
     mu_squared = (contribution / sigma) ** 2
     scheme, relation = read_scheme(step.witness.take("scheme")), step.conclusion.relation
-    blank = relation == "zero-out" and isinstance(scheme, Binomial) and scheme.moves == 1
-    if not (blank or relation == "add-remove"):
-        raise RefusedError("the rule is about add-remove, and about users' samples under zero-out")
-    pair: Pair = CountedGaussiansPair(mu_squared, scheme, removal=True)
-    if scheme.is_simple:
+    blank, coins = relation == "zero-out", not scheme.population
+    if relation not in RELATIONS or (coins and relation == "replace-one"):
+        raise RefusedError("the rule is about add-remove, zero-out, and replace-one of fixed sizes")
+    alone = coins or relation == "add-remove"
+    named = "add-remove" if alone else relation
+    pair: Pair = CountedGaussiansPair(mu_squared, scheme, removal=True, relation=named)
+    if alone and scheme.is_simple:
         pair = SubsampledGaussianPair(scheme.moves**2 * mu_squared, scheme.rate, removal=True)
     step.expect(Pairs(((pair, 1),), ((swapped(pair), 1),)))
-    added = (
-        "adds to the sum of the drawn records' contributions, each a list of numbers, as long for "
-        f"every record, of at most {exact(contribution)} in L2 norm that depends on no other record"
-    )
-    noise = (
-        f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in every "
-        "coordinate"
-    )
-    empty = "treats a blank record as if it were not there"
-    return f"{scheme.drawn}, and {added}, {noise}", *[empty] * blank, FRESH, ALONE
+    empty = "treats a blank record as if it were not there" if coins else NOTHING_FOR_BLANKS
+    drawn = scheme.drawn
+    if not coins:
+        sizes = f"the larger of two neighbours has {scheme.larger}"
+        drawn += f", where {sizes if alone else f'every dataset has {scheme.population} records'}"
+    return f"{drawn}, and {_noisy_sum(contribution, sigma)}", *[empty] * blank, FRESH, ALONE
+
+
+def _noisy_sum(contribution: Fraction, sigma: Fraction) -> str:
+    noise = f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}"
+    drawn = "independent in every coordinate, to the sum of the drawn records' contributions"
+    return f"adds {noise}, {drawn}; {contributed(contribution)}"
 
 
 def without_replacement(step: Application) -> tuple[str, ...]:
@@ -93,7 +91,7 @@ def without_replacement(step: Application) -> tuple[str, ...]:
     step.expect(Pairs(((pair, 1),), ((pair, 1),)))
     (name,) = step.mechanisms
     drawn = f"a sample of {size} of the {population} records, all such subsets equally likely"
-    return f"runs {name} on {drawn}", FRESH, ALONE
+    return f"runs {name} on {drawn}, in random order if their order matters", FRESH, ALONE
 
 
 def _sample(base: Product, q: Fraction, *, removal: bool) -> Pair:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Final, final
+from typing import Final
 
 from flint import acb, acb_mat, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
 from dpproof.proofs.pairs.pair import no_profile
 from dpproof.proofs.sampled.table import EnclosedProfile
@@ -22,8 +22,7 @@ _MORE_BITS: Final = 64  # for powers of phi; enclosures are sound with any numbe
 _TURNS: Final = 13  # 1, 1/2, 1/4, ...: any of them bounds what a line cuts
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllocatedGaussianPair(TabulatedPair):
     """P is the mean over i of N(mu e_i, I) in so many dimensions and Q is N(0, I), or the swap."""
 
@@ -86,8 +85,7 @@ class AllocatedGaussianPair(TabulatedPair):
         )
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Transform:
     """phi(w) = E e^{-wY}, Y = e^{ag - a^2/2}, by the trapezoid rule on the line Im g = -shift.
 
@@ -134,8 +132,7 @@ class _Transform:
         return [sums[k // n, k % n] + error for k in range(count)]
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shortfall:
     """E(c - M)_+ by a trapezoid sum of e^{uc} phi(u/t)^t / u^2 on Re u = tilt.
 
@@ -162,8 +159,8 @@ class _Shortfall:
         with ctx.workprec(ctx.prec + _MORE_BITS):
             p, step, half = ball(line.c), ball(line.step), ball(line.tau * line.tau / 2)
             phi, terms = _Transform.of(mu_squared), []
-            found = phi.along(p / rounds, step / rounds, line.nodes + 1)
-            for k, value in enumerate(found):
+            values = phi.along(p / rounds, step / rounds, line.nodes + 1)
+            for k, value in enumerate(values):
                 u = acb(p, step * k)
                 share = step / (2 * arb.pi()) * (2 if k else 1)
                 terms.append(share * (half * u * u).exp() * value**rounds / (u * u))

@@ -5,17 +5,17 @@ Proofs: proofs/theory/one_step.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.statements import rate
 from dpproof.proofs.limits import MAX_COUNTS, MAX_DRAWN_FROM
 
@@ -23,8 +23,7 @@ _REST: Final = 240  # Bits below the mass of the count 1 at which counts are no 
 _MORE_BITS: Final = 96  # For large factorials; enclosures are sound with any number.
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """The law of a record's count, given what is revealed.
 
@@ -44,8 +43,7 @@ class Counts:
 Cases: TypeAlias = tuple[Counts, ...]
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binomial:
     """A scheme under which a record's count has a binomial law.
 
@@ -54,7 +52,8 @@ class Binomial:
         rate: the probability, each time.
         moves: how far one count moves the sum: by two where another record is drawn instead.
         name: the sample in words.
-        drawn: how the sample is drawn, and what is public of the datasets.
+        drawn: how the sample is drawn.
+        population: the number of records that is public, 0 if none is.
     """
 
     trials: int
@@ -62,6 +61,12 @@ class Binomial:
     moves: int
     name: str
     drawn: str
+    population: int = 0
+
+    @property
+    def larger(self) -> str:
+        """Say how many records the larger of two neighbours has under add-remove."""
+        return f"at least {self.population} records"
 
     @property
     def is_simple(self) -> bool:
@@ -89,8 +94,7 @@ class Binomial:
         return _binomial(self, ctx.prec)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncated:
     """A Poisson sample that is cut to a uniform subset where it is too large.
 
@@ -146,10 +150,14 @@ class Truncated:
         """Say how the sample is drawn."""
         return (
             "draws a sample by taking every record independently with probability "
-            f"{exact(self.rate)}, of which, where more than {self.largest} are taken, "
-            f"{self.largest} are kept, all such subsets equally likely, where the larger of two "
-            f"neighbours has {self.population} or {self.population + 1} records"
+            f"{exact(self.rate)}; where more than {self.largest} are taken, {self.largest} are "
+            "kept, all such subsets equally likely"
         )
+
+    @property
+    def larger(self) -> str:
+        """Say how many records the larger of two neighbours has under add-remove."""
+        return f"{self.population} or {self.population + 1} records"
 
 
 Scheme: TypeAlias = Binomial | Truncated
@@ -196,7 +204,8 @@ def _replaced(size: int, population: int) -> Binomial:
         2,
         f"{size} draws with replacement of {population} records",
         f"draws a sample by {size} times choosing one of the records, all equally likely and "
-        f"independently, with a record as often in it as it was chosen, {_larger(population)}",
+        "independently; a record is as often in it as it was chosen",
+        population,
     )
 
 
@@ -206,13 +215,9 @@ def _subset(size: int, population: int) -> Binomial:
         Fraction(size, population),
         2,
         f"{size} of {population} records",
-        f"draws a sample of {size} of the records, all such subsets equally likely, "
-        f"{_larger(population)}",
+        f"draws a sample of {size} of the records, all such subsets equally likely",
+        population,
     )
-
-
-def _larger(population: int) -> str:
-    return f"where the larger of two neighbours has at least {population} records"
 
 
 @lru_cache(maxsize=16)

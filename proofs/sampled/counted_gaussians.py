@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from typing import Final, final
+from typing import Final
 
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.sampled.count_laws import Counts, Scheme
+from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.sampled.count_laws import Binomial, Counts, Scheme
 from dpproof.proofs.sampled.table import EnclosedProfile
 from dpproof.proofs.sampled.tabulated import TabulatedPair
 from dpproof.proofs.sums.contour import Line
@@ -21,44 +23,73 @@ from dpproof.proofs.sums.contour import Line
 _NEAR: Final = arb(2) ** -20
 
 
-@final
-@dataclass(frozen=True, slots=True)
+RELATIONS: Final = ("add-remove", "zero-out", "replace-one")
+
+
+@frozen
 class CountedGaussiansPair(TabulatedPair):
     """sum_j w_j N(r_j mu, 1) against N(0, 1), w the law of a record's count: removal, or swapped.
 
     Where a public event changes the law the profile is the mean over the event; where the number
-    of records does, the largest.
+    of records does, the largest. Under zero-out and replace-one both laws are mixtures, and the
+    profile is a bound of all pairs of neighbours.
     """
 
     mu_squared: Fraction
     scheme: Scheme
     removal: bool
+    relation: str = "add-remove"
 
     def swapped(self) -> CountedGaussiansPair:
-        """Return the pair of the other direction."""
-        return CountedGaussiansPair(self.mu_squared, self.scheme, not self.removal)
+        """Return the pair of the other direction, the same under replace-one."""
+        return self if self.relation == "replace-one" else replace(self, removal=not self.removal)
+
+    @property
+    def most(self) -> int:
+        """Return how far a record moves the sum at most, in contributions."""
+        if self.relation == "add-remove":
+            return self.scheme.most
+        draws = self.scheme.trials if isinstance(self.scheme, Binomial) else 1
+        return draws * (2 if self.relation == "replace-one" else 1)
 
     def largest(self) -> arb:
         """Return -log w_0 for addition; refuse a removal, whose losses have no bound."""
-        if self.removal:
-            return Pair.largest(self)
-        found = arb(0)
+        if self.removal or self.relation != "add-remove":
+            return ball(Pair.largest(self))
+        most = arb(0)
         for cases in self.scheme.laws():
             for law in cases:
-                found = found.max(-law.masses[0].log())
-        return found
+                most = most.max(-law.masses[0].log())
+        return most
 
     def profile(self, epsilon: arb) -> arb:
         """Enclose H_eps for eps >= 0: the largest over the laws of the mean over what is public."""
-        found = []
-        for cases in self.scheme.laws():
-            mixtures = (_Mixture(law, self.mu_squared, self.removal) for law in cases)
-            values = (one.law.share * one.profile(epsilon) for one in mixtures)
-            found.append(sum(values, arb(0)))
-        value = found[0]
-        for one in found[1:]:
+        fixed = self.relation != "add-remove"
+        sums = []
+        for cases in self.scheme.laws()[: 1 if fixed else None]:
+            of_law = self._displaced if fixed else self._mixed
+            sums.append(sum((law.share * of_law(law, epsilon) for law in cases), arb(0)))
+        value = sums[0]
+        for one in sums[1:]:
             value = value.max(one)
         return value
+
+    def _mixed(self, law: Counts, epsilon: arb) -> arb:
+        return _Mixture(law, self.mu_squared, self.removal).profile(epsilon)
+
+    def _displaced(self, law: Counts, epsilon: arb) -> arb:
+        """Enclose the profile given what is revealed: proofs/theory/one_step.md, section 6."""
+        replaced, mu = self.relation == "replace-one", ball(self.mu_squared).sqrt()
+        if isinstance(self.scheme, Binomial) and self.scheme.trials > 1:
+            return _drawn_again(law, mu, epsilon)
+        if law.moves == 1:
+            if replaced:
+                return OppositeGaussiansPair(self.mu_squared, self.scheme.rate).profile(epsilon)
+            return self._mixed(law, epsilon)
+        if replaced or not self.removal:
+            once = law if replaced else replace(law, moves=1)
+            return _Mixture(once, self.mu_squared, removal=True).profile(epsilon)
+        return _three_points(law.masses[1], mu, epsilon)
 
     def bounds(self, lines: Sequence[Line]) -> Callable[[arb, int], arb]:
         """Return the profile; refuse lines."""
@@ -77,8 +108,7 @@ class CountedGaussiansPair(TabulatedPair):
         return f"{shown} over {self.scheme.name} ({way})"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Mixture:
     """One law's mixture A = w_0 + sum w_j e^{a_j x - a_j^2/2}, x ~ N(0, 1) under Q.
 
@@ -149,6 +179,29 @@ class _Mixture:
         total = sum(terms, self.law.masses[0])
         slope = sum((a * term for (_, a), term in zip(both, terms, strict=True)), arb(0))
         return total.log(), slope / total
+
+
+def _drawn_again(law: Counts, mu: arb, epsilon: arb) -> arb:
+    """Enclose sum_j w_j H_{t'}(N(2 j mu) || N(0)) over j >= 1, t' = 1 + (t - 1)/(1 - w_0)."""
+    t = epsilon.expm1() / (1 - law.masses[0])
+    place, found = t.log1p(), arb(0).union(law.beyond)
+    for count, mass in enumerate(law.masses[1:], 1):
+        a = law.moves * count * mu
+        near, far = place / a - a / 2, place / a + a / 2
+        found += mass * (normal_tail(near) - (1 + t) * normal_tail(far))
+    return found
+
+
+def _three_points(q: arb, mu: arb, epsilon: arb) -> arb:
+    """Enclose the profile of (1-q) N(0) + q N(2 mu) against (1-q) N(0) + q N(mu).
+
+    The ratio of the densities of P - t Q and N(0) is a quadratic in e^{mu x} with one root above 0.
+    """
+    small = (-epsilon).exp()
+    bend = 4 * (-mu * mu).exp() * (1 - q) / q * (1 - small) * small
+    x = (3 * mu * mu / 2 + epsilon + ((1 + (1 + bend).sqrt()) / 2).log()) / mu
+    moved = normal_tail(x - 2 * mu) - epsilon.exp() * normal_tail(x - mu)
+    return q * moved - (1 - q) * epsilon.expm1() * normal_tail(x)
 
 
 def _between(x: arb, a: arb) -> arb:

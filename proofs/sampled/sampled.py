@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import final
 
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, exact
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.pairs.core_pairs import (
@@ -22,13 +21,7 @@ from dpproof.proofs.pairs.core_pairs import (
     terms,
 )
 from dpproof.proofs.pairs.loss_atoms import Terms
-from dpproof.proofs.pairs.pair import (
-    Moments,
-    no_profile,
-    some_infinite,
-    unbounded,
-    unlisted,
-)
+from dpproof.proofs.pairs.pair import Moments, no_profile, some_infinite, unbounded, unlisted
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
 from dpproof.proofs.sampled.tabulated import (
     MORE_BITS,
@@ -48,8 +41,7 @@ class Direction(Enum):
     REPLACEMENT = "replacement"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class SampledPair(TabulatedPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
@@ -78,8 +70,8 @@ class SampledPair(TabulatedPair):
         """
         if self.direction is Direction.REPLACEMENT:
             return 0
-        known = outcomes(self.base)
-        return known + self._tells if known else 0
+        count = outcomes(self.base)
+        return count + self._tells if count else 0
 
     @property
     def _tells(self) -> bool:
@@ -121,7 +113,7 @@ class SampledPair(TabulatedPair):
     def _base_largest(self) -> arb:
         if any(one.infinite for one, _ in self.base):
             raise unbounded("a base with infinite losses")
-        return sum((one.largest() * count for one, count in self.base), arb(0))
+        return sum((ball(one.largest()) * count for one, count in self.base), arb(0))
 
     def moments(self, witness: object) -> Table | Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
@@ -140,22 +132,22 @@ class SampledPair(TabulatedPair):
         if witness is None:
             (exact,) = self.terms().along(s, arb(0), 1)
             return exact.real
-        beyond, given = read_beyond(witness)
+        beyond, hint = read_beyond(witness)
         with ctx.workprec(ctx.prec + MORE_BITS):
-            found = table_above(self, given)
+            table = table_above(self, hint)
         power = ball(s)
-        (body,) = found.along(s, arb(0), 1)
-        if found.infinite.is_zero():
+        (body,) = table.along(s, arb(0), 1)
+        if table.infinite.is_zero():
             return body.real
         if beyond is None or beyond <= s or self.direction is Direction.ADDITION:
             raise RefusedError("what lies beyond a table counts as infinite without an order there")
         c, q = ball(beyond), ball(self.sampling_rate)
-        end = ball(found.span * max(found.masses, default=0)).nonnegative_part()
+        end = ball(table.span * max(table.masses, default=0)).nonnegative_part()
         size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
         for one, count in self.base:
             (moment,) = pair_moments(one, None).along(beyond, arb(0), 1)
             size *= moment.real**count
-        tail = power * q * size / (c - power) + found.infinite
+        tail = power * q * size / (c - power) + table.infinite
         return body.real + (1 + power) * (power * end).exp() * tail
 
     def profile(self, epsilon: arb) -> arb:

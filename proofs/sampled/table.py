@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from flint import acb, acb_poly, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 from dpproof.proofs.sums.contour import Line, read_line
 
@@ -32,8 +32,7 @@ Bound = Callable[[arb, int], arb]
 Point: TypeAlias = "tuple[int, arb, arb]"
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Side:
     """The positions at which one side's profile is bounded, and the lines that bound it.
 
@@ -60,8 +59,7 @@ class Side:
                 yield position, which
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hint:
     """The witness of a table.
 
@@ -93,8 +91,7 @@ class Hint:
         return [line.nodes for side in (self.forward, self.backward) for line in side.lines]
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnclosedProfile:
     """An enclosure of one side's profile, and its limit.
 
@@ -107,8 +104,7 @@ class EnclosedProfile:
     rest: arb
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """M of a finite pair with losses at integer multiples of a span.
 
@@ -145,17 +141,17 @@ class Table:
         equal laws: those lose nothing.
         """
         sides = (hint.forward, forward), (hint.backward, backward)
-        values = [_values(side, hint.span, known.bound) for side, known in sides]
+        values = [_values(side, hint.span, bound.bound) for side, bound in sides]
         with ctx.workprec(ctx.prec + _MORE_BITS):
             both = zip(values, (forward, backward), strict=True)
-            heights = [_lowered(one, known.rest, ball(hint.span)) for one, known in both]
+            heights = [_lowered(one, bound.rest, ball(hint.span)) for one, bound in both]
             points = _points(heights, ball(hint.span))
             corners = _corners(points)
             masses, rest = _masses(points, corners)
             share = _excess(points, corners)
-            found = {k: (1 - share) * mass for k, mass in masses.items()}
-            found[0] = found.get(0, arb(0)) + share
-            return Table._of(hint, found, (1 - share) * rest)
+            lowered = {k: (1 - share) * mass for k, mass in masses.items()}
+            lowered[0] = lowered.get(0, arb(0)) + share
+            return Table._of(hint, lowered, (1 - share) * rest)
 
     @staticmethod
     def _of(hint: Hint, masses: dict[int, arb], rest: arb) -> Table:

@@ -57,10 +57,10 @@ class TabulatedPair(LossPair, ABC):
         """Bound E_P[e^{sL}] from above at one s > 0; refuse a table that does not end at 0."""
         beyond, table = read_beyond(witness)
         with ctx.workprec(ctx.prec + MORE_BITS):
-            found = table_above(self, table)
-        if beyond is not None or not found.infinite.is_zero():
+            above = table_above(self, table)
+        if beyond is not None or not above.infinite.is_zero():
             raise RefusedError("what lies beyond a table counts as infinite")
-        (body,) = found.along(s, arb(0), 1)
+        (body,) = above.along(s, arb(0), 1)
         return body.real
 
 

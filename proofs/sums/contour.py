@@ -9,16 +9,16 @@ P(L = inf), H_eps = p_inf + (1/2 pi i) integral of F over Re s = c, for every c 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Final, final
+from typing import Final
 
 from flint import acb, acb_mat, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, Product
 from dpproof.proofs.limits import MAX_NODES
 from dpproof.proofs.pairs.core_pairs import moments as pair_moments
@@ -29,8 +29,7 @@ from dpproof.proofs.sums.residues import finite_profile, value_work
 _MORE_BITS: Final = 64  # for the angles of many terms; enclosures are sound with any number
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """Nodes c + i k step for k = -nodes, ..., nodes.
 
@@ -64,16 +63,16 @@ class Line:
         """
         if self.tau:
             raise RefusedError("a line beside a Gaussian does not bound from below")
-        found, c = moments(product, witnesses), ball(self.c)
-        body, rest, infinite = self.parts(found, product)
-        (moment,) = total(found, product, 2 * self.c, arb(0), 1)
+        factors, c = moments(product, witnesses), ball(self.c)
+        body, rest, infinite = self.parts(factors, product)
+        (moment,) = total(factors, product, 2 * self.c, arb(0), 1)
         power = moment.real * (2 * c * (2 * c).log() - (1 + 2 * c) * (1 + 2 * c).log()).exp()
         ratio = (-2 * arb.pi() * c / ball(self.step)).exp()
 
         def enclosure(epsilon: arb) -> arb:
-            known, tilt = body(epsilon), (-c * epsilon).exp()
+            value, tilt = body(epsilon), (-c * epsilon).exp()
             aliases = (1 + power * tilt * tilt) * ratio / (1 - ratio)
-            low, high = tilt * (known - rest) - aliases, tilt * (known + rest)
+            low, high = tilt * (value - rest) - aliases, tilt * (value + rest)
             return infinite + low.union(high)
 
         return enclosure

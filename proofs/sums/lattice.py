@@ -8,18 +8,18 @@ at most.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
 from math import gcd, lcm
-from typing import Final, final
+from typing import Final
 
 from flint import acb, arb, arb_poly, ctx
 
 from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair, Product, RandomizedResponsePair
 from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
 from dpproof.proofs.pairs.core_pairs import lattice_of
@@ -53,8 +53,7 @@ def lattice_profile(product: Product) -> Callable[[arb], arb]:
     return lambda epsilon: grid().at(epsilon)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grid:
     """Sums over the losses from each one on.
 
@@ -84,11 +83,11 @@ class Grid:
                 first += count * start
                 kept *= ball(1 - pair.infinite) ** count
                 far += count * left
-            found = [law[k] for k in range(law.degree() + 1)]
+            weights = [law[k] for k in range(law.degree() + 1)]
             ratio, low = (-ball(span)).exp(), (-ball(first)).exp()
-            tilted = [mass * low * ratio**k for k, mass in enumerate(found)]
+            tilted = [mass * low * ratio**k for k, mass in enumerate(weights)]
             outside = 1 - kept + far * arb(0.5, 0.5)
-            return Grid(first, span, outside, _after(found), _after(tilted))
+            return Grid(first, span, outside, _after(weights), _after(tilted))
 
     def at(self, epsilon: arb) -> arb:
         """Return H_eps: the largest over the places that the first loss above epsilon may have."""
@@ -110,9 +109,9 @@ def _after(values: Sequence[arb]) -> tuple[arb, ...]:
 
 def _spread(masses: list[arb], stride: int) -> list[arb]:
     """Return the masses, stride - 1 zeros between neighbours."""
-    found = [arb(0)] * ((len(masses) - 1) * stride + 1)
-    found[::stride] = masses
-    return found
+    spread = [arb(0)] * ((len(masses) - 1) * stride + 1)
+    spread[::stride] = masses
+    return spread
 
 
 def _span(product: Product) -> Fraction | None:
@@ -126,8 +125,8 @@ def _span(product: Product) -> Fraction | None:
 
 
 def _step(pair: Pair) -> Fraction:
-    found = lattice_of(pair)
-    return found[1] if found else Fraction(0)
+    lattice = lattice_of(pair)
+    return lattice[1] if lattice else Fraction(0)
 
 
 def _last(pair: Pair, precision: int) -> int:

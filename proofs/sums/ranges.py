@@ -67,13 +67,13 @@ class Recursion:
             for x, share in zip(right[1 : cells + 1], self.inverse[1:], strict=True)
         ]
         chords = _Chords(self, [*left[::-1], *right])
-        found = chords.largest(len(self.values) - 1 + cells, level + least)
+        values = chords.largest(len(self.values) - 1 + cells, level + least)
         slack = 3 * cells * self.error
-        self.values = [min(x + slack, one) for x in found]
+        self.values = [min(x + slack, one) for x in values]
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
         """Return bounds at growing ratios u >= 1: of the chord between two powers of r."""
-        high, found = [1 << self.bits], {}
+        high, points = [1 << self.bits], {}
         for _ in self.values:
             high.append(-(-high[-1] * self.growth >> self.scale))
         for u in ratios:
@@ -84,8 +84,8 @@ class Recursion:
                 step = high[place] * (self.growth - (1 << self.scale))
                 share = Fraction((units - high[place]) << self.scale, step)
                 bound -= int(min(share, Fraction(1)) * max(bound - self.values[place + 1], 0))
-            found[u] = Fraction(bound, 1 << self.bits)
-        return found
+            points[u] = Fraction(bound, 1 << self.bits)
+        return points
 
 
 @final
@@ -118,9 +118,9 @@ class _Chords:
         firsts = [chord(cell, 0) for cell in range(-cells, 0)]
         best = max(firsts)
         cell = firsts.index(best) - cells
-        front, found = cell, [best]
+        front, values = cell, [best]
         for row in range(1, last + 1):
-            if found[-1] <= stop:
+            if values[-1] <= stop:
                 break
             cell = max(cell, row - cells)
             best = chord(cell, row)
@@ -132,19 +132,19 @@ class _Chords:
                 cell, best = cell + 1, value
                 if cell > front:
                     front = cell
-                    self._raise_back(found, cell)
-            found.append(best)
-        for rest in range(front + 1, len(found) - 1):
-            self._raise_back(found, rest)
-        return found
+                    self._raise_back(values, cell)
+            values.append(best)
+        for rest in range(front + 1, len(values) - 1):
+            self._raise_back(values, rest)
+        return values
 
-    def _raise_back(self, found: list[int], cell: int) -> None:
+    def _raise_back(self, values: list[int], cell: int) -> None:
         """Raise bounds from the last row back as long as the chord of a cell is larger."""
-        for row in range(len(found) - 1, max(cell, -1), -1):
+        for row in range(len(values) - 1, max(cell, -1), -1):
             value = self._chord(cell, row)
-            if value <= found[row]:
+            if value <= values[row]:
                 return
-            found[row] = value
+            values[row] = value
             self.spare -= 1
             if self.spare < 0:
                 raise RefusedError("the largest chords of bounded ranges are not next to others")

@@ -9,15 +9,15 @@ elsewhere to the right, where there are none. What it adds goes to 0 with u.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from flint import arb, arb_poly, ctx
 
 from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import LaplacePair, Pair, Product
 from dpproof.proofs.pairs.core_pairs import outcomes_of, terms_of
 from dpproof.proofs.pairs.logistic import LogisticPair
@@ -57,8 +57,7 @@ def finite_profile(product: Product) -> Callable[[arb], arb]:
     return lambda epsilon: finite_sum().at(epsilon)
 
 
-@final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FiniteSum:
     """The residues of every term, which do not depend on epsilon.
 

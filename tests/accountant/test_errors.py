@@ -67,10 +67,13 @@ def test_parameter_error_is_short(value: object, shown: str) -> None:
 
 
 def test_rationals_inside_lists_are_shown_as_typed() -> None:
-    """Rows of a matrix show 75 and 1/3, and other things as their source has them."""
-    rows = [(Fraction(75),), [Fraction(1, 3), "a", ()]]
+    """Pairs show 75 and 1/3, other things as their source has them, and what is nested its size."""
+    rows = [(Fraction(75),), (Fraction(1, 3), "a"), "b"]
 
-    assert str(errors.ParameterError("x", rows, "square")).endswith("got [(75,), [1/3, 'a', ()]]")
+    assert str(errors.ParameterError("x", rows, "small")).endswith("got [(75,), (1/3, 'a'), 'b']")
+    for nested in ([[1, 2], [3]], [{"a": 1}], [([1], 2)]):
+        told = f"got a list of length {len(nested)}"
+        assert str(errors.ParameterError("x", nested, "small")).endswith(told)
 
 
 @pytest.mark.parametrize("value", [list(range(13)), np.full((2, 2), 5.0), dict.fromkeys(range(20))])

@@ -19,7 +19,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "dpproof": PACKAGES,
 }
 ALONE: dict[str, tuple[str, ...]] = {
-    "accountant/certificates/certify.py": ("proofs.kernel", "proofs.core.verdict"),
+    "accountant/certificates/certify.py": ("proofs.kernel", "proofs.core.verdict")
 }
 """What one file alone may import: the door of certificates asks the checker about each."""
 OTHERS: dict[str, tuple[str, ...]] = {

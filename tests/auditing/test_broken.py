@@ -12,9 +12,7 @@ import pytest
 
 from dpproof import auditing
 from dpproof.auditing import Outcome
-from tests.auditing.builders import (
-    BROKEN,
-)
+from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import Case
 
 

@@ -23,7 +23,6 @@ from dpproof.auditing import (
     EventCounts,
     GaussianEvent,
     Guesses,
-    OneRun,
     OneRunCurve,
     PrefixBand,
     PrefixCounts,
@@ -190,14 +189,17 @@ def test_canaries_of_one_run(mu: float, made: int) -> None:
     rng = np.random.default_rng(12)
     epsilon = GDP(mu=mu).epsilon(delta=1e-3).upper if mu else 0.0
     delta = 1e-3 if mu else 0.0
-    by_point = OneRun(significance=SIGNIFICANCE)
+    by_point = PrefixBand(significance=SIGNIFICANCE)
     by_curve = OneRunCurve(significance=SIGNIFICANCE)
 
     @cache
     def wrong(correct: int) -> tuple[bool, bool]:
         guesses = Guesses(made, made, correct)
         return (
-            by_point.epsilon(guesses, delta=delta) > epsilon,
+            by_point.epsilon(
+                PrefixCounts((made,), (correct,), made, 0, Design.ONE_RUN), delta=delta
+            )
+            > epsilon,
             contradicts(guesses, by_curve.significance, gaussian(mu)),
         )
 

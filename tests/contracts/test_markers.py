@@ -15,7 +15,7 @@ import pytest
 
 import dpproof
 from dpproof import mechanisms
-from dpproof.accountant.form import TAKES_DATA
+from dpproof.accountant.form import TAKES_DATA, takes_data
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, LInf
 from dpproof.mechanisms import Laplace, Mechanism, ReplayRng
@@ -34,12 +34,8 @@ OTHERS: dict[str, Any] = {
     "margins": np.ones((1, 1)),
     "sums": np.ones(1, dtype=np.int64),
 }
-DESCENT = mechanisms.MarginDescent(
-    margin=0.1, norm_bound=1, steps=2, mu=1, relation=AddRemove(), records=9
-)
 # Objects of other public classes whose methods take data.
 OBJECTS: dict[str, Callable[[], Any]] = {
-    "ChosenDescent": lambda: mechanisms.ChosenDescent([DESCENT]),
     "ClippedSum": lambda: mechanisms.ClippedSum(lower=0, upper=1),
     "Conjunctions": lambda: mechanisms.Conjunctions(2),
     "Count": mechanisms.Count,
@@ -50,13 +46,11 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "GaussianProjection": lambda: mechanisms.GaussianProjection(features=2, dimension=1, seed=1),
     "Grid": lambda: mechanisms.Grid(2, 1),
     "HadamardProjection": lambda: mechanisms.HadamardProjection(features=2, dimension=1, seed=1),
+    "ScatteringFeatures": lambda: mechanisms.ScatteringFeatures(features=2, height=1, scales=1),
     "HeavyFourierFeatures": lambda: mechanisms.HeavyFourierFeatures(
         features=2, frequencies=2, width=3, seed=1, norm=8
     ),
     "HingeLoss": lambda: mechanisms.HingeLoss(bound=3),
-    "LeastHinges": lambda: mechanisms.LeastHinges(
-        margins=[0.25, 0.5], cover=mechanisms.Polygon(corners=8)
-    ),
     "MechanismSampler": lambda: Laplace(scale=1, sensitivity=L1(1)).sampler(),
     "MonomialFeatures": lambda: mechanisms.MonomialFeatures(features=2, degree=2, offset=1, norm=8),
     "NoisyMistakes": lambda: mechanisms.NoisyMistakes(sigma=1, relation=AddRemove()),
@@ -76,7 +70,14 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ),
     "ZeroOne": mechanisms.ZeroOne,
 }
-ABSTRACT = {"FeatureMap", "FollowUp", "Mechanism"}
+FUNCTIONS: dict[str, Callable[[Any], object]] = {
+    "bound_contributions": lambda data: mechanisms.bound_contributions(data, most=1),
+    "whole_values": lambda data: (
+        mechanisms.whole_values(None, data),
+        mechanisms.whole_values(list, data),
+    ),
+}
+ABSTRACT = {"Additive", "FeatureMap", "FollowUp", "Mechanism"}
 PUBLIC = {"LowerTriangular"}  # rows of a factor that is stated
 
 
@@ -113,7 +114,11 @@ def test_no_call_of_a_mechanism_shows_data(contract: type[Any]) -> None:
 def test_every_public_class_that_takes_data_is_among_the_objects() -> None:
     """A new class with a method that takes data has to be added to the objects here."""
     public = {name: getattr(mechanisms, name) for name in vars(mechanisms)["__all__"]}
-    classes = {name: one for name, one in public.items() if inspect.isclass(one)}
+    classes = {
+        name: one
+        for name, one in public.items()
+        if inspect.isclass(one) and not issubclass(one, Exception)
+    }
     taking = {
         name
         for name, one in classes.items()
@@ -138,6 +143,22 @@ def test_no_call_of_an_object_shows_data(name: str) -> None:
         assert not leaks(call), told
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_function_shows_data(name: str) -> None:
+    """What is made of records before a release, on data of many kinds."""
+    for data in bad_data():
+        for given in (data, [data, data], [(data, data)]):
+            assert not leaks(partial(FUNCTIONS[name], given))
+
+
+def test_every_public_function_that_takes_data_is_among_these() -> None:
+    """A new function of mechanisms that takes data has to be added here."""
+    public = {name: getattr(mechanisms, name) for name in vars(mechanisms)["__all__"]}
+    functions = {name: one for name, one in public.items() if inspect.isfunction(one)}
+
+    assert {name for name, one in functions.items() if takes_data(one)} == set(FUNCTIONS)
+
+
 @pytest.mark.parametrize("name", ["select", "select_above", "subsample", "repeat"])
 def test_no_combination_shows_data(name: str) -> None:
     """What is made of a mechanism is asked as the mechanism is."""
@@ -151,6 +172,27 @@ def test_no_combination_shows_data(name: str) -> None:
     }
     for told, call in calls(made[name](), ["release", "release_many"]):
         assert not leaks(call), told
+
+
+def test_data_in_the_place_of_a_parameter_is_not_shown() -> None:
+    """Nested data, and what is long, is told by its type and size wherever a parameter is asked."""
+    for data in (
+        [{"name": TEXT}],
+        [[NUMBER, 1.0]],
+        {TEXT: [NUMBER]},
+        [([NUMBER], TEXT)],
+        [NUMBER] * 20,
+    ):
+        calls: tuple[Callable[[Any], object], ...] = (
+            dpproof.compose,
+            lambda given: dpproof.Shuffle(records=given),
+            lambda given: Laplace(scale=given, sensitivity=L1(1)),
+            lambda given: dpproof.GDP(mu=given),
+        )
+        for call in calls:
+            with pytest.raises(Exception, match="got") as refused:
+                call(data)
+            assert not marked(str(refused.value))
 
 
 def test_errors_of_queries_and_scores_do_not_quote_data() -> None:

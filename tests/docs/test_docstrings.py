@@ -16,8 +16,7 @@ LONG = "dpproof.learn.tuned_classifier"  # searches take seconds
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in MODULES],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in MODULES]
 )
 def test_examples_of_a_module(name: str) -> None:
     """No doctest of the module fails."""

@@ -20,7 +20,7 @@ PAGES = [
     )
     for path in documents()
 ]
-LANGUAGES = {"python", "text", "console", "toml", "bash", "yaml"}
+LANGUAGES = {"python", "text", "json", "console", "toml", "bash", "yaml"}
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -114,9 +114,9 @@ VERDICTS: Final = {
     "outputs alone": r"^has as its result a function of that of M\d+",
     "each record mapped alone": r"of which each is mapped to one that depends on that record alone",
     "independent sampling": r"holds every record independently with probability",
-    "repeated positions": r"positions that are each drawn uniformly and independently from \d+",
+    "repeated positions": r"each position is drawn uniformly and independently from \d+",
     "shuffled reports": r"each of \d+ records .*(how often each|in an order that is)",
-    "uniform subset": r"\d+ of the \d+ records, all such subsets equally likely",
+    "uniform subset": r"all such subsets equally likely, in random order if their order matters",
     "counted sample": r"\d+ times taking every record independently .* as it was taken",
     "draws with replacement": r"\d+ times choosing one of the records, all equally likely",
     "truncated sample": r"where more than \d+ are taken, \d+ are kept, all such subsets equally",
@@ -125,21 +125,21 @@ VERDICTS: Final = {
     "blank ignored": r"treats a blank record as if it were not there",
     "blank adds nothing": r"adds nothing to the exact sum for a blank record",
     "independent number of runs": r"a number of times that is drawn independently of everything",
-    "score of the output": r"a score that .* looks at an output alone, ties broken at random",
+    "score of the output": r"a score that .* looks at an output alone; ties are broken at random",
     "best output alone": r"of the outputs only the best.* neither the number of runs, nor which",
-    "score and fixed threshold": r"looks at an output alone, score and threshold being fixed",
+    "score and fixed threshold": r"looks at an output alone; score and threshold are fixed",
     "first output alone": r"only that output, or that none did, and neither the number of runs",
     "random allocation": r"every record draws \d+ of \d+, uniformly, and independently",
-    "cyclic sample": r"in round i from part i mod \d+ of the records, .* a record belongs to",
+    "cyclic sample": r"in round i from part i mod \d+ of the records; .* a record belongs to",
     "shuffled batches": r"order that is drawn uniformly and fills \d+ batches in it",
-    "participation": r"for equal earlier results moves by at most .* and in no other round",
+    "participation": r"for equal earlier results this moves by at most .* and in no other round",
     "sum of contributions": r"of at most .* in L2 norm that depends on no other record",
-    "sensitivity": r"(?<!equal earlier results )mov(es|ing) by at most .* between",
+    "sensitivity": r"(?<!equal earlier results this )mov(es|ing) by at most .* between",
     "smooth bound": r"moves by at most the bound of either, and the bounds differ by a factor",
     "proposed bound": r"distance, .* at most 1 apart for .* 0 where the value moves by more",
-    "few cells": r"at most \d+ of which move, each by at most \d+, between",
+    "few cells": r"at most \d+ of (which|them) move, each by at most \d+, between",
     "one shape": r"numbers, as long for every dataset|a number, as one for every dataset|"
-    r"the same for all datasets, each score",
+    r"the same for all datasets; each score",
     "random bits": r"^(?!runs |draws one of |has as ).*fresh randomness",
     "output alone": r"^(?!runs |draws one of |has as |releases a candidate|computes the exact|"
     r"adds up \d+ vectors).*only the results are used",
@@ -189,9 +189,9 @@ def _counted_sum(scheme: SamplingScheme) -> Guarantee[Any]:
     return noise.subsample(scheme).guarantee()
 
 
-def _blank_user() -> Guarantee[Any]:
+def _blank_counted(place: int) -> Guarantee[Any]:
     noise = Gaussian(sigma=2, sensitivity=L2Contribution(1, BLANK))
-    return noise.subsample(COUNTED[-1]).guarantee()
+    return noise.subsample(COUNTED[place]).guarantee()
 
 
 def _threshold(*, monotone: bool) -> Guarantee[Any]:
@@ -231,6 +231,8 @@ ASKED: Final[Mapping[str, Mapping[str, Any]]] = {
     "group": {},
     "allocated": {},
     "allocated several": {},
+    "allocated bits": {"delta": 1e-6},
+    "allocated blank bits": {"delta": 1e-6},
     "allocated to one round": {},
     "allocated to two rounds": {},
     **{f"filter {name}": {} for name in FILTERS},
@@ -249,7 +251,8 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
         f"counted sum {place}": functools.partial(_counted_sum, scheme)
         for place, scheme in enumerate(COUNTED)
     },
-    "blank user": _blank_user,
+    "blank user": lambda: _blank_counted(-1),
+    "blank subset": lambda: _blank_counted(0),
     "blank in a cycle": lambda: (
         MatrixMechanism(
             factor=Toeplitz([1], rounds=4),
@@ -272,6 +275,12 @@ EXAMPLES: Final[Mapping[str, Callable[[], Guarantee[Any]]]] = {
     ),
     "allocated to one round": lambda: (
         Gaussian(sigma=2, sensitivity=L2(1)).allocate(RandomAllocation(steps=3)).guarantee()
+    ),
+    "allocated blank bits": lambda: (
+        Laplace(scale=2, sensitivity=L1(1, BLANK)).allocate(RandomAllocation(steps=3)).guarantee()
+    ),
+    "allocated bits": lambda: (
+        Laplace(scale=2, sensitivity=L1(1)).allocate(RandomAllocation(steps=3)).guarantee()
     ),
     "allocated": lambda: (
         Gaussian(sigma=2, sensitivity=L2(1, BLANK)).allocate(RandomAllocation(steps=3)).guarantee()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from importlib import import_module
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.errors import PrivacyError
-from tests.docs.blocks import ROOT
+from tests.docs.blocks import ROOT, blocks
 
 SITE = import_module("scripts.site_pages")
 
@@ -95,6 +96,22 @@ def test_every_error_is_explained() -> None:
 
     assert len(errors) > 12
     assert errors <= set(re.findall(r"`(?:dp\.)?(\w+)`", text))
+
+
+def test_a_tutorial_is_a_notebook() -> None:
+    """Its cells are the blocks of the page, which run in another test, and its prose."""
+    page = ROOT / "docs" / "tutorials" / "price-dp-sgd.md"
+    made = json.loads(SITE.notebook(page.read_text(encoding="utf-8")))
+    code = [one["source"] for one in made["cells"] if one["cell_type"] == "code"]
+
+    assert (made["nbformat"], made["nbformat_minor"]) == (4, 4)
+    assert made["cells"][0]["source"].startswith("# Price DP-SGD")
+    assert code[0].startswith("%%writefile training.toml\n[pipeline]\n")
+    assert code[1] == (
+        "!dpproof calibrate training.toml --stage training --parameter noise_multiplier"
+    )
+    python = [one.content.strip() for one in blocks(page) if one.language == "python"]
+    assert [one for one in code if one[0] not in "!%"] == python
 
 
 def test_links_lead_to_files() -> None:

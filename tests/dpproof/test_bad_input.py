@@ -133,10 +133,7 @@ CASES: dict[str, tuple[str, str]] = {
         PIPELINE + GAUSSIAN + LAPLACE + GAUSSIAN,
         'stage 3: name: expected a name of its own, got "training" as in stage 1',
     ),
-    "no mechanism": (
-        _stage("scale = 2"),
-        f'stage "s": mechanism: missing; expected {KINDS}',
-    ),
+    "no mechanism": (_stage("scale = 2"), f'stage "s": mechanism: missing; expected {KINDS}'),
     "unknown mechanism": (
         _stage('mechanism = "gausian"'),
         'stage "s": mechanism: unknown "gausian"; did you mean "gaussian"?',

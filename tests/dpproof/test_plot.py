@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -156,6 +156,8 @@ def test_refuses_what_has_no_picture() -> None:
                 draw(bad)  # type: ignore[arg-type]  # bad on purpose
     with pytest.raises(dp.ParameterError, match="delta"):
         dp.plot.profile(GAUSSIAN, delta=Fraction(1, 10**400))
+    with pytest.raises(dp.ParameterError, match="a Ledger, or its status"):
+        dp.plot.ledger(cast("dp.Ledger", 5))
 
 
 def test_dollar_signs_in_file_names_are_shown(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import stat
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +22,7 @@ from dpproof.accountant.errors import NotShared
 from dpproof.errors import InputError
 from dpproof.mechanisms import ReplayRng
 from dpproof.search import PricedSearch, identified, sample_runs
+from tests.architecture.tree import ROOT
 
 ONCE = dp.GDP(mu=0.5)
 LAW = dp.TruncatedNegativeBinomial(eta=1, gamma=0.25)
@@ -48,7 +52,7 @@ def test_the_best_of_all_runs_is_returned(tmp_path: Path) -> None:
 def test_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Another process makes the runs that are left, the interrupted one with its candidate."""
     place = tmp_path / "state"
-    first = search(place, rng=ReplayRng(3))
+    first = search(place, rng=ReplayRng(4))
     planned = json.loads(place.read_text())["candidates"]
     assert len(planned) > 2
     seen = []
@@ -127,6 +131,56 @@ def test_refusals(tmp_path: Path) -> None:
         sample_runs(3)  # type: ignore[arg-type]  # bad on purpose
     with pytest.raises(InputError, match="cannot write"):
         search(tmp_path / "nowhere" / "state")
+
+
+RACER = """
+import sys
+import dpproof as dp
+from dpproof.errors import InputError
+from dpproof.search import PricedSearch
+
+runs = dp.FixedRuns(count=int(sys.argv[2]))
+for line in sys.stdin:
+    found = PricedSearch(dp.GDP(mu=0.5), runs=runs, candidates="abc", place=sys.argv[1])
+    run = next(iter(found))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        run.finish(0.0, result="x" * 500_000)
+        print("kept", flush=True)
+    except InputError as refusal:
+        print(" ".join(str(refusal).split()[-6:]), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such lock")
+def test_one_of_two_processes_finishes_a_run(tmp_path: Path) -> None:
+    """The other one is told to open the file again, whenever both write at once."""
+    place, rounds = tmp_path / "state", 25
+    search(place, runs=dp.FixedRuns(count=rounds))
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, str(place), str(rounds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        for _ in range(2)
+    ]
+    for done in range(rounds):
+        said = []
+        for _ in ("open", "finish"):
+            for one in racers:
+                assert one.stdin is not None
+                one.stdin.write("\n")
+                one.stdin.flush()
+            said = [one.stdout.readline().strip() for one in racers if one.stdout is not None]
+        assert sorted(said) == ["continued elsewhere; open the file again", "kept"]
+        assert json.loads(place.read_text())["done"] == done + 1
+    for one in racers:
+        one.communicate()
+        assert one.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
-from dpproof import streams
+import dpproof as dp
+from dpproof import streams, time_limit
 from dpproof.__main__ import main
+from dpproof.accountant import progress
+from dpproof.learn import PerceptronClassifier
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, PIPELINE
@@ -299,8 +307,9 @@ def test_check_is_ours_wherever_it_runs(folder: Path, command: Command) -> None:
     assert claims[0].splitlines()[0] == claims[1].splitlines()[0]
 
 
-def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing in the first two seconds, then a line that is changed, and emptied at the end."""
+@pytest.fixture(name="cell")
+def _cell(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Make this a cell of a notebook, and return the lines that it shows."""
     lines: list[str] = []
 
     def update(line: dict[str, str], **_: object) -> SimpleNamespace:
@@ -310,12 +319,70 @@ def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> Non
     shell = type("ZMQInteractiveShell", (), {})()
     notebook = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=update))
     monkeypatch.setitem(sys.modules, "IPython", notebook)
+    return lines
+
+
+def test_a_notebook_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch, cell: list[str]) -> None:
+    """Nothing in the first two seconds, then a line that is changed, and emptied at the end."""
     times = iter([0.0, 1.0, 2.5, 3.0])
-    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
     with streams.progress(3) as step:
         for name in ("one", "two", "three"):
             step(name)
-    assert lines == ["2 of 3: two", "3 of 3: three", ""]
+    assert cell == ["2 of 3: two", "3 of 3: three", ""]
+
+    cell.clear()
+    clock = itertools.count()
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    found = dp.calibrate(lambda sigma: dp.GDP(mu=1 / sigma), epsilon=1, delta=1e-6)
+    assert cell[0].startswith("3: value ")
+    assert cell[0].endswith(", for epsilon <= 1 at delta = 1e-06")
+    assert (len(cell), cell[-1]) == (found.evaluations - 1, "")
+
+
+class _Soon(threading.Event):
+    """An event for which nobody waits longer than a thousandth of what they would."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(None if timeout is None else timeout / 1000)
+
+
+def test_a_notebook_sees_audits_and_fits(monkeypatch: pytest.MonkeyPatch, cell: list[str]) -> None:
+    """The seconds with the trials so far, or what is fitted; emptied at the end, also by errors."""
+    monkeypatch.setattr(progress, "Event", _Soon)
+    monkeypatch.setattr(progress, "WAIT", 0.0)
+    shown = threading.Event()
+
+    def sampler(data: float, size: int, rng: np.random.Generator) -> np.ndarray:
+        shown.wait(0.0 if any("trials" in line for line in cell) else 0.2)
+        return rng.normal(data, 1, size)
+
+    dp.auditing.audit(sampler, (0.0, 1.0), dp.GDP(mu=1), samples=100, seed=1)
+    assert cell[0] == "1 s: 0 of 200 trials"
+    assert cell[-1] == ""
+
+    cell.clear()
+    PerceptronClassifier(sigma=1, classes=range(3), steps=500).fit(*load_iris(return_X_y=True))
+    assert cell[0] == "1 s: PerceptronClassifier is fitted"
+    assert cell[-1] == ""
+
+
+def test_a_terminal_sees_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outermost piece of work is named once it has taken a while, and no other."""
+    seen = io.StringIO()
+    monkeypatch.setattr(seen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", seen)
+    monkeypatch.setattr(streams, "WAIT", 0.01)
+
+    def ask() -> str:
+        with streams.progress(2) as step:
+            step("an inner piece")
+            while "the verdict" not in seen.getvalue():
+                time.sleep(0.01)
+        return "yes"
+
+    assert time_limit.in_time(60, "the verdict", ask) == "yes"
+    assert "an inner piece" not in seen.getvalue()
 
 
 @pytest.mark.usefixtures("folder")

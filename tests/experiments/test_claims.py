@@ -24,8 +24,7 @@ LONG = "ghazi2021.lemma19"  # takes seconds
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in CLAIMS],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == LONG)) for name in CLAIMS]
 )
 def test_the_evidence_stands_and_is_what_the_page_says(name: str) -> None:
     """A check asserts what it states, and docs/CLAIMS.md has it word for word."""

@@ -21,7 +21,7 @@ def test_everything_runs_on_small_data() -> None:
     )
     accuracies = [row[-1] for row in tables[-1].rows if row[0] == "two cones"]
 
-    assert len(tables) == 3
+    assert len(tables) == 4
     assert len(figures) == 2
     assert len(accuracies) == 4
     assert all(isinstance(a, float) and 0 <= a <= 1 for a in accuracies)

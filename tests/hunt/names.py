@@ -16,10 +16,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.public_names import homes_of
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from tests.hunt.ways import by_ways
 
 

@@ -107,8 +107,8 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the worst order of a selection costs a tenth less": (
         "selections",
-        "dpproof.accountant.selection.profile",
-        "worst_case",
+        "dpproof.accountant.selection.worst_order:Lines",
+        "delta",
         _scaled(0.9),
     ),
     "the best of disjoint parts counts": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -16,7 +17,9 @@ from dpproof.accountant import (
     L2Contribution,
     NotImplied,
     Poisson,
+    RandomAllocation,
     ShuffledBatches,
+    WithoutReplacement,
     ZeroOut,
 )
 from dpproof.mechanisms import Gaussian
@@ -96,3 +99,69 @@ def test_shuffled_batches_under_add_remove_are_refused() -> None:
     noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, AddRemove()))
     with pytest.raises(NotImplied, match="amplifies nothing"):
         noise.allocate(ShuffledBatches(batches=10)).guarantee()
+
+
+def test_two_rounds_of_three_are_not_twice_one_of_two() -> None:
+    """Parts of the rounds add up to all of them: by quadrature twice one of two is too small."""
+    cell = 0.16
+    line = np.arange(-5.0, 7.0, cell)
+    density, ratio = stats.norm.pdf(line), np.exp(line - 0.5)
+    without = np.einsum("i,j,k->ijk", density, density, density)
+    with_it = sum(
+        np.einsum("i,j,k->ijk", *(np.where(i in pair, density * ratio, density) for i in range(3)))
+        for pair in itertools.combinations(range(3), 2)
+    )
+    truth = np.maximum(with_it / 3 - without, 0).sum() * cell**3
+    noise = Gaussian(sigma=1, sensitivity=L2(1))
+    claim = noise.allocate(RandomAllocation(steps=2)).repeat(2).guarantee()
+    bound = noise.allocate(RandomAllocation(steps=3, chosen=2)).guarantee().delta(epsilon=0)
+
+    assert truth > 1.05 * claim.delta(epsilon=0).upper
+    assert 0.9 * truth < bound.lower < truth < bound.upper
+
+
+def test_subsets_count_the_smaller_of_two_rates_for_nobody() -> None:
+    """Whoever has N records has neighbours of N - 1: the rate of N + 1 is too small for them."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1))
+    ours, larger = (
+        noise.subsample(WithoutReplacement(sample_size=2, population_size=n)).guarantee()
+        for n in (4, 5)
+    )
+    line, cell = np.arange(-8.0, 10.0, 1e-3), 1e-3
+    p = 0.5 * stats.norm.pdf(line) + 0.5 * stats.norm.pdf(line, 2)
+    truth = np.maximum(p - math.e * stats.norm.pdf(line), 0).sum() * cell
+
+    assert truth > 1.1 * larger.delta(epsilon=1).upper
+    assert truth <= ours.delta(epsilon=1).upper + 1e-9
+
+
+def test_one_order_of_three_points_does_not_bound_the_other() -> None:
+    """Subsets under zero-out: the worst pair of one order, swapped, is below a dataset's value."""
+    rate, cell = 0.5, 1e-3
+    line = np.arange(-8.0, 10.0, cell)
+    two, one, none = (stats.norm.pdf(line, place) for place in (2, 1, 0))
+    first, second = ((1 - rate) * none + rate * shape for shape in (two, one))
+    swapped = np.maximum(second - math.e * first, 0).sum() * cell
+    truth = np.maximum(second - math.e * none, 0).sum() * cell
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, ZeroOut()))
+    scheme = WithoutReplacement(sample_size=2, population_size=4)
+    ours = noise.subsample(scheme).guarantee().to_pair()
+
+    ends = ours.backward.factors[0].pair.profile(np.array([1.0]))
+    assert ends is not None
+    assert truth > 1.1 * swapped
+    assert truth <= ends[1][0] + 1e-9
+
+
+def test_the_realised_size_of_a_batch_is_seen_in_its_mean() -> None:
+    """Noise over the size drawn: three records, or two, have another spread, which shows.
+
+    Only sums are covered: the condition says so, and the rate of a Poisson sample divides it.
+    """
+    cell = 1e-3
+    line = np.arange(-12.0, 12.0, cell)
+    two, three = (stats.norm.pdf(line, 0, 2 / size) for size in (2, 3))
+    truth = np.maximum(two - math.e * three, 0).sum() * cell  # contributions of 0: no shift at all
+    claim = Gaussian(sigma=2, sensitivity=L2(1)).guarantee()
+
+    assert truth > 1.1 * claim.delta(epsilon=1).upper

@@ -186,8 +186,7 @@ def test_largest_loss_next_to_zero() -> None:
     q = (Fraction(1, many + 4), Fraction(2, many + 4), Fraction(many + 1, many + 4))
     one = [(ball(a), ball(b)) for a, b in zip(p, q, strict=True)]
     known = Known(
-        Product.of(FinitePair(p=p, q=q)).times(2),
-        [(a * c, b * d) for a, b in one for c, d in one],
+        Product.of(FinitePair(p=p, q=q)).times(2), [(a * c, b * d) for a, b in one for c, d in one]
     )
     found = answers.epsilon(known.product, 1e-100)
     assert known.hockey_stick(found.upper).lower() <= ball(1e-100)

@@ -45,8 +45,8 @@ def _counted(share: float, records: int) -> NoisyCount:
 
 
 COVER = RandomDirections(size=100, dimension=3, seed=1)
-DESCENT = MarginDescent(margin=0.5, norm_bound=1, steps=400, mu=1, relation=ReplaceOne())
-NORMS = {"weight_norm": 3, "norm_bound": 1, "margin": 0.5}
+DESCENT = MarginDescent(margin=0.5, norm=1, steps=400, mu=1, relation=ReplaceOne())
+NORMS = {"weight_norm": 3, "norm": 1, "margin": 0.5}
 BOUNDS: dict[str, Callable[[float], Callable[[int], float]]] = {
     "finite class": lambda s: lambda n: finite_class_risk(_counted(s, n), candidates=50).risk,
     "halfspaces": lambda s: lambda n: halfspace_risk(_counted(s, n), dimension=4).risk,

@@ -90,8 +90,7 @@ def test_randomized_response(noise: float, categories: int) -> None:
 @pytest.mark.some(6)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-9, 1e-20])
 @pytest.mark.parametrize(
-    ("sigma", "rate", "count"),
-    [(1.0, 0.01, 10_000), (0.8, 0.1, 100), (4.0, 0.3, 50)],
+    ("sigma", "rate", "count"), [(1.0, 0.01, 10_000), (0.8, 0.1, 100), (4.0, 0.3, 50)]
 )
 def test_converted_epsilon_is_never_below(
     sigma: float, rate: float, count: int, delta: float

@@ -18,15 +18,7 @@ from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs import Rejected, Step, Verdict, check
 from dpproof.proofs.core.certificate import show_rational
-from tests.proofs.builders import (
-    F,
-    attempt,
-    attempt_below,
-    lower_witness,
-    sizes,
-    taus,
-    wholes,
-)
+from tests.proofs.builders import F, attempt, attempt_below, lower_witness, sizes, taus, wholes
 from tests.proofs.support import certificate, factor, facts, pairs, said, stated
 
 TENTH = F(1, 10)
@@ -34,10 +26,7 @@ SAMPLED = SubsampledGaussianPair(mu_squared=F(1), sampling_rate=TENTH, removal=T
 PRODUCTS = {
     "gaussian": Product((Factor(GaussianPair(mu_squared=F(1, 4)), 5),)),
     "laplace": Product(
-        (
-            Factor(LaplacePair(epsilon=F(1, 2)), 4),
-            Factor(GaussianPair(mu_squared=F(1, 9)), 3),
-        )
+        (Factor(LaplacePair(epsilon=F(1, 2)), 4), Factor(GaussianPair(mu_squared=F(1, 9)), 3))
     ),
     "logistic": Product((Factor(LogisticPair(epsilon=F(1, 4)), 30),)),
     "sampled": Product((Factor(SAMPLED, 40),)),

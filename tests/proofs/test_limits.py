@@ -123,8 +123,7 @@ SLOW = "shifts and counts"  # takes seconds
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == SLOW)) for name in HOSTILE],
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == SLOW)) for name in HOSTILE]
 )
 def test_hostile_certificates_are_rejected_soon(name: str) -> None:
     """Whatever is asked for, the verdict comes in seconds."""

@@ -71,7 +71,7 @@ def test_directions_are_named() -> None:
     """Two products are told apart."""
     (text,) = _assumed(pairs([gaussian("1")], [gaussian("4")])).assumptions
 
-    forward, backward = text.split("backward (the second dataset has it) by ")
+    forward, backward = text.split("backward (the second has it) by ")
     assert "forward (the first dataset has the record that the other lacks, or has " in forward
     assert "1 x Gaussians with mu^2 = 1" in forward
     assert "1 x Gaussians with mu^2 = 4" in backward

@@ -118,6 +118,14 @@ def pairs_of(draw: Callable[[int, Rng], Integers], sides: int) -> Callable[[int,
     return draw_pairs
 
 
+def folded(weights: Reals, reach: int) -> Reals:
+    """Add what lies beyond ``reach`` of the middle to the numbers there."""
+    middle = len(weights) // 2
+    low, high = middle - reach, middle + reach
+    ends = [weights[: low + 1].sum(), weights[high:].sum()]
+    return np.array([ends[0], *weights[low + 1 : high], ends[1]])
+
+
 def subsets(size: int, rng: Rng) -> Integers:
     """Number the 10 subsets of 2 among 5 records."""
     number = {pair: i for i, pair in enumerate(itertools.combinations(range(5), 2))}
@@ -162,7 +170,7 @@ def discrete_cases() -> list[Case]:
             -reach,
             gaussian_weights(sigma, reach),
         )
-        for sigma, reach in ((0.25, 6), (0.5, 10), (1.0, 20), (3.3, 60), (20.0, 400))
+        for sigma, reach in ((0.25, 6), (0.5, 10), (1.0, 20), (3.3, 60), (20.0, 400), (100.0, 2000))
     ]
     cases += [
         by_distribution(
@@ -249,6 +257,12 @@ def choice_cases() -> list[Case]:
             0,
             np.ones(36),
         ),
+        by_masses(
+            "pairs of discrete_gaussian",
+            pairs_of(lambda n, rng: 2 + samplers.discrete_gaussian(1, n, rng), 5),
+            0,
+            np.outer(ends := folded(gaussian_weights(1, 20), 2), ends).ravel(),
+        ),
     ]
 
 
@@ -280,8 +294,7 @@ def check(case: Case, draws: int) -> None:
     masses = np.diff(np.concatenate([[0.0], case.at_most, [1.0]]))
     events = 2 * len(cells)
     tail = min(
-        least_tail(cells, total, masses),
-        least_tail(np.cumsum(cells)[:-1], total, case.at_most),
+        least_tail(cells, total, masses), least_tail(np.cumsum(cells)[:-1], total, case.at_most)
     )
     assert tail >= ALARM / events, f"{case.name}: tail {tail:.3g}, ReplayRng({seed})"
 

@@ -74,11 +74,11 @@ def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
     return {**_claim(guarantee), "relation": guarantee.relation.name, "steps": steps}
 
 
-def hockey_stick(product: Product, known: Points) -> Object:
+def hockey_stick(product: Product, claims: Points) -> Object:
     """Return the fact that a product's divergence is at most delta at every point."""
-    if len(known) > 1:
-        return {"notion": "hockey-sticks", "product": factors(product), "points": points(known)}
-    ((epsilon, delta),) = known
+    if len(claims) > 1:
+        return {"notion": "hockey-sticks", "product": factors(product), "points": points(claims)}
+    ((epsilon, delta),) = claims
     return {
         "notion": "hockey-stick",
         "product": factors(product),
@@ -136,6 +136,8 @@ def pair(one: Pair) -> Object:
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
         raise NotCertified(unwritten(f"the losses of {pair_in_words(one)}"))
     kind, names = _PAIRS[type(one)]
+    if getattr(one, "relation", "add-remove") != "add-remove":
+        names += " relation"
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
 
 
@@ -160,7 +162,7 @@ def _json(value: object) -> Json:
             return factors(value)
         case Direction():
             return value.value
-        case UserPoisson() | TruncatedPoisson() | WithReplacement():
+        case UserPoisson() | TruncatedPoisson() | WithReplacement() | WithoutReplacement():
             return scheme(value)
         case tuple():
             return [_json(one) for one in value]
@@ -183,6 +185,7 @@ _NOTIONS: Final[Mapping[type, tuple[str, Mapping[str, str]]]] = {
 
 _PLAIN: Final = (
     "categories",
+    "relation",
     "removal",
     "shift",
     "batches",

@@ -85,10 +85,10 @@ def shortfall_lines(
     excess: list[Reals] = []
     start, wanted = 0, _Wanted.of(pair, epsilon, negligible)
     while start < epsilon.size:
-        found = _line(pair, wanted.at(slice(start, None)), below=below)
-        count = found.excess.size
-        listed.append({"points": max(count - (start == 0), 1), **found.witness()})
-        excess.append(found.excess)
+        line = _line(pair, wanted.at(slice(start, None)), below=below)
+        count = line.excess.size
+        listed.append({"points": max(count - (start == 0), 1), **line.witness()})
+        excess.append(line.excess)
         start += count
     return tuple(listed), np.concatenate(excess)
 
@@ -116,8 +116,8 @@ class SingleAllocation:
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by what the line may err by."""
         with np.errstate(divide="ignore"):
-            found = np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
-        return np.asarray(found)
+            logs = np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
+        return np.asarray(logs)
 
     def work(self, points: int) -> int:
         """Return the checker's work for the sum over the line's nodes."""
@@ -181,9 +181,9 @@ def _line(pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool) -> Short
     count = wanted.c.size
     while count:
         some = np.unique(np.linspace(0, count - 1, _AT_ONCE).astype(int))
-        found = _shortest(pair, wanted.at(some), below=below)
-        if found is not None:
-            tilt, period, nodes, tau, share = found
+        shortest = _shortest(pair, wanted.at(some), below=below)
+        if shortest is not None:
+            tilt, period, nodes, tau, share = shortest
             work = limits.sum_work(limits.transform_terms(pair.mu_squared), nodes)
             each = (work + count * limits.line_work(nodes, 1)) / count
             if best is None or each < best[0]:
@@ -202,15 +202,15 @@ def _shortest(
     pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool
 ) -> tuple[float, float, int, float, float] | None:
     """Return tilt, period, nodes and tau of a short line, and its share of the profile."""
-    found = _plain(pair, wanted, _CLOSE, 0.0, below=below)
-    if below or (found is not None and found[2] <= _SHORT):
-        return None if found is None else (*found, 0.0, _CLOSE)
+    line = _plain(pair, wanted, _CLOSE, 0.0, below=below)
+    if below or (line is not None and line[2] <= _SHORT):
+        return None if line is None else (*line, 0.0, _CLOSE)
     for share in _SHARES:
         tau = wanted.smoothing(share / 2)
         other = _plain(pair, wanted, share / 2, tau, below=False)
         if other is not None:
             return (*other, tau, share)
-    return None if found is None else (*found, 0.0, _CLOSE)
+    return None if line is None else (*line, 0.0, _CLOSE)
 
 
 def _plain(

@@ -70,9 +70,9 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
     if not delta:
         raise NotCertified(f"no lower end of delta was found near {epsilon:.6g}; {UNCERTIFIED}")
     pairs = [(_as_shuffled(one.pair), one.count) for one in product.factors]
-    found, span = _cut(pairs, epsilon, delta)
+    cells, span = _cut(pairs, epsilon, delta)
     used = Product(
-        tuple(Factor(one.pair, count) for one, (_, count) in zip(found, pairs, strict=True))
+        tuple(Factor(one.pair, count) for one, (_, count) in zip(cells, pairs, strict=True))
     )
     if moves:
         epsilon = min(epsilon, epsilon_at(used, delta).lower * (1 - _ROOM))
@@ -89,7 +89,7 @@ def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves
             "offset": show_rational(one.offset),
             "ends": list(one.ends),
         }
-        for one in found
+        for one in cells
     ]
     claim: Object = {
         "notion": "hockey-stick-at-least",
@@ -140,13 +140,13 @@ def _cells(pair: ShuffledGaussianPair, losses: Reals, span: float) -> _Cells:
     """
     ends = np.unique(np.rint(np.ldexp(pair.thresholds(losses), _BITS))).astype(np.int64)
     p, q = pair.cells(np.ldexp(ends.astype(float), -_BITS))
-    known = (p > 0) & (q > 0)
-    loss = np.log(p[known] / q[known])
+    positive = (p > 0) & (q > 0)
+    loss = np.log(p[positive] / q[positive])
     share = loss / span - np.floor(loss / span)
     lowest = np.quantile(share, _IRREGULAR) if loss.size > 2 else share[-1]
     offset = float(lowest) * span - _ROOM
     index = np.floor((loss - offset) / span)
     places, where = np.unique(index, return_inverse=True)
-    log_p = np.log(np.bincount(where, weights=p[known]))
+    log_p = np.log(np.bincount(where, weights=p[positive]))
     atoms = Atoms(log_p, offset + span * places, 0.0, 0.0)
     return _Cells(ends.tolist(), Fraction(offset), LatticePair(atoms, places, span, offset))

@@ -34,6 +34,7 @@ from dpproof.accountant.certificates.hockey_stick.contour import (
 )
 from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
 from dpproof.accountant.certificates.hockey_stick.proof import Proof, fact_step
+from dpproof.accountant.certificates.hockey_stick.quadrature import Mixture
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import single_sample, subject
 from dpproof.accountant.certificates.hockey_stick.table import Subject, Tabled
 from dpproof.accountant.engine.contour import chernoff
@@ -60,9 +61,13 @@ _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
 _LEFTWARDS = (
     0.7,
     0.5,
+    0.35,
     0.2,
     0.05,
 )  # Shares of the saddle's tilt, tried if that needs too many nodes.
+# Log of what the checker adds to M of a mixture for all of its powers, and of the sum's terms
+# relative to delta. Heuristic.
+_RAISED, _HEIGHT = 5.0, 12.5
 _SHARE = limits.MAX_WORK // 3  # Share of the checker's work for one of two directions.
 
 
@@ -152,18 +157,18 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     if isinstance(single, AllocatedGaussianPair):
         line = shortfall_line(single, point.epsilon)
         return _smallest_slack(SingleAllocation(single, line), point)
-    found: list[tuple[Maker, int]] = []
+    proofs: list[tuple[Maker, int]] = []
     allocated = sum(isinstance(factor.pair, AllocatedGaussianPair) for factor in product.factors)
     for fine in _FINENESS if allocated < _MANY else _FINENESS[:1]:
-        if not found or _SLACKS[found[-1][1]] > _WIDEST_SLACK:
+        if not proofs or _SLACKS[proofs[-1][1]] > _WIDEST_SLACK:
             with contextlib.suppress(NotCertified):  # another table may do
-                found.append(_summed(_table(product, point, fine), point))
-    return min(found, key=_slack) if found else _summed(_table(product, point, fine), point)
+                proofs.append(_summed(_table(product, point, fine), point))
+    return min(proofs, key=_slack) if proofs else _summed(_table(product, point, fine), point)
 
 
-def _slack(found: tuple[Maker, int]) -> int:
+def _slack(proof: tuple[Maker, int]) -> int:
     """Return the slack of a proof."""
-    return found[1]
+    return proof[1]
 
 
 def _table(product: Product, point: Point, fine: int) -> Subject:
@@ -180,7 +185,7 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
         with contextlib.suppress(NotCertified):  # a contour may stand further left
             quadratures(used, order)
             return _chernoff(used, order), 0
-    saddle = find_saddle(used.used, lambda one: one.epsilon - point.epsilon)
+    saddle = _shorter(used, find_saddle(used.used, lambda one: one.epsilon - point.epsilon))
     on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
         return _smallest_slack(on_lattice, point)
@@ -193,6 +198,19 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
         raise
 
 
+def _shorter(used: Subject, saddle: Saddle) -> Saddle:
+    """Return a tilt further left if quadratures there are shorter and the sum has its digits."""
+    pairs = [one.pair for one in used.named.factors if isinstance(one.pair, Mixture)]
+    raised = [2 * (_RAISED - math.log(one.sampling_rate)) / one.mu_squared for one in pairs]
+    least = math.sqrt(min(raised, default=math.inf))
+    for share in _LEFTWARDS[2::-1]:
+        if share * saddle.c >= least:
+            other = _moved(used, saddle, share * saddle.c)
+            if other.value - other.c * other.epsilon < _HEIGHT + other.log_delta:
+                return other
+    return saddle
+
+
 def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
     """Return another tilt for the same question; further left the nodes may be further apart."""
     other = saddle_at(subject.used, c)
@@ -202,15 +220,15 @@ def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
 def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """Prove a point by a contour, made longer as long as that gains enough."""
     limit = most_nodes(subject, rounded_short(saddle.c), _SHARE // point.among)
-    most, found = min(EASY_NODES, limit), None
+    most, choice = min(EASY_NODES, limit), None
     while True:
         proof = contour_proof(subject, saddle, most)
         with contextlib.suppress(NotCertified):  # a longer one may do
-            found = _smallest_slack(proof, point)
-        if found is not None and _SLACKS[found[1]] <= _WIDEST_SLACK:
-            return found
+            choice = _smallest_slack(proof, point)
+        if choice is not None and _SLACKS[choice[1]] <= _WIDEST_SLACK:
+            return choice
         if most == limit or proof.contour.tau == 0.0:
-            return found or _smallest_slack(proof, point)
+            return choice or _smallest_slack(proof, point)
         most = min(2 * most, limit)
 
 
@@ -238,10 +256,10 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
     c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
     try:
-        found = total_cgf(product, c + 0j)
+        cgf = total_cgf(product, c + 0j)
     except NotCertified:
         return None
-    bound = chernoff(c, found.value.real + found.radius, point.epsilon)
+    bound = chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
     proved = np.flatnonzero(bound < math.log(point.delta) - 1e-6)
     return float(c[proved[0]]) if proved.size else None
 

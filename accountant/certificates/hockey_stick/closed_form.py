@@ -63,8 +63,8 @@ class ClosedForm:
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile."""
         with np.errstate(divide="ignore"):
-            found = np.log(deltas(self.product, epsilon)[1])
-        return np.asarray(np.logaddexp(found, _RESOLVED) if _is_whole(self.product) else found)
+            logs = np.log(deltas(self.product, epsilon)[1])
+        return np.asarray(np.logaddexp(logs, _RESOLVED) if _is_whole(self.product) else logs)
 
     def work(self, points: int) -> int:
         """Return the checker's work for finite sums or formulas."""
@@ -106,14 +106,14 @@ def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
 def _cells(product: Product) -> int:
     """Return how many losses on one lattice the checker sums, 0 if too many or on none."""
     listed = [(_lattice(factor.pair), factor.count) for factor in product.factors]
-    known = [(one, count) for one, count in listed if one is not None]
-    if len(known) < len(listed):
+    terms = [(one, count) for one, count in listed if one is not None]
+    if len(terms) < len(listed):
         return 0
     span = Fraction(
-        math.gcd(*(step.numerator for (step, _), _ in known)),
-        math.lcm(*(step.denominator for (step, _), _ in known)),
+        math.gcd(*(step.numerator for (step, _), _ in terms)),
+        math.lcm(*(step.denominator for (step, _), _ in terms)),
     )
-    total = sum(count * last * int(step / span) for (step, last), count in known)
+    total = sum(count * last * int(step / span) for (step, last), count in terms)
     return total + 1 if total < limits.MAX_CELLS else 0
 
 
@@ -186,7 +186,9 @@ def largest_loss(product: Product) -> float:
             ends = math.isfinite(max_loss(pair.base)) or pair.direction is Direction.ADDITION
             if not ends or infinite_mass(pair.base).upper > 0.0:
                 return math.inf
-        counted = isinstance(pair, CountedGaussiansPair) and pair.removal
+        counted = isinstance(pair, CountedGaussiansPair) and (
+            pair.removal or pair.relation != "add-remove"
+        )
         if counted or isinstance(pair, AllocatedGaussianPair):
             return math.inf
     return max_loss(product)
@@ -229,23 +231,23 @@ def bends(product: Product) -> Reals | None:
 
     Or None.
     """
-    known = losses(product)
-    if known is None or known.size > _LOSS_ATOMS_MANY:
+    points = losses(product)
+    if points is None or points.size > _LOSS_ATOMS_MANY:
         return None
-    room = np.maximum(_NEXT * np.abs(known), _NEAREST)
-    return np.asarray(known + np.where(known < 0.0, -room, room))
+    room = np.maximum(_NEXT * np.abs(points), _NEAREST)
+    return np.asarray(points + np.where(points < 0.0, -room, room))
 
 
 def _loss_atoms_sums(product: Product) -> Reals:
     """Return the sums of the pairs' losses, equal ones merged."""
-    found = np.zeros(1)
+    totals = np.zeros(1)
     for factor in product.factors:
         own = _own(factor.pair)
         for _ in range(factor.count):
-            sums = np.sort(np.add.outer(found, own).ravel())
+            sums = np.sort(np.add.outer(totals, own).ravel())
             apart = np.diff(sums) > _SAME * float(np.abs(sums).max())
-            found = sums[np.append(True, apart)]
-    return found
+            totals = sums[np.append(True, apart)]
+    return totals
 
 
 def _own(pair: Pair) -> Reals:

@@ -45,7 +45,7 @@ _LOG_CUT, _LOG_CUT_TABLE = -24.0, -17.0
 _LENGTHS = 24  # Lengths tried.
 # Nodes of a rule that bounds a tail, and of the line before it, tried in this order: a node of a
 # rule is eight times the work of one of a line.
-_RULES = ((1 << 10, 1 << 9), (8_000, EASY_NODES))
+_RULES = ((1 << 9, 1 << 7), (1 << 10, 1 << 9), (8_000, EASY_NODES))
 _TRANSFORMED = 1e-14  # Error of a transform, relative to M at the abscissa.
 
 
@@ -108,8 +108,8 @@ def quadratures(
         NotCertified: that of some pair is longer than the checker reads.
     """
     listed: list[Json] = []
-    known = hints or (None,) * len(subject.tables)
-    for factor, table, hint in zip(subject.named.factors, subject.tables, known, strict=True):
+    places = hints or (None,) * len(subject.tables)
+    for factor, table, hint in zip(subject.named.factors, subject.tables, places, strict=True):
         if table is not None:
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
         elif isinstance(factor.pair, Mixture):
@@ -132,9 +132,9 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     It is as short as possible, and smoothed by tau if it cannot be short.
     """
     c, product = rounded_short(saddle.c), subject.used
-    known = real_bounds(product, saddle)
-    step = alias_step(saddle, known)
-    log_moment = known.at(c)
+    on_axis = real_bounds(product, saddle)
+    step = alias_step(saddle, on_axis)
+    log_moment = on_axis.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
     needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
     lengths = np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int))
@@ -144,9 +144,9 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
             cut = tail.at(step * nodes, 0.0)
             if needed + cut.near < 0:
                 tau = tail.smoothing(needed, cut)
-                return _line(subject, tail, nodes, tau, known)
+                return _line(subject, tail, nodes, tau, on_axis)
     tau = tail.smoothing(needed, tail.at(step * most, 0.0))
-    return _line(subject, tail, most, tau, known)
+    return _line(subject, tail, most, tau, on_axis)
 
 
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
@@ -258,7 +258,9 @@ class Tail:
         return sum(one for one, _ in sums), tuple(hint for _, hint in sums)
 
 
-def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBounds) -> ContourProof:
+def _line(
+    subject: Subject, tail: Tail, nodes: int, tau: float, on_axis: RealBounds
+) -> ContourProof:
     """Return the proof on a line with so many nodes."""
     c, step = tail.c, tail.step
     s = c + 1j * step * np.arange(nodes + 1)
@@ -270,14 +272,14 @@ def _line(subject: Subject, tail: Tail, nodes: int, tau: float, known: RealBound
     cgf = total_cgf(subject.plain_part, s)
     lift = 0.5 * tau * tau
     cut = tail.at(step * nodes, tau)
-    log_cut = known.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
+    log_cut = on_axis.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9
     contour = Contour(
         s=s,
         log_kernel=cgf.value + value + lift * s * (s + 1.0) - np.log(s) - np.log(s + 1.0),
         radius=cgf.radius + radius,
         step=step,
         log_cut=log_cut,
-        known=np.column_stack([known.points, known.upper]),
+        known=np.column_stack([on_axis.points, on_axis.upper]),
         tau=tau,
     )
     return ContourProof(subject, contour, cut.hints)

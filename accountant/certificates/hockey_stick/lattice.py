@@ -100,8 +100,8 @@ def folded_sum(subject: Subject, saddle: Saddle, among: int = 1) -> FoldedSum | 
         return None
     offset, span = common
     c = rounded_short(saddle.c)
-    known = real_bounds(product, saddle)
-    period = 2 * math.pi / alias_step(saddle, known)
+    on_axis = real_bounds(product, saddle)
+    period = 2 * math.pi / alias_step(saddle, on_axis)
     half = max(math.ceil(period / float(span)) // 2, 1)
     if half > limits.MAX_NODES or subject.work(half) > _SHARE // among:
         return None

@@ -100,18 +100,18 @@ def _closest(
     proofs: Iterator[LowerProof], epsilon: Reals, log_delta: Reals
 ) -> tuple[int, LowerProof | None]:
     """Return the first proof with little slack, else the one with least, and its slack."""
-    found: tuple[int, LowerProof | None] = epsilon.size, None
+    closest: tuple[int, LowerProof | None] = epsilon.size, None
     try:
         for proof in proofs:
             enough = np.flatnonzero(_log_lower(proof, epsilon) >= log_delta)
-            if enough.size and enough[0] < found[0]:
-                found = int(enough[0]), proof
+            if enough.size and enough[0] < closest[0]:
+                closest = int(enough[0]), proof
             if enough.size and _SLACKS[enough[0]] <= _WIDEST_SLACK:
                 break
     except NotCertified:  # a closer one is out of reach
-        if found[1] is None:
+        if closest[1] is None:
             raise
-    return found
+    return closest
 
 
 def _log_lower(proof: LowerProof, epsilon: Reals) -> Reals:
@@ -201,17 +201,17 @@ def _work(subject: Subject, witness: Object, tau: float) -> int:
     """Return the checker's work for a sum and its aliases, but for making tables."""
     places = [(witness, int(str(witness["nodes"])) + 1)]
     places += [(one, 2) for one in (witness["before"], witness["after"]) if isinstance(one, dict)]
-    found = limits.PER_STEP + len(json.dumps([witness, factors(subject.named)]))
-    found += limits.line_work(places[0][1], 3)
-    found += limits.formula_work("gaussian", 1, places[0][1]) if tau else 0
+    work = limits.PER_STEP + len(json.dumps([witness, factors(subject.named)]))
+    work += limits.line_work(places[0][1], 3)
+    work += limits.formula_work("gaussian", 1, places[0][1]) if tau else 0
     for place, nodes in places:
-        found += subject.work(nodes)
+        work += subject.work(nodes)
         listed = place["factors"]
         for hint in listed if isinstance(listed, list) else []:
             if isinstance(hint, dict) and "tail" in hint:
                 rule, tail = (_length(hint[name]) for name in ("nodes", "tail"))
-                found += limits.quadrature_work(rule, tail, nodes)
-    return found
+                work += limits.quadrature_work(rule, tail, nodes)
+    return work
 
 
 def _length(rule: Json) -> int:
@@ -224,7 +224,7 @@ def _sides(
     subject: Subject, c: float, epsilon: float, period: float, tau: float
 ) -> dict[str, tuple[float, float]]:
     """Return the best abscissae before and after c, and logs of the aliases' bounds there."""
-    found = {}
+    sides = {}
     for name, places in (("before", c / (1.0 + _FAR)), ("after", c * (1.0 + _FAR))):
         b = np.array([rounded_short(one) for one in places])
         b = b[(b < c) if name == "before" else (b > c)]
@@ -236,8 +236,8 @@ def _sides(
         size += b * np.log(b) - (1 + b) * np.log1p(b)
         size += -np.abs(b - c) * period - np.log(-np.expm1(-np.abs(b - c) * period))
         best = int(np.argmin(size))
-        found[name] = float(b[best]), float(size[best])
-    return found
+        sides[name] = float(b[best]), float(size[best])
+    return sides
 
 
 def _at(subject: Subject, c: float, hints: Sequence[Hint], accuracy: float = EXACT) -> Object:

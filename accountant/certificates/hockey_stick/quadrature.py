@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -26,6 +27,7 @@ from dpproof.proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.
 _SHIFTS = 8  # Shifts tried for a tail. Heuristic.
+_OWN_SHIFTS = (3.0, 2.1, 1.5, 1.0)  # Shifts tried for M itself: larger ones lose digits. Heuristic.
 # Logs of how far below 1/count the error of M is, for M itself and for tails. Heuristic.
 EXACT, _ROUGH = 30.0, 5.0
 _LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
@@ -92,6 +94,7 @@ class MixtureAtTilt:
     count: int
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def at(pair: Mixture, c: float, count: int) -> MixtureAtTilt:
         """Return all that does not depend on the length of the contour."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
@@ -112,7 +115,8 @@ class MixtureAtTilt:
         """
         mu = math.sqrt(self.pair.mu_squared)
         limit = _LARGEST_TURN / mu
-        rule = self._rule(min(limit, math.sqrt(0.5 * accuracy) + 1.0), accuracy)
+        rules = [self.rule(min(limit, shift), accuracy) for shift in _OWN_SHIFTS]
+        rule = min(rules, key=lambda one: one.left + one.right)
         if max(rule.left, rule.right) > MAX_QUADRATURE:
             raise NotCertified(
                 f"the proof integrates {pair_in_words(self.pair)} at "
@@ -123,19 +127,13 @@ class MixtureAtTilt:
 
     def tails(self, y: float, longest: int) -> list[tuple[float, ShiftedRule]]:
         """Return logs of bounds of |M(c+iv)|/M(c) for v >= y, with rules of fewer nodes."""
-        limit = _LARGEST_TURN / math.sqrt(self.pair.mu_squared)
-        found = []
-        for shift in limit * np.geomspace(1e-3, 1.0, _SHIFTS):
-            rule = self._rule(float(shift), _ROUGH)
-            if rule.left + rule.right < longest:
-                weights, growth = rule.samples(self.pair)
-                exponent = weights + self.power * growth.real - y * growth.imag
-                bound = float(np.exp(exponent - self.log_moment).sum())
-                error = math.exp(-_ROUGH) / self.count
-                found.append((math.log(bound + 2 * error), rule))
-        return found
+        error = 2 * math.exp(-_ROUGH) / self.count
+        return [
+            (math.log(float(np.exp(still - y * turned).sum()) + error), rule)
+            for rule, still, turned in _sampled(self, longest)
+        ]
 
-    def _rule(self, shift: float, accuracy: float) -> ShiftedRule:
+    def rule(self, shift: float, accuracy: float) -> ShiftedRule:
         """Return the rule with a shift and an accuracy."""
         b = rounded_short(shift)
         mu = math.sqrt(self.pair.mu_squared)
@@ -146,3 +144,17 @@ class MixtureAtTilt:
         reach = math.sqrt(2 * lost + b * b)
         right = reach + mu * self.centre
         return ShiftedRule(b, step, math.ceil(reach / step), math.ceil(right / step))
+
+
+@lru_cache(maxsize=8)
+def _sampled(mixture: MixtureAtTilt, longest: int) -> list[tuple[ShiftedRule, Reals, Reals]]:
+    """Return rules for a tail with the logs of their terms over M, and how these fall with y."""
+    found: list[tuple[ShiftedRule, Reals, Reals]] = []
+    limit = _LARGEST_TURN / math.sqrt(mixture.pair.mu_squared)
+    for shift in limit * np.geomspace(1e-3, 1.0, _SHIFTS):
+        rule = mixture.rule(float(shift), _ROUGH)
+        if rule.left + rule.right < longest:
+            weights, growth = rule.samples(mixture.pair)
+            still = weights + mixture.power * growth.real - mixture.log_moment
+            found.append((rule, still, growth.imag))
+    return found

@@ -30,12 +30,7 @@ from dpproof.accountant.certificates.hockey_stick.contour import (
     contour_proof,
 )
 from dpproof.accountant.certificates.hockey_stick.proof import fact_step
-from dpproof.accountant.certificates.hockey_stick.table import (
-    Subject,
-    Table,
-    Tabled,
-    TableSide,
-)
+from dpproof.accountant.certificates.hockey_stick.table import Subject, Table, Tabled, TableSide
 from dpproof.accountant.engine.profile import deltas, infinite_mass
 from dpproof.accountant.engine.saddle_point import find_saddle, survey
 from dpproof.accountant.errors import NotCertified
@@ -56,8 +51,8 @@ _DIGITS = 12  # Decimal digits to which losses count as equal. Heuristic.
 def atomic_sample(pair: SubsampledPair) -> FinitePair | None:
     """Approximate a sample by a finite pair if the checker lists its losses; else return None."""
     parts = [(f.pair.atoms, f.count) for f in pair.base.factors if isinstance(f.pair, AtomicPair)]
-    known = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
-    if pair.direction is Direction.REPLACEMENT or not known:
+    few = has_few_losses(pair.base) and len(parts) == len(pair.base.factors)
+    if pair.direction is Direction.REPLACEMENT or not few:
         return None
     loss: Reals = np.zeros(1)
     log_p: Reals = np.zeros(1)
@@ -205,13 +200,13 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
     at = float(argument[0])
     saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
     with np.errstate(divide="ignore"):
-        known = np.log(deltas(pair.base, argument)[1])
+        logs = np.log(deltas(pair.base, argument)[1])
     nodes = _SHORT
     proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
-    while proof.log_upper(argument)[0] > known[0] + _CLOSE and nodes < _LONGEST:
+    while proof.log_upper(argument)[0] > logs[0] + _CLOSE and nodes < _LONGEST:
         nodes *= 8
         proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
-    over = float((proof.log_upper(argument) - known)[0])
+    over = float((proof.log_upper(argument) - logs)[0])
     return SingleSample(pair, proof.witness(), max(over, 0.0) + _CLOSE)
 
 
@@ -242,18 +237,18 @@ def _table(pair: Tabled, fine: int, negligible: float, *, whole: bool) -> Table:
         long = not has_closed_profile(base, values=_VALUES * grid.size)
         if long and has_closed_profile(base) and isinstance(one, SubsampledPair):
             _require_lines(one, grid * span, negligible)
-    found = _finite_pair(both, grids, span)
-    seen = found.index[np.exp(found.atoms.log_p) > _VISIBLE]
+    finite = _finite_pair(both, grids, span)
+    seen = finite.index[np.exp(finite.atoms.log_p) > _VISIBLE]
     if seen.size <= DIRECT - 3:
         seen = np.union1d(seen, [-grids[1][-1], 0.0, grids[0][-1]])
         grids = [_filled(seen[seen >= 0]), _filled(-seen[seen <= 0][::-1])]
-        found = _finite_pair(both, grids, span)
+        finite = _finite_pair(both, grids, span)
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
     sides = _table_sides(both, grids, span, negligible)
     if isinstance(pair, AllocatedGaussianPair):
-        found = _finite_pair(both, grids, span, sides)
-    return Table(found, *sides)
+        finite = _finite_pair(both, grids, span, sides)
+    return Table(finite, *sides)
 
 
 def _table_below(pair: Tabled, fine: int, negligible: float) -> Table:
@@ -265,9 +260,9 @@ def _table_below(pair: Tabled, fine: int, negligible: float) -> Table:
     grids = [_grid(_end(one, negligible, end), span, fine) for one in both]
     if not all(map(_is_short, grids)):
         raise NotCertified(_FAR_APART)
-    found = convex_profile.below(*_sides(both, grids, span))
+    finite = convex_profile.below(*_sides(both, grids, span))
     sides = _table_sides(both, grids, span, _NOISE * negligible, below=True)
-    return Table(as_lattice_pair(found, grids, span), *sides)
+    return Table(as_lattice_pair(finite, grids, span), *sides)
 
 
 def _bounded(pair: Tabled) -> Product:
@@ -292,14 +287,14 @@ def _table_sides(
     both: Sides, grids: list[Reals], span: float, negligible: float, *, below: bool = False
 ) -> list[TableSide]:
     """Return both sides of a table, with the lines that bound the base's profile."""
-    found = []
+    sides = []
     for one, grid in zip(both, grids, strict=True):
         if isinstance(one, AllocatedGaussianPair):
             lines, excess = shortfall_lines(one, grid * span, negligible, below=below)
-            found.append(TableSide(grid, lines, excess))
+            sides.append(TableSide(grid, lines, excess))
         else:
-            found.append(TableSide(grid, _lines(one, grid * span, negligible, below=below)))
-    return found
+            sides.append(TableSide(grid, _lines(one, grid * span, negligible, below=below)))
+    return sides
 
 
 def _is_short(grid: Reals) -> bool:
@@ -356,14 +351,7 @@ def _end(pair: Tabled, negligible: float, end: int = 1) -> float:
 def _lines(
     pair: Tabled, epsilon: Reals, negligible: float, *, below: bool = False
 ) -> tuple[Object, ...]:
-    """Return lines that bound the base's profile at the points, each for all that it serves well.
-
-    Args:
-        pair: what is sampled.
-        epsilon: increasing.
-        negligible: by how much a bound may be off.
-        below: whether they have to bound from both sides.
-    """
+    """Return lines that bound the base's profile, each at all the points that it serves well."""
     short = has_closed_profile(_bounded(pair), values=_VALUES * epsilon.size)
     if short or not isinstance(pair, SubsampledPair):
         return ()
@@ -382,11 +370,7 @@ def _lines(
 
 
 def _require_lines(pair: SubsampledPair, epsilon: Reals, negligible: float) -> None:
-    """Refuse a base of which a line misses its bound at some of a few points.
-
-    Raises:
-        NotCertified: it does.
-    """
+    """Refuse a base of which a line misses its bound at some of a few points."""
     some = epsilon[np.unique(np.linspace(0, epsilon.size - 1, _PROBED).astype(int))]
     wanted = _wanted(pair, some, negligible)
     for place in range(some.size):
@@ -399,9 +383,9 @@ def _wanted(pair: SubsampledPair, epsilon: Reals, negligible: float) -> tuple[Re
     """Return where the base's profile is needed, its largest log bound, and the negligible log."""
     scale, argument = _argument(pair, epsilon)
     with np.errstate(divide="ignore"):
-        known = np.log(deltas(pair.base, argument)[1]) + _CLOSE
+        logs = np.log(deltas(pair.base, argument)[1]) + _CLOSE
         room = np.log(negligible / scale) + _LOG_ROOM
-        return argument, np.logaddexp(known, room), room
+        return argument, np.logaddexp(logs, room), room
 
 
 def _line_for(

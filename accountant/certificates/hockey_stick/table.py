@@ -153,10 +153,10 @@ def table_cgf(finite_pair: LatticePair, c: float, step: float, count: int) -> Co
     kernel = np.zeros(size, dtype=complex)
     kernel[:count] = chirp[:count].conj()
     kernel[size - length + 1 :] = chirp[1:length][::-1].conj()
-    found = np.fft.ifft(np.fft.fft(weights * chirp[:length], size) * np.fft.fft(kernel))[:count]
+    sums = np.fft.ifft(np.fft.fft(weights * chirp[:length], size) * np.fft.fft(kernel))[:count]
     phase = np.exp(1j * np.mod(first * turn * k[:count], 2 * math.pi))
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(found * chirp[:count] * phase) + log_moment)
+        return np.asarray(np.log(sums * chirp[:count] * phase) + log_moment)
 
 
 @final

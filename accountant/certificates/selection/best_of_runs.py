@@ -94,7 +94,7 @@ class BestOfRuns:
         """Return the cuts in the certificate's JSON."""
         listed = {"blocks": self.blocks, "masses": self.masses}
         cuts: dict[str, Json] = {
-            name: [show_rational(c) for c in found] for name, found in listed.items()
+            name: [show_rational(c) for c in numbers] for name, numbers in listed.items()
         }
         return {**cuts, "close": [*self.close]} if any(self.close) else cuts
 
@@ -126,11 +126,11 @@ def pairs_above_best(
 
 def _sizes(runs: RunLaw, outcomes: int, work: int) -> tuple[int, int]:
     """Return how many blocks and masses fit into the checker's work."""
-    least, found = _BLOCKS
+    least, size = _BLOCKS
     law = law_work(runs)
-    while found > least and limits.blocks_work(found, int(_CELLS * found), outcomes, law) > work:
-        found -= 1
-    return found, int(_CELLS * found)
+    while size > least and limits.blocks_work(size, int(_CELLS * size), outcomes, law) > work:
+        size -= 1
+    return size, int(_CELLS * size)
 
 
 def _sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfRuns:

@@ -226,9 +226,7 @@ def finite_base_pairs(
 
 
 def finite_mixture_pairs(
-    mixture: DominatingPair[Any],
-    parts: Sequence[tuple[Fraction, DominatingPair[Any]]],
-    aim: Aim,
+    mixture: DominatingPair[Any], parts: Sequence[tuple[Fraction, DominatingPair[Any]]], aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
     """Return a finite pair above each direction of a mixture, and facts about its parts.
 
@@ -252,7 +250,7 @@ def finite_mixture_pairs(
         points, shown, _ = facts(product, sorted(places), most=_SHARE // len(wanted))
         heights[product] = dict(points)
         steps.extend(shown)
-    found = {}
+    ways = {}
     for way, listed in pairs.items():
         corners = []
         for t in grids[way]:
@@ -262,16 +260,16 @@ def finite_mixture_pairs(
                     float(w) * float(y) for (w, _, _), y in zip(listed, each, strict=True) if y
                 )
                 corners.append(corner(t, mean))
-        found[way] = pair_above_corners(corners)
-    return found[mixture.forward], found[mixture.backward], steps
+        ways[way] = pair_above_corners(corners)
+    return ways[mixture.forward], ways[mixture.backward], steps
 
 
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
     """Return ratios next to the losses if they are few, else as many as describe the profile."""
-    known = bends(ahead)
-    if known is None:
+    points = bends(ahead)
+    if points is None:
         return _dense(ahead, behind, tail)
-    return [short_up(math.exp(x), LOG_BITS) for x in known.tolist()]
+    return [short_up(math.exp(x), LOG_BITS) for x in points.tolist()]
 
 
 def _dense(

@@ -50,8 +50,8 @@ class Grid:
     @staticmethod
     def of(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, cuts: Reals) -> Grid:
         """Return the bounds of the blocks between some cuts, for masses x from 0 to 1."""
-        known, first = base.under(cuts), np.searchsorted(x, cuts[1:])
-        ends = np.array([[cuts[:-1], known[:-1]], [cuts[1:], known[1:]]])
+        heights, first = base.under(cuts), np.searchsorted(x, cuts[1:])
+        ends = np.array([[cuts[:-1], heights[:-1]], [cuts[1:], heights[1:]]])
         used = np.arange(x.size - 1) >= first[:, None]
         gains = runs.derivative(np.clip(x - ends[:, 0, :, None], 0.0, 1.0))
         beside = _beside(runs, base, cuts[:-1], x[first] - ends[:, 0])
@@ -103,12 +103,12 @@ class Grid:
 def _beside(runs: RunLaw, base: NeymanPearsonCurve, starts: Reals, near: Reals) -> Reals:
     """Return the least cost of the first mass, at both ends of the blocks."""
     slopes = base.ratio[base.place(starts)]
-    found = float(runs.derivative(np.zeros(1))[0]) + _bend(runs) * slopes * near
+    slope = float(runs.derivative(np.zeros(1))[0]) + _bend(runs) * slopes * near
     if runs.largest is None:
-        return np.asarray(found)
+        return np.asarray(slope)
     share = np.minimum(slopes, 1.0) ** (runs.largest - 1) * (1 - _SLIP)
     other = share * runs.derivative(np.clip(near, 0.0, 1.0))
-    return np.where(other[0] > found[0], other, found)
+    return np.where(other[0] > slope[0], other, slope)
 
 
 def _bend(runs: RunLaw) -> float:
@@ -119,18 +119,18 @@ def _bend(runs: RunLaw) -> float:
     return float(near[1] / _NEAR) * (1 - _SLIP)
 
 
-def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, known: Reals) -> Reals:
+def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, heights: Reals) -> Reals:
     """Return tangents of phi' above the lines of the outcomes in the middle of the cells.
 
     Args:
         runs: their number.
         base: A.
         x: the ends of the cells.
-        known: A at the beginnings and ends of the blocks.
+        heights: A at the beginnings and ends of the blocks.
     """
     at = base.place(0.5 * (x[1:] + x[:-1]))
     line = [base.least[at] + base.ratio[at] * (one - base.k[at]) for one in (x[:-1], x[1:])]
-    inside = known[:, :, None]
+    inside = heights[:, :, None]
     lowest = runs.derivative(np.zeros(1))[0]
     middle, low = 0.5 * (line[0] + line[1]) - inside.mean(axis=0), line[0] - inside[1]
     plane = _plane(runs, middle, line, inside)
@@ -146,7 +146,7 @@ def _plane(runs: RunLaw, z: Reals, line: Sequence[Reals], inside: Reals) -> Real
     z = np.where(z < 0.5, _rounded(z), 1.0 - _rounded(1.0 - z))
     value = runs.derivative(z)
     tilt = value * runs.growth(z)
-    return np.array([[value + tilt * (one - known - z) for one in line] for known in inside])
+    return np.array([[value + tilt * (one - height - z) for one in line] for height in inside])
 
 
 def _rounded(z: Reals) -> Reals:

@@ -178,10 +178,10 @@ def pairs_above_threshold(
         name: _threshold_bound(one, products[name], runs, aim.tail) for name, one in ways.items()
     }
     ahead, behind = bounds["forward"], bounds.get("backward", bounds["forward"])
-    found = pair_of_bounds(ahead, behind, aim, one_way=len(bounds) == 1, count=_COUNT)
+    pair = pair_of_bounds(ahead, behind, aim, one_way=len(bounds) == 1, count=_COUNT)
     witness: Object = {name: one.witness() for name, one in bounds.items()}
-    swapped = FinitePair(p=found.q, q=found.p) if len(bounds) > 1 else found
-    return found, swapped, facts, {"runs": run_law(runs), **witness}
+    swapped = FinitePair(p=pair.q, q=pair.p) if len(bounds) > 1 else pair
+    return pair, swapped, facts, {"runs": run_law(runs), **witness}
 
 
 def _reach(base: Product, smallest: float) -> float:
@@ -309,12 +309,12 @@ def _lines(base: BaseProfile, masses: Masses, others: Masses, runs: RunLaw) -> T
     costs = [cost.ravel(), (cost + likewise).ravel(), likewise[:2, alone].ravel()]
     cells = np.stack([i, j])
     origin = np.concatenate([np.tile(cells, 8), np.tile(cells[:, alone], 2)], axis=1)
-    found, taken = (np.concatenate(one) for one in (gains, costs))
-    order = np.lexsort((found, taken))
-    order = order[found[order] >= np.maximum.accumulate(found[order])]
-    order = order[(found[order] > 0.0) & np.append(np.diff(taken[order]) > 0.0, True)]
-    keep = order[hull_positions(taken[order], -found[order])]
-    return ThresholdBound(best, worst, found[keep], taken[keep], origin[:, keep])
+    gained, taken = (np.concatenate(one) for one in (gains, costs))
+    order = np.lexsort((gained, taken))
+    order = order[gained[order] >= np.maximum.accumulate(gained[order])]
+    order = order[(gained[order] > 0.0) & np.append(np.diff(taken[order]) > 0.0, True)]
+    keep = order[hull_positions(taken[order], -gained[order])]
+    return ThresholdBound(best, worst, gained[keep], taken[keep], origin[:, keep])
 
 
 def _gains(

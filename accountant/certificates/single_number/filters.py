@@ -17,53 +17,48 @@ from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.proofs.core.certificate import Json, show_rational
 
 
-def filter_witness(node: Derivation, found: Guarantee[Any]) -> Object:
+def filter_witness(node: Derivation, guarantee: Guarantee[Any]) -> Object:
     """Return the witness of a filter's step.
 
     Raises:
         NotCertified: the budget is not divided among the filters yet.
     """
-    if not isinstance(found, ApproxDP):
+    if not isinstance(guarantee, ApproxDP):
         return {}
-    given: dict[str, Any] = dict(node.parameters)
-    epsilon = found.stated_epsilon
+    limits: dict[str, Any] = dict(node.parameters)
+    epsilon = guarantee.stated_epsilon
     if node.rule == "filter/approx-dp":
-        rho, failures = given["rho"], given["failures"]
-        order = _order(rho, epsilon, found.stated_delta - failures)
+        rho, failures = limits["rho"], limits["failures"]
+        order = _order(rho, epsilon, guarantee.stated_delta - failures)
         return {"rho": show_rational(rho), "failures": show_rational(failures), "order": order}
-    if not given:
+    if not limits:
         raise NotCertified(
             "the budget is divided among its filters by the first spend; certify it afterwards"
         )
-    return {"filters": _listed(epsilon, found.stated_delta, given)}
+    return {"filters": _listed(epsilon, guarantee.stated_delta, limits)}
 
 
-def _listed(epsilon: Fraction, delta: Fraction, given: dict[str, tuple[Fraction, ...]]) -> Json:
+def _listed(epsilon: Fraction, delta: Fraction, limits: dict[str, tuple[Fraction, ...]]) -> Json:
     """Return the filters that share a delta: sums have their own, the others what they leave."""
-    parts = {way: needed(way, limit, epsilon) for way, limit in given.items()}
-    kept = parts.get("basic", Fraction(0))
-    others = sum(parts.values()) - kept
-    room = Fraction(float_down((delta - kept) / others)) if others else Fraction(1)
+    parts = {way: needed(way, limit, epsilon) for way, limit in limits.items()}
+    basic = parts.get("basic", Fraction(0))
+    others = sum(parts.values()) - basic
+    room = Fraction(float_down((delta - basic) / others)) if others else Fraction(1)
     listed: list[Json] = []
     for way, part in parts.items():
         share = part if way == "basic" else part * room
         order = order_of(way)
-        name, size = ("renyi" if order else way), show_rational(given[way][0])
+        name, size = ("renyi" if order else way), show_rational(limits[way][0])
         one: Object = {"way": name, "delta": show_rational(share), _SIZES[name]: size}
         if order is not None:
             one["order"] = show_rational(Fraction(order))
         elif way == "zcdp":
-            one["order"] = _order(given[way][0], epsilon, share)
+            one["order"] = _order(limits[way][0], epsilon, share)
         listed.append(one)
     return listed
 
 
-_SIZES: Final = {
-    "basic": "epsilon",
-    "zcdp": "rho",
-    "gdp": "mu_squared",
-    "renyi": "divergence",
-}
+_SIZES: Final = {"basic": "epsilon", "zcdp": "rho", "gdp": "mu_squared", "renyi": "divergence"}
 
 
 def _order(rho: Fraction, epsilon: Fraction, delta: Fraction) -> str:

@@ -144,8 +144,8 @@ def _require_closed(products: list[Product], values: int) -> None:
     bounded = all(np.isfinite(max_loss(one)) for one in products)
     if not bounded or not all(has_closed_profile(one, values=values) for one in products):
         raise NotCertified(
-            "certificates show mu-GDP of a product of pairs only where the pairs' own mu add up in "
-            "squares, or where few of them have bounded losses; certify epsilon or delta, or "
+            "certificates show mu-GDP of a product of pairs where the squares of their mu add up, "
+            "or where few of them have bounded losses; certify epsilon or delta, or "
             "convert the parts"
         )
 
@@ -248,9 +248,9 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
             )
         except NotCertified:
             continue
-        found = _points_below(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
-        if found:
-            return raised, *found
+        listed = _points_below(products, [Fraction(x) for x in grid.tolist()], raised, bits, fine)
+        if listed:
+            return raised, *listed
     raise NotCertified(
         "no certificate shows this mu as closely as it is stated; certify epsilon at a delta"
     )
@@ -263,11 +263,11 @@ def _points_below(
 
     Cells that are too wide are cut a few times.
     """
-    known: list[dict[Fraction, Fraction]] = [{} for _ in products]
+    profiles: list[dict[Fraction, Fraction]] = [{} for _ in products]
     steps: list[Step] = []
     left = _MOST_WORK
     for _ in range(_MENDED):
-        for product, heights in zip(products, known, strict=True):
+        for product, heights in zip(products, profiles, strict=True):
             try:
                 points, shown, work = facts(product, places, fine=fine, slack=2.0**-bits, most=left)
             except NotCertified:
@@ -275,7 +275,7 @@ def _points_below(
             heights.update(points)
             steps.extend(shown)
             left -= work
-        points = _larger(known)
+        points = _larger(profiles)
         places = _wide(points, mu)
         if not places:
             return points, steps
@@ -295,10 +295,10 @@ def _wide(points: Points, mu: float) -> list[Fraction]:
             "the losses have no proved largest one, or none at epsilon 0, so that no mu is shown; "
             "certify epsilon at a delta"
         )
-    found: list[Fraction] = []
+    cuts: list[Fraction] = []
     for (left, high), (right, low) in pairwise(points):
         ends, middle = np.array([float(left), float(right)]), float((left + right) / 2)
         line = gaussian_tangent(mu, np.array([middle]), ends) * (1 - _GDP_FROM_PROFILE_SHARE)
         if not (float(high) <= line[0] and float(low) <= line[1]):
-            found.extend(left + (right - left) * part / _PARTS for part in range(1, _PARTS))
-    return found
+            cuts.extend(left + (right - left) * part / _PARTS for part in range(1, _PARTS))
+    return cuts

@@ -96,6 +96,8 @@ def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
     for least in _NEGLIGIBLE:
         used = _subject(product, least)
         whole = _log_moment(used, excess, least)
+        if used.used is used.named:  # there is no table
+            break
         inside = float(total_cgf(used.used, np.array([excess + 0j])).value.real[0])
         if whole - inside <= _LEFT_OUT * whole:
             break
@@ -116,8 +118,8 @@ def _log_moment(used: Subject, excess: float, negligible: float) -> float:
             least = negligible / factor.count
             high = factor.pair.log_moment_by_table(s, table.finite_pair, least)
         else:
-            found = (factor.pair if table is None else table.finite_pair).cgf(s + 0j)
-            high = found.value.real + found.radius
+            cgf = (factor.pair if table is None else table.finite_pair).cgf(s + 0j)
+            high = cgf.value.real + cgf.radius
         total += factor.count * float(high[0])
     return total
 
@@ -158,12 +160,12 @@ def tabulated_points(
 ) -> list[tuple[Fraction, Fraction]]:
     """Return divergences by the tables of ``rdp_witness``, the larger of both directions."""
     both = {pair.forward, pair.backward}
-    found = []
+    points = []
     for order in orders:
         excess = float(order - 1)
         value = max(tabulated(one, excess)[1] for one in both) / excess
-        found.append((order, with_room(value)))
-    return found
+        points.append((order, with_room(value)))
+    return points
 
 
 def with_room(divergence: float) -> Fraction:
@@ -224,13 +226,13 @@ def _least(guarantee: RenyiGuarantee[Any], terms: Callable[[Reals, Reals], Reals
     orders = np.union1d(_TRIALS, listed)
     best, least = math.nan, math.inf
     for _ in range(_REFINEMENTS):
-        found = np.full(orders.shape, math.inf)
+        bounds = np.full(orders.shape, math.inf)
         values = _values(guarantee, orders)
-        known = np.isfinite(values)
-        found[known] = terms(orders[known], values[known])
-        place = int(np.argmin(found))
-        if found[place] < least:
-            best, least = float(orders[place]), float(found[place])
+        finite = np.isfinite(values)
+        bounds[finite] = terms(orders[finite], values[finite])
+        place = int(np.argmin(bounds))
+        if bounds[place] < least:
+            best, least = float(orders[place]), float(bounds[place])
         low, high = orders[max(place - 1, 0)], orders[min(place + 1, orders.size - 1)]
         orders = 1.0 + np.geomspace(low - 1.0, high - 1.0, 41)
         orders = orders[orders > 1.0]

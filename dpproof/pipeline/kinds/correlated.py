@@ -35,14 +35,14 @@ def _matrix(
 ) -> Kind:
     """Return the kind of a factor: its parameters, the noise, and when a record takes part."""
 
-    def build(given: ReleaseParameters) -> Mechanism[Relation]:
-        made, values = factor(given), given.values
+    def build(release: ReleaseParameters) -> Mechanism[Relation]:
+        made, values = factor(release), release.values
         multiplier = values.get("noise_multiplier")
         return MatrixMechanism(
             factor=made,
             sigma=values["sigma"] if multiplier is None else multiplier,
-            sensitivity=L2Contribution(values.get("contribution", 1), given.relation),
-            participation=_participation(given, made.rounds),
+            sensitivity=L2Contribution(values.get("contribution", 1), release.relation),
+            participation=_participation(release, made.rounds),
         )
 
     return Kind(
@@ -53,16 +53,12 @@ def _matrix(
     )
 
 
-def _participation(given: ReleaseParameters, rounds: int) -> Participation:
-    """Return in which rounds a record takes part.
-
-    Raises:
-        ParameterError: batches that do not divide the rounds, or that participations are given for.
-    """
-    most, batches = given.values.get("participations"), given.values.get("batches")
+def _participation(release: ReleaseParameters, rounds: int) -> Participation:
+    """Return in which rounds a record takes part."""
+    most, batches = release.values.get("participations"), release.values.get("batches")
     if batches is None:
         times = None if most is None else int(most)
-        return MinSeparation(int(given.values["separation"]), participations=times)
+        return MinSeparation(int(release.values["separation"]), participations=times)
     if most is not None:
         allowed = "left out with batches: a record takes part once in every epoch"
         raise ParameterError("participations", most, allowed)
@@ -71,25 +67,25 @@ def _participation(given: ReleaseParameters, rounds: int) -> Participation:
     return FixedEpochs(rounds // int(batches))
 
 
-def _rounds(given: ReleaseParameters) -> int:
-    return int(given.values["rounds"])
+def _rounds(release: ReleaseParameters) -> int:
+    return int(release.values["rounds"])
 
 
-def _square_root(given: ReleaseParameters) -> Factor:
-    bands = given.values.get("bands")
-    return SquareRoot(rounds=_rounds(given), bands=None if bands is None else int(bands))
+def _square_root(release: ReleaseParameters) -> Factor:
+    bands = release.values.get("bands")
+    return SquareRoot(rounds=_rounds(release), bands=None if bands is None else int(bands))
 
 
-def _toeplitz(given: ReleaseParameters) -> Factor:
-    first, *others = given.rows["coefficients"]
+def _toeplitz(release: ReleaseParameters) -> Factor:
+    first, *others = release.rows["coefficients"]
     if others:
         raise ParameterError("coefficients", len(others) + 1, "one array of numbers in an array")
-    return Toeplitz(first, rounds=_rounds(given))
+    return Toeplitz(first, rounds=_rounds(release))
 
 
-def _buffered(given: ReleaseParameters) -> Factor:
-    weights, decays = zip(*given.rows["buffers"], strict=True)
-    return BufferedToeplitz(weights=weights, decays=decays, rounds=_rounds(given))
+def _buffered(release: ReleaseParameters) -> Factor:
+    weights, decays = zip(*release.rows["buffers"], strict=True)
+    return BufferedToeplitz(weights=weights, decays=decays, rounds=_rounds(release))
 
 
 KINDS: Mapping[str, Kind] = {

@@ -133,14 +133,14 @@ def declared(
     if scales:
         del stated["sensitivity"]
 
-    def build(given: ReleaseParameters) -> Mechanism[Relation]:
-        values = {name: _typed(name, value) for name, value in given.values.items()}
+    def build(release: ReleaseParameters) -> Mechanism[Relation]:
+        values = {name: _typed(name, value) for name, value in release.values.items()}
         if norms:
-            values["sensitivity"] = given.sensitivity()
+            values["sensitivity"] = release.sensitivity()
         elif scales:
-            values["sensitivity"] = LInf(1, given.relation)
+            values["sensitivity"] = LInf(1, release.relation)
         else:
-            values["relation"] = given.relation
+            values["relation"] = release.relation
         return mechanism(**values, **free)
 
     return Kind(

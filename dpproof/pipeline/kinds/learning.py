@@ -25,14 +25,12 @@ from dpproof.mechanisms import (
     LogisticObjective,
     MarginDescent,
     MeanHalfspace,
-    NoisyHinge,
     NoisyLloyd,
-    OneVsRest,
     PhasedHinge,
     SecondMoments,
     SeparatorPerturbation,
+    SoftmaxDescent,
     SparseVectorStop,
-    SubsampledHinge,
 )
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
@@ -55,58 +53,45 @@ def _learner(
     additions: tuple[tuple[tuple[str, ...], ...], ...] = (),
     **defaults: int,
 ) -> Kind:
-    """Return the kind of a learner; the choice of contributing records, as by a margin, is free.
+    """Return the kind of a learner; the choice of contributing records, as by a margin, is free."""
 
-    Args:
-        words: as for ``Kind``.
-        build: the learner, from its parameters by their names and its relation.
-        needed: parameters without a default.
-        free: arguments that cost nothing, with any value.
-        additions: as for ``Kind``.
-        defaults: the other parameters.
-    """
-
-    def built(given: ReleaseParameters) -> Mechanism[Relation]:
+    def built(release: ReleaseParameters) -> Mechanism[Relation]:
         values = {
             name: int(x) if PARAMETERS[name].whole else x
-            for name, x in given.values.items()
+            for name, x in release.values.items()
             if name not in (*_STOP_NAMES, "batch_rate", "batch_size", "population_size")
         }
-        values.update(_batches(given), **_stop(given.values))
-        return build(**values, **(free or {}), relation=given.relation)
+        values.update(_batches(release), **_stop(release.values))
+        return build(**values, **(free or {}), relation=release.relation)
 
     others = {name: Fraction(value) for name, value in defaults.items()}
     return Kind(words=words, forms=(needed,), defaults=others, additions=additions, build=built)
 
 
-def _stop(given: Mapping[str, Fraction]) -> dict[str, Any]:
+def _stop(values: Mapping[str, Fraction]) -> dict[str, Any]:
     """Return the rule by which a run ends, with any threshold, as thresholds cost nothing."""
-    if "stop_scale" in given:
-        return {"stop": LaplaceStop(scale=given["stop_scale"], below=0)}
-    if "stop_sigma" in given:
-        return {"stop": GaussianStop(sigma=given["stop_sigma"], below=0)}
-    if "choice_epsilon" in given:
-        return {"stop": ChooseIterate(epsilon=given["choice_epsilon"])}
-    if "threshold_scale" not in given:
+    if "stop_scale" in values:
+        return {"stop": LaplaceStop(scale=values["stop_scale"], below=0)}
+    if "stop_sigma" in values:
+        return {"stop": GaussianStop(sigma=values["stop_sigma"], below=0)}
+    if "choice_epsilon" in values:
+        return {"stop": ChooseIterate(epsilon=values["choice_epsilon"])}
+    if "threshold_scale" not in values:
         return {}
-    scales = {name: given[name] for name in ("threshold_scale", "query_scale")}
+    scales = {name: values[name] for name in ("threshold_scale", "query_scale")}
     return {"stop": SparseVectorStop(**scales, below=0)}
 
 
-def _batches(given: ReleaseParameters) -> dict[str, Any]:
-    """Return the samples of the steps: of a fixed size, or of a rate.
-
-    Raises:
-        ParameterError: both, or a fixed size where the number of records is private.
-    """
-    rate = given.values.get("batch_rate")
-    if "batch_size" not in given.values:
+def _batches(release: ReleaseParameters) -> dict[str, Any]:
+    """Return the samples of the steps: of a fixed size, or of a rate."""
+    rate = release.values.get("batch_rate")
+    if "batch_size" not in release.values:
         return {} if rate is None else {"rate": rate}
-    size, population = (int(given.values[name]) for name in ("batch_size", "population_size"))
+    size, population = (int(release.values[name]) for name in ("batch_size", "population_size"))
     if rate != 1:
         raise ParameterError("batch_rate", rate, "left out with batch_size", "the size is fixed")
-    if not isinstance(given.relation, ReplaceOne):
-        allowed = f"left out under {given.relation}"
+    if not isinstance(release.relation, ReplaceOne):
+        allowed = f"left out under {release.relation}"
         raise ParameterError("batch_size", size, allowed, 'it is for relation = "replace-one"')
     return {"batch": WithoutReplacement(sample_size=size, population_size=population)}
 
@@ -117,23 +102,19 @@ def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa:
     return KeslerPerceptron(classes=classes, margin=0, **shared)
 
 
-def _one_vs_rest(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
-    return OneVsRest(base=BatchPerceptron(margin=0, **shared), classes=classes)
-
-
-def _logistic(given: ReleaseParameters) -> Mechanism[Relation]:
-    sigma, regulariser, norm = (given.values[name] for name in ("sigma", "regulariser", "norm"))
+def _logistic(release: ReleaseParameters) -> Mechanism[Relation]:
+    sigma, regulariser, norm = (release.values[name] for name in ("sigma", "regulariser", "norm"))
     learner = LogisticObjective(
-        sigma=sigma, regulariser=regulariser, norm=norm, relation=given.relation
+        sigma=sigma, regulariser=regulariser, norm=norm, relation=release.relation
     )
-    classes = int(given.values["classes"])
+    classes = int(release.values["classes"])
     return learner if classes == 2 else learner.repeat(classes)
 
 
 def _phased(*, mu: Fraction, relation: Relation, records: int | None = None) -> Mechanism[Relation]:
     sampling = "permutation" if records is None else "with-replacement"
     return PhasedHinge(
-        margin=1, norm_bound=1, mu=mu, relation=relation, sampling=sampling, records=records
+        margin=1, norm=1, mu=mu, relation=relation, sampling=sampling, records=records
     )
 
 
@@ -142,11 +123,7 @@ def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechani
 
 
 def _space(places: int) -> Cube | Grid:
-    """Return a space that can be listed and has patterns of so many places.
-
-    Raises:
-        ParameterError: none has: levels of a cube are two, and a grid has an even number of places.
-    """
+    """Return a space that can be listed and has patterns of so many places."""
     if places <= _MOST_SIGNS:
         return Cube(places)
     if places % 2:
@@ -181,29 +158,13 @@ KINDS: Mapping[str, Kind] = {
         norm=1,
         batch_rate=1,
     ),
-    "one-vs-rest": _learner(
-        "a perceptron for every class",
-        _one_vs_rest,
+    "softmax-descent": _learner(
+        "multinomial logistic regression",
+        SoftmaxDescent,
         ("sigma", "steps", "classes"),
-        additions=(_STOPS, _FIXED_SIZE),
-        norm=1,
-        batch_rate=1,
-    ),
-    "subsampled-hinge": _learner(
-        "hinge loss on samples",
-        SubsampledHinge,
-        ("sigma", "steps"),
-        free={"learning_rate": 1},
         additions=(_FIXED_SIZE,),
         norm=1,
         batch_rate=1,
-    ),
-    "noisy-hinge": _learner(
-        "hinge loss on all records",
-        NoisyHinge,
-        ("sigma", "steps"),
-        free={"margin": 1, "expected_size": 1},
-        norm=1,
     ),
     "mean-halfspace": _learner("mean of a halfspace", MeanHalfspace, ("sigma",), norm=1),
     "class-means": _learner(
@@ -227,7 +188,7 @@ KINDS: Mapping[str, Kind] = {
         "hinge descent by margin",
         MarginDescent,
         ("mu",),
-        free={"margin": 1, "norm_bound": 1, "steps": 1, "records": 1},
+        free={"margin": 1, "norm": 1, "steps": 1, "records": 1},
     ),
     "phased-hinge": _learner("hinge loss in phases", _phased, ("mu",)),
     "phased-hinge-with-replacement": _learner(
@@ -246,8 +207,6 @@ KINDS: Mapping[str, Kind] = {
         "choice by noise on separating features", _separator, ("epsilon", "places")
     ),
     "gaussian-separator": _learner(
-        "choice by Gaussian noise on separating features",
-        _gaussian_separator,
-        ("sigma", "places"),
+        "choice by Gaussian noise on separating features", _gaussian_separator, ("sigma", "places")
     ),
 }

@@ -8,13 +8,7 @@ from fractions import Fraction
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.sensitivity import (
-    L1,
-    L2,
-    Differences,
-    JointSensitivity,
-    L2Contribution,
-)
+from dpproof.accountant.sensitivity import L1, L2, Differences, JointSensitivity, L2Contribution
 from dpproof.mechanisms import (
     BoundedMean,
     BoundedSum,
@@ -110,14 +104,14 @@ def _histogram(stated: ReleaseParameters) -> Mechanism[Relation]:
 def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechanism[Relation]]:
     """Return what builds a statistic of values that are clipped to bounds."""
 
-    def statistic(given: ReleaseParameters) -> Mechanism[Relation]:
-        gaussian = "sigma" in given.values
+    def statistic(release: ReleaseParameters) -> Mechanism[Relation]:
+        gaussian = "sigma" in release.values
         return build(
-            scale=given.values["sigma" if gaussian else "scale"],
+            scale=release.values["sigma" if gaussian else "scale"],
             noise="gaussian" if gaussian else "laplace",
-            lower=given.values["lower"],
-            upper=given.values["upper"],
-            relation=given.relation,
+            lower=release.values["lower"],
+            upper=release.values["upper"],
+            relation=release.relation,
         )
 
     return statistic
@@ -168,10 +162,10 @@ def _numeric_answers(stated: ReleaseParameters) -> Mechanism[Relation]:
 def _clampable(kind: Kind) -> Kind:
     """Return a kind of noise whose outputs may be moved into a public range."""
 
-    def build(given: ReleaseParameters) -> Mechanism[Relation]:
-        own = {name: value for name, value in given.values.items() if name not in ends}
-        made = kind.build(dataclasses.replace(given, values=own))
-        public = {name: value for name, value in given.values.items() if name in ends}
+    def build(release: ReleaseParameters) -> Mechanism[Relation]:
+        own = {name: value for name, value in release.values.items() if name not in ends}
+        made = kind.build(dataclasses.replace(release, values=own))
+        public = {name: value for name, value in release.values.items() if name in ends}
         return Clamped(made, **public) if public else made
 
     ends = ("lower", "upper")

@@ -20,14 +20,14 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 
 
-def _thresholded_counts(given: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "sigma" in given.values
+def _thresholded_counts(release: ReleaseParameters) -> Mechanism[Relation]:
+    gaussian = "sigma" in release.values
     return ThresholdedCounts(
-        scale=given.values["sigma" if gaussian else "scale"],
+        scale=release.values["sigma" if gaussian else "scale"],
         noise="gaussian" if gaussian else "laplace",
-        delta=given.values["delta"],
-        contributions=int(given.values["contributions"]),
-        relation=given.relation,
+        delta=release.values["delta"],
+        contributions=int(release.values["contributions"]),
+        relation=release.relation,
     )
 
 

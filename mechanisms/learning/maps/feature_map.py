@@ -18,8 +18,9 @@ from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.theorems.post_processing import map_records
+from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
-from dpproof.mechanisms.learning.records import Records, as_records
+from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
 from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
@@ -79,7 +80,7 @@ class FeatureMap(Withholding, Readable, ABC):
         return mapped
 
     @final
-    def records(self, data: object) -> Records:
+    def records(self, data: object) -> Any:  # noqa: ANN401  # Records, or Blocks of them
         """Read labelled rows and map them; a blank row, all zeros, stays blank.
 
         Args:
@@ -87,10 +88,14 @@ class FeatureMap(Withholding, Readable, ABC):
         Raises:
             ParameterError: the data is not labelled rows of the right width.
         """
+        if isinstance(data, Blocks):
+            return data.map(self.records)
         read = as_records(data, self.features)
-        mapped = self.apply(read.rows)
-        mapped[~read.rows.any(axis=1)] = 0.0
-        return Records(mapped, read.labels)
+        parts = []
+        for rows in dense_blocks(read.rows):
+            parts.append(self.apply(rows))
+            parts[-1][~rows.any(axis=1)] = 0.0
+        return Records(np.concatenate(parts), read.labels)
 
     @final
     def applied(self, guarantee: N) -> N:
@@ -174,13 +179,13 @@ class SignedProjection(ClippedProjection, ABC):
         return np.asarray((steps @ self._signs().T) * (unit / math.sqrt(self.dimension)))
 
 
-def checked_width(**given: object) -> int:
+def checked_width(**argument: object) -> int:
     """Return the one argument as a number of features.
 
     Raises:
         ParameterError: not a count, or more than learners take.
     """
-    ((name, value),) = given.items()
+    ((name, value),) = argument.items()
     width = check.count(**{name: value})
     if width > WIDEST:
         raise ParameterError(name, width, f"at most {WIDEST}")
@@ -198,16 +203,16 @@ def checked_seed(seed: object) -> int:
     return seed
 
 
-def map_or_none(_learner: object, _parameter: object, given: Any) -> None:  # noqa: ANN401  # checked
+def map_or_none(_learner: object, _parameter: object, value: Any) -> None:  # noqa: ANN401  # checked
     """Refuse anything but a feature map or None."""
-    if given is not None and not isinstance(given, FeatureMap):
+    if value is not None and not isinstance(value, FeatureMap):
         allowed = "a feature map such as RademacherProjection(...), or None"
-        raise ParameterError("map", given, allowed)
+        raise ParameterError("map", value, allowed)
 
 
-def fits_rows(learner: Any, _parameter: object, given: Any) -> None:  # noqa: ANN401  # checked
+def fits_rows(learner: Any, _parameter: object, value: Any) -> None:  # noqa: ANN401  # checked
     """Refuse anything but None or a feature map of rows as wide as the learner's features."""
-    map_or_none(learner, _parameter, given)
-    if isinstance(given, FeatureMap) and learner.features not in (None, given.features):
-        allowed = f"None or {given.features}, as the map's"
+    map_or_none(learner, _parameter, value)
+    if isinstance(value, FeatureMap) and learner.features not in (None, value.features):
+        allowed = f"None or {value.features}, as the map's"
         raise ParameterError("features", learner.features, allowed)

@@ -160,10 +160,7 @@ class AveragedPerturbation(OracleChoice[R]):
             f"hides ({self.relation})",
             assumptions=(
                 AVERAGED_CHOICES(
-                    calls=self.calls,
-                    box=self._box,
-                    slope=show(found.slope),
-                    relation=self.relation,
+                    calls=self.calls, box=self._box, slope=show(found.slope), relation=self.relation
                 ),
                 RANDOM_BITS(),
             ),
@@ -186,7 +183,7 @@ class AveragedPerturbation(OracleChoice[R]):
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
         levels, steps = np.array(space.levels), len(space.levels) - 1
         runs, scale, noise = count * self.calls, self.scale, self._stability.scale
-        found = []
+        rounded = []
         for data in read:
             drawn = geometric(noise, runs * width, rng)
             pulls = multiply_add(-space.gap, drawn, np.zeros(len(drawn), dtype=np.int64))
@@ -195,8 +192,8 @@ class AveragedPerturbation(OracleChoice[R]):
             minima = self.oracle.minima(problem, places)
             sums = levels[minima].reshape(count, self.calls, width).sum(axis=1).reshape(-1)
             noisy = multiply_add(1, sums, discrete_laplace(scale, count * width, rng))
-            found.append((noisy / self.calls).astype(np.float64).reshape(count, width))
-        return chosen(np.stack(found))
+            rounded.append((noisy / self.calls).astype(np.float64).reshape(count, width))
+        return chosen(np.stack(rounded))
 
 
 @final

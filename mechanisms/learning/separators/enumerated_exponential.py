@@ -10,20 +10,13 @@ import numpy as np
 from attrs import field, frozen
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import (
-    R,
-    ReplaceLabel,
-    ReplaceOne,
-)
+from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import Problem, levels_at
-from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    SpaceChoice,
-    chosen,
-)
+from dpproof.mechanisms.learning.separators.separator_perturbation import SpaceChoice, chosen
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
@@ -73,13 +66,13 @@ class EnumeratedExponential(SpaceChoice[R]):
         """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
         width = self.space.coordinates
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
-        found = []
+        choices = []
         for data in read:
             losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
             listed = np.flatnonzero(losses >= 0)
             picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
-            found.append(levels_at(self.space, listed[picked]))
-        return chosen(np.array(self.space.levels)[np.stack(found)])
+            choices.append(levels_at(self.space, listed[picked]))
+        return chosen(np.array(self.space.levels)[np.stack(choices)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the negative losses."""

@@ -117,10 +117,10 @@ class GaussianSeparator(OracleChoice[R]):
         read = [
             patterns(data, self.space.coordinates, self.loss.largest_feature) for data in datasets
         ]
-        found = []
+        minima = []
         for data in read:
             zeros = np.zeros((count, self.space.separators))
             noises = gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
             problem = Problem(self.space, self.loss, data, self._unit)
-            found.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
-        return chosen(np.stack(found))
+            minima.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
+        return chosen(np.stack(minima))

@@ -163,10 +163,10 @@ class HingeLoss(Loss):
 
     def __post_init__(self) -> None:
         """Refuse other bounds."""
-        found = check.count(bound=self.bound)
-        if found > LARGEST:
+        whole = check.count(bound=self.bound)
+        if whole > LARGEST:
             raise ParameterError("bound", self.bound, f"at most {LARGEST}")
-        object.__setattr__(self, "bound", found)
+        object.__setattr__(self, "bound", whole)
 
     @property
     def largest_feature(self) -> int:

@@ -74,7 +74,7 @@ class MilpOracle(Oracle):
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
         """Solve for each noise vector; what stays open goes to the fallback together."""
         space = problem.space
-        found = np.zeros((len(noises), space.coordinates), dtype=np.int64)
+        solutions = np.zeros((len(noises), space.coordinates), dtype=np.int64)
         program = _Program(problem)
         slow = []
         for run, noise in enumerate(noises):
@@ -82,10 +82,10 @@ class MilpOracle(Oracle):
             if levels is None:
                 slow.append(run)
             else:
-                found[run] = levels
+                solutions[run] = levels
         if slow:
-            found[slow] = self.fallback.minima(problem, noises[slow])
-        return found
+            solutions[slow] = self.fallback.minima(problem, noises[slow])
+        return solutions
 
 
 @final
@@ -108,18 +108,18 @@ class _Program:
         problem = self._problem
         options: Any = {"mip_rel_gap": 0.0} | ({} if limit is None else {"time_limit": limit})
         cost = np.concatenate([noise.astype(np.float64) / problem.unit, self._gains])
-        found = milp(
+        solution = milp(
             cost,
             integrality=np.ones(len(cost), dtype=np.int64),
             bounds=Bounds(0, 1),
             constraints=self._rules,
             options=options,
         )
-        dual = getattr(found, "mip_dual_bound", None)
-        if found.status != 0 or dual is None:
+        dual = getattr(solution, "mip_dual_bound", None)
+        if solution.status != 0 or dual is None:
             return None
         space = problem.space
-        steps = np.rint(found.x[: space.separators]).astype(np.int64)
+        steps = np.rint(solution.x[: space.separators]).astype(np.int64)
         levels = np.asarray(steps.reshape(space.coordinates, -1).sum(axis=1))
         bound = float(dual) + float(problem.data.positive.sum())
         if not np.isfinite(bound):
@@ -157,16 +157,16 @@ def _constraints(space: Space, weights: Integers, gains: Integers) -> list[Any]:
         else:
             rows[i, space.separators + i] = -max(threshold - low[i], 0)
             least[i] = min(low[i], threshold) - base[i]
-    found = [LinearConstraint(rows, least, most)] if len(gains) else []
+    rules = [LinearConstraint(rows, least, most)] if len(gains) else []
     width = space.separators + len(gains)
     if len(levels) > 2:
         order = np.zeros((space.coordinates * (len(levels) - 2), width))
         for k in range(len(order)):
             place = k // (len(levels) - 2) * (len(levels) - 1) + k % (len(levels) - 2)
             order[k, place], order[k, place + 1] = 1, -1
-        found.append(LinearConstraint(order, 0, np.inf))
+        rules.append(LinearConstraint(order, 0, np.inf))
     if space.total is not None:
         everything = np.zeros((1, width))
         everything[0, : space.separators] = 1
-        found.append(LinearConstraint(everything, space.total, space.total))
-    return found
+        rules.append(LinearConstraint(everything, space.total, space.total))
+    return rules

@@ -120,10 +120,7 @@ class EnumerationOracle(Oracle):
         """
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
             raise ParameterError(
-                "oracle",
-                self,
-                "able to list the space",
-                f"at most {MOST_CANDIDATES} vectors",
+                "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
             )
 
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
@@ -217,7 +214,7 @@ def vectors(space: Space) -> Iterator[Integers]:
 
 def _sums(costs: NDArray[Any]) -> NDArray[Any]:
     """Return the costs of all vectors of levels, in order."""
-    found = np.zeros(1, dtype=costs.dtype)
+    sums = np.zeros(1, dtype=costs.dtype)
     for row in costs:
-        found = (found[:, np.newaxis] + row).reshape(-1)
-    return found
+        sums = (sums[:, np.newaxis] + row).reshape(-1)
+    return sums

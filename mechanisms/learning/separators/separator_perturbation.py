@@ -19,12 +19,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.provenance import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
-from dpproof.accountant.relation import (
-    R,
-    Relation,
-    ReplaceLabel,
-    ReplaceOne,
-)
+from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
@@ -140,7 +135,7 @@ class SeparatorPerturbation(OracleChoice[R]):
         """Return epsilon-DP, or (epsilon, delta)-DP if the oracle has a tolerance."""
         shape, law = self.shape, self._law
         assumptions = (PERTURBED_CHOICE(shift=shape.shift, relation=self.relation), RANDOM_BITS())
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "noise": self.noise,
             "places": shape.places,
             "shift": shape.shift,
@@ -151,7 +146,7 @@ class SeparatorPerturbation(OracleChoice[R]):
             f"shifts by {shape.shift} ({self.relation})"
         )
         if self.oracle.tolerance is None:
-            node = applied(MECHANISM_SEPARATOR, said, assumptions=assumptions, **given)
+            node = applied(MECHANISM_SEPARATOR, said, assumptions=assumptions, **parameters)
             return PureDP(epsilon=self.epsilon, relation=self.relation, derivation=node)
         units = math.ceil(self.oracle.tolerance * self.unit)
         chance = shape.places * (2 * units + 1) * law.densest(shape)
@@ -161,7 +156,7 @@ class SeparatorPerturbation(OracleChoice[R]):
             f"{said}, and with probability at most {show(chance)} another candidate is within "
             f"{units} units of the minimum",
             assumptions=(*assumptions, NEAR_MINIMUM(units=units)),
-            **given,
+            **parameters,
             units=units,
         )
         return ApproxDP(
@@ -184,12 +179,12 @@ class SeparatorPerturbation(OracleChoice[R]):
         """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
         width, shape = self.space.coordinates, self.shape
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
-        found = []
+        minima = []
         for data in read:
             noises = self._law.draw(shape, count, rng)
             problem = Problem(self.space, self.loss, data, self.unit)
-            found.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
-        return chosen(np.stack(found))
+            minima.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
+        return chosen(np.stack(minima))
 
 
 def loss_unit(shift: int, space: Space, loss: Loss, relation: Relation) -> int:

@@ -302,7 +302,7 @@ def _width(**argument: object) -> int:
 def _most(largest: int, **argument: object) -> int:
     """Return an integer from 1 to a largest one."""
     ((name, value),) = argument.items()
-    found = check.count(**argument)
-    if found > largest:
+    number = check.count(**argument)
+    if number > largest:
         raise ParameterError(name, value, f"at most {largest}")
-    return found
+    return number

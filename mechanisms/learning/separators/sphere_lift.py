@@ -138,13 +138,13 @@ class SphereLift(OracleChoice[R]):
         width, lift = self.space.coordinates, self._lift
         heights = None if lift.heights is None else -lift.heights
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
-        found = []
+        points = []
         for data in read:
             noise = spherical_rounded(self.scale, Fraction(1), lift.dimension, count, rng)
             problem = Problem(self.space, self.loss, data, self.unit, heights)
             levels = self.oracle.minima(problem, lift.charged(noise))
-            found.append(np.array(self.space.levels)[levels])
-        return chosen(np.stack(found))
+            points.append(np.array(self.space.levels)[levels])
+        return chosen(np.stack(points))
 
 
 @final

@@ -6,8 +6,10 @@ import math
 import secrets
 from fractions import Fraction
 
+import dp_accounting
 import numpy as np
 import pytest
+from dp_accounting import pld
 
 from dpproof.accountant import L2, Poisson
 from dpproof.accountant.bound import Bounds
@@ -117,7 +119,7 @@ def test_extremes_are_asked_alone() -> None:
         ({"steps": 10**13}, "steps must be a whole number"),
         ({"sigma": 2**53 + 1}, "sigma must be"),
         ({"delta": -1e-9}, "delta must be in"),
-        ({"epsilon": 1.0}, "or else epsilon"),
+        ({"epsilon": 1.0}, "two of them"),
         ({"steps": [1, 2], "sigma": [1.0, 2.0, 3.0]}, "shapes that broadcast"),
     ],
 )
@@ -125,7 +127,7 @@ def test_refusals(wrong: dict[str, object], said: str) -> None:
     """A number outside its domain is named, with its place."""
     with pytest.raises(ParameterError, match=said):
         sweep(**{"sigma": 1.0, "sampling_rate": 0.1, "steps": 10, "delta": 1e-6, **wrong})  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="given, or else epsilon"):
+    with pytest.raises(ParameterError, match="two of them"):
         sweep(sigma=1.0)
 
 
@@ -143,3 +145,61 @@ def test_rows_of_different_lengths_are_refused() -> None:
         sweep(sigma=[[1, 2], [3]], delta=1e-5)
     with pytest.raises(ParameterError, match="different lengths"):
         sweep(sigma=1, epsilon=[[1, 2], [3]])
+
+
+def test_noise_is_bracketed_where_epsilon_and_delta_are_given() -> None:
+    """The upper end meets both, the lower end does not, and nearly nothing is between."""
+    rates, steps = np.array([[0.01], [1.0]]), np.array([300, 2000])
+    noise = sweep(sampling_rate=rates, steps=steps, epsilon=[1.5, 3.0], delta=1e-6)
+    assert noise.upper.shape == (2, 2)
+    assert not noise.one_by_one.any()
+    wide = np.broadcast_to(rates, (2, 2))
+    cells = zip(wide.flat, np.tile(steps, 2), np.tile([1.5, 3.0], 2), noise.lower.ravel().tolist(),
+                noise.upper.ravel().tolist(), strict=True)  # fmt: skip
+    for rate, count, epsilon, less, enough in cells:
+        meets_alone(rate, count, epsilon, less, enough)
+
+
+@pytest.mark.slow
+def test_noise_of_few_steps_is_asked_alone() -> None:
+    """Three rare steps."""
+    few = sweep(sampling_rate=0.004, steps=3, epsilon=1.5, delta=1e-6)
+    assert few.one_by_one
+    meets_alone(0.004, 3, 1.5, float(few.lower), float(few.upper))
+
+
+def meets_alone(rate: float, count: int, epsilon: float, less: float, enough: float) -> None:
+    """Ask the engine whether noise is enough, and hardly less is not."""
+    assert less < enough <= less * (1 + 1e-5)
+    for sigma, meets in ((enough, True), (less, False)):
+        guarantee = training(Fraction(float(sigma)), Fraction(float(rate)), int(count))
+        delta = guarantee.delta(epsilon=float(epsilon))
+        assert delta.upper <= 1e-6 if meets else delta.lower > 1e-6
+
+
+def test_noise_agrees_with_another_accountant() -> None:
+    """The epsilon of dp-accounting at this noise is the one asked for, but for its grid."""
+    noise = sweep(sampling_rate=0.01, steps=1000, epsilon=2, delta=1e-6)
+    event = dp_accounting.SelfComposedDpEvent(
+        dp_accounting.PoissonSampledDpEvent(
+            0.01, dp_accounting.GaussianDpEvent(float(noise.upper))
+        ),
+        1000,
+    )
+    peer = pld.PLDAccountant().compose(event)
+    assert peer.get_epsilon(1e-6) == pytest.approx(2, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": 1.0},
+        {"sigma": 1.0, "epsilon": 1.0, "delta": 1e-6},
+        {"epsilon": 1.0, "delta": 0.0},
+        {"epsilon": np.inf, "delta": 1e-6},
+    ],
+)
+def test_two_of_sigma_epsilon_and_delta_are_asked_for(given: dict[str, float]) -> None:
+    """One of them, all three, and a delta of 0, at which no noise is enough, are refused."""
+    with pytest.raises(ParameterError):
+        sweep(steps=10, **given)

@@ -31,7 +31,11 @@ def plan(candidates: int, probability: float) -> SelectionPlan:
 
 @pytest.mark.parametrize(
     ("candidates", "probability"),
-    [(2, 0.99), (4, 0.3), pytest.param(12, 0.9, marks=pytest.mark.slow)],
+    [
+        (2, 0.99),
+        pytest.param(4, 0.3, marks=pytest.mark.slow),
+        pytest.param(12, 0.9, marks=pytest.mark.slow),
+    ],
 )
 def test_every_option_meets_the_request(candidates: int, probability: float) -> None:
     """Within the budget, at least the probability, neither with much to spare; the best first."""
@@ -98,18 +102,21 @@ def test_bad_requests_are_refused(build: Callable[[], object]) -> None:
         build()
 
 
+@pytest.mark.slow
 def test_it_says_what_it_tried_and_why_it_lost() -> None:
     """A line each: means and quantiles of the options, what others reach, and all at once."""
     found = plan(12, 0.99)
     lines = found.explain().splitlines()
     assert len(found.options) + len(found.left_out) == 4
-    assert len(lines) == 5
+    assert len(lines) == 6
     best = found.best.runs
     assert f"{best.mean:.4g} runs on average" in lines[0]
     assert lines[0].endswith(f"at most {best.quantile(level=0.99)}")
     assert "least noise" in lines[0]
     assert "% more noise" in lines[1]
-    assert all("left out" in line for line in lines[len(found.options) : -1])
+    assert all("left out" in line for line in lines[len(found.options) : -2])
     assert found.left_out, "two laws do not reach so much"
+    once = gaussian(found.best.noise).epsilon(delta=1e-6).upper
+    assert lines[-2].startswith(f"one run with the least noise: epsilon {once:.5g}, ")
     reached = float(found.left_out[0].split("probability ")[1].split(" only")[0])
     assert reached < 0.99

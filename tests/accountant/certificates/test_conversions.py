@@ -53,10 +53,7 @@ from dpproof.accountant.guarantees.point_lists import value_at
 from dpproof.accountant.sampling import RandomAllocation, Shuffle
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.shuffle import shuffle_pure
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from dpproof.mechanisms import Laplace
 from dpproof.proofs import VerifiedUnder
 from tests.accountant.adaptive.builders import spent_filters
@@ -231,6 +228,7 @@ def test_every_theorem_can_be_applied_again() -> None:
         map_records(GDP(mu=1), description="clipping"),
         allocate_random(GDP(mu=1), RandomAllocation(steps=3)),
         allocate_random(GDP(mu=1), RandomAllocation(steps=3, chosen=2)),
+        allocate_random(PureDP(epsilon=1), RandomAllocation(steps=3)),
         shuffle_pure(PureDP(epsilon=1, relation=ReplaceOne()), scheme=Shuffle(records=20)),
         parallel_positions(*(GDP(mu=mu, relation=ReplaceOne()) for mu in (1, 2))),
     ]

@@ -131,6 +131,7 @@ def test_of_groups() -> None:
     assert found == pytest.approx(proved(self_compose(BoundedRange(epsilon=0.5), 6))[0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_more_than_one_recursion_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six are two pairs above three; that costs more than one pair above six."""
     guarantee = self_compose(BoundedRange(epsilon=1), 6)

@@ -156,10 +156,7 @@ def true_delta(pairs: list[Pair], epsilon: Fraction) -> Any:  # noqa: ANN401 -- 
 
 
 @settings(max_examples=60)
-@given(
-    pairs=st.lists(PAIRS, min_size=1, max_size=3),
-    epsilon=st.fractions(0, 3, max_denominator=8),
-)
+@given(pairs=st.lists(PAIRS, min_size=1, max_size=3), epsilon=st.fractions(0, 3, max_denominator=8))
 def test_brackets_hold_the_truth_whatever_cancels(pairs: list[Pair], epsilon: Fraction) -> None:
     """Weights of exponents next to one another cancel, down to 0, and the bracket says so."""
     exact = exponential_sum(Product.of(*pairs))

@@ -109,8 +109,7 @@ def test_epsilons_in_any_order() -> None:
     ("sigma", "rate", "steps", "power", "mu"),
     [
         pytest.param(
-            *("1.21", Fraction(32, 60000), 18750, 0.0121202363, 0.07363051),
-            marks=pytest.mark.slow,
+            *("1.21", Fraction(32, 60000), 18750, 0.0121202363, 0.07363051), marks=pytest.mark.slow
         ),
         ("1.86", Fraction(32, 50000), 4687, 0.01070403571, 0.0257977902),
     ],

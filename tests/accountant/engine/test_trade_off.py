@@ -263,6 +263,7 @@ def shared(mu: mpmath.mpf, epsilon: float) -> mpmath.mpf:
     return mpmath.ncdf(x - mu / 2) + mpmath.exp(epsilon) * mpmath.ncdf(-x - mu / 2)
 
 
+@pytest.mark.slow
 def test_mu_where_delta_is_next_to_one() -> None:
     """Of 300 randomised responses no float tells delta from 1; against exact sums."""
     count, smallest = 300, 1e-6

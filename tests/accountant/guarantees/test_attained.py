@@ -37,9 +37,7 @@ from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.accountant.theorems.mixture import choice
-from dpproof.accountant.theorems.subsampling import (
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_without_replacement
 from dpproof.mechanisms import (
     AboveThreshold,
     ExponentialMechanism,

@@ -16,9 +16,7 @@ from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from tests.contracts.definition import Ball, Densities, Outcomes, ball
-from tests.contracts.pair_contract import (
-    Case,
-)
+from tests.contracts.pair_contract import Case
 
 
 def normal(z: Ball) -> Ball:

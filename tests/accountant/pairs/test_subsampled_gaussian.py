@@ -405,6 +405,7 @@ def test_rates_that_are_hardly_floats_are_refused() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_wide_answer_is_asked_for_one_by_one() -> None:
     """Little is left of tiny rates when M is summed plainly; each by itself stays narrow."""
     product = Product(

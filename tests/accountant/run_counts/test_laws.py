@@ -99,7 +99,8 @@ def test_laws_are_their_masses(law: RunLaw, mass: Masses, last: int) -> None:
         assert all(close(one, true, 1e-10) for one, true in zip(found, known, strict=True))
         assert close(law.mean, mpmath.fsum(k * one for k, one in enumerate(known)))
         assert close(law.probability_of_none, known[0])
-        for z, *values in zip(Z, law.pgf(Z), law.derivative(Z), law.growth(Z), strict=True):
+        functions = law.pgf(Z), law.derivative(Z), law.growth(Z), law.third(Z)
+        for z, *values in zip(Z, *functions, strict=True):
             x = mpmath.mpf(float(z))
             powers = [known[k] * x**k for k in range(last + 1)]
             first = mpmath.fsum(k * known[k] * x ** (k - 1) for k in range(1, last + 1))
@@ -107,6 +108,9 @@ def test_laws_are_their_masses(law: RunLaw, mass: Masses, last: int) -> None:
             assert close(values[0], mpmath.fsum(powers), LAW_ERROR)
             assert close(values[1], first)
             assert first == 0 or close(values[2] * float(first), second, 1e-12)
+            falling = [k * (k - 1) * (k - 2) * known[k] for k in range(last + 1)]
+            third = mpmath.fsum(falling[k] * x ** (k - 3) for k in range(3, last + 1))
+            assert close(values[3], third)
 
 
 @pytest.mark.parametrize(("law", "mass", "last"), LAWS, ids=lambda x: getattr(x, "describe", str)())

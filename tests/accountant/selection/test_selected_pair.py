@@ -28,6 +28,8 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.engine import trade_off
+from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
@@ -183,6 +185,30 @@ def test_table_holds_the_profile() -> None:
         assert below[0][i] - rest >= 0.7 * (one.lower - rest)
 
 
+def test_ratios_near_the_largest_float() -> None:
+    """Losses of hundreds of nats, whose squares no float holds, are answered."""
+    pair = SelectedPair(base=Product.of(GaussianPair(mu_squared=Fraction(225))), runs=GEOMETRIC)
+
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        assert pair.epsilon(1e-5).relative_width < 0.03
+
+
+@pytest.mark.parametrize(
+    ("mu", "runs", "delta"),
+    [
+        (15, GEOMETRIC, 1e-6),  # A(x) jumps within 1e-12 of x = 1
+        (10, FixedRuns(count=2), 1e-6),  # masses e^-50 under Q, next to which phi' is 0
+        (1, FixedRuns(count=100), 1e-6),
+        (1, FixedRuns(count=1), 1.3e-20),  # an event of a mass below the rounding of 1
+    ],
+)
+def test_masses_are_rounded_relatively(mu: int, runs: RunLaw, delta: float) -> None:
+    """Neither end is vacuous at small masses, of which some are known to their own digits."""
+    base = Product.of(GaussianPair(mu_squared=Fraction(mu**2)))
+
+    assert SelectedPair(base=base, runs=runs).epsilon(delta).relative_width < 1e-4
+
+
 def test_infinite_losses() -> None:
     """What betrays one run with probability p betrays the selection with 1 - phi(1 - p)."""
     response = RandomizedResponsePair(epsilon=Fraction(1), infinite=Fraction(1, 1000))
@@ -191,6 +217,24 @@ def test_infinite_losses() -> None:
     assert pair.infinite_mass == pytest.approx(1 - 0.999**5)
     assert pair.epsilon(1e-3).lower == math.inf
     assert pair.epsilon(0.01).upper < 6
+
+
+def test_outcomes_that_one_dataset_alone_has_make_larger_losses() -> None:
+    """What Q alone has, ranked on top, is above all that P has: the order Q-only, 2, 1 by hand."""
+    p, q = (Fraction(7, 13), Fraction(0), Fraction(6, 13)), (Fraction(4, 9), Fraction(2, 9))
+    gamma, epsilon = Fraction(3, 100), 1.2
+    base = Product.of(FinitePair(p=p, q=(*q, Fraction(1, 3))))
+    pair = SelectedPair(base=base, runs=TruncatedNegativeBinomial(eta=1, gamma=gamma))
+
+    def phi(z: Fraction) -> Fraction:
+        return gamma * z / (1 - (1 - gamma) * z)
+
+    masses = [(phi(Fraction(1)) - phi(p[0]), phi(1 - q[1]) - phi(q[0])), (phi(p[0]), phi(q[0]))]
+    truth = sum(max(float(a) - math.exp(epsilon) * float(b), 0.0) for a, b in masses)
+    bracket = pair.delta(epsilon)
+
+    assert 0.5 < truth <= bracket.upper
+    assert bracket.relative_width < 1e-3
 
 
 def test_tails_are_left_to_the_answer() -> None:
@@ -325,3 +369,49 @@ def test_tables_that_end_far_out() -> None:
     both = compose(counts, self_compose(Histogram(scale=10, relation=AddRemove()).guarantee(), 2))
     found = select(both, TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10)))
     assert found.epsilon(delta=7e-8).relative_width < 1e-4
+
+
+@pytest.mark.parametrize(
+    "rate", [0.1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.01, 0.5, 0.9))]
+)
+def test_power_of_two_runs_is_that_of_both_answers(rate: float) -> None:
+    """The bracket holds the power of Neyman and Pearson's test between both answers, exactly."""
+    base = Product.of(RandomizedResponsePair(epsilon=Fraction(3, 4)))
+    likely = 1.0 / (1.0 + math.exp(-0.75))
+    p = np.array([likely**2, 2 * likely * (1 - likely), (1 - likely) ** 2])
+    truth = float(np.interp(rate, np.append(0.0, p[::-1].cumsum()), np.append(0.0, p.cumsum())))
+
+    pair = SelectedPair(base=base, runs=FixedRuns(count=2))
+    found = answers.larger_power(Product.of(pair), Product.of(pair.swapped()), rate)
+
+    assert found.lower - 1e-12 <= truth <= found.upper + 1e-12
+    assert found.relative_width <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [1e-3, 0.9])
+@pytest.mark.parametrize("runs", [FixedRuns(count=3), PoissonRuns(rate=4)])
+def test_power_agrees_with_that_of_tables(runs: RunLaw, rate: float) -> None:
+    """The bracket by orders meets that by finite pairs, and no bound by one epsilon is below."""
+    pair = SelectedPair(base=Product.of(GaussianPair(mu_squared=Fraction(1, 4))), runs=runs)
+    places = np.linspace(-2.0, 3.0, 21)
+
+    found = pair.power(rate)
+    other = trade_off.true_positive_rate(Product.of(pair), rate)
+
+    assert max(found.lower, other.lower) <= min(found.upper, other.upper)
+    assert found.lower <= (pair.profile(places)[1] + np.exp(places) * rate).min()
+    assert found.relative_width <= 2e-3
+
+
+def test_rho_of_a_mixture_of_noises_is_narrow() -> None:
+    """What bounds every pair by itself is not taken while the orders say less of all together."""
+    rate = Poisson(sampling_rate=Fraction("0.00405"))
+    training = Gaussian(sigma=Fraction("3.01"), sensitivity=L2(1)).subsample(rate).repeat(606)
+    laplace = self_compose(Laplace(scale=Fraction("27.9"), sensitivity=L1(1)).guarantee(), 25)
+    both = compose(training.guarantee(), laplace)
+    rho = both.zcdp()
+
+    assert rho.relative_width < 1e-4
+    assert all(both.rdp(order=order).lower <= rho.upper * order for order in (1.5, 2, 8, 100))
+    assert rho.lower <= training.guarantee().zcdp().upper + laplace.zcdp().upper

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 
-from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.selection import worst_instance as module
-from dpproof.accountant.selection.finite_base import Outcomes
-from tests.proofs.builders import drawn_masses, drawn_runs, outcomes
+from dpproof.accountant.run_counts.law import FixedRuns
+from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
+from dpproof.accountant.selection.worst_instance import instance
+from dpproof.accountant.selection.worst_order import Lines
+from tests.proofs.builders import ROUNDING, drawn_masses, drawn_runs, outcomes
 
 
-def test_others_stand_above_in_order_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Further down never fewer others are above, and no outcome is event and other at once."""
-    seen: list[tuple[Outcomes, Reals, Reals]] = []
-    original = module._selected
-
-    def spy(rows: Outcomes, others_p: Reals, others_q: Reals, law: RunLaw) -> module.Instance:
-        seen.append((rows, others_p, others_q))
-        return original(rows, others_p, others_q, law)
-
-    monkeypatch.setattr(module, "_selected", spy)
+def test_any_order_gives_a_lower_end() -> None:
+    """Whatever k, worth and x are asked for, no instance exceeds the worst of all orders."""
+    some = 0
     for seed in range(80):
         rng = np.random.default_rng(seed)
         runs = drawn_runs(rng)
-        p, q = (np.array([float(x) for x in one]) for one in drawn_masses(rng, 5))
+        p, q = (np.array([float(x) for x in one]) for one in drawn_masses(rng, 4))
         base = outcomes(p, q)
+        if not base.p.size:
+            continue
+        curve = NeymanPearsonCurve.of(base)
         for epsilon in (0.0, 0.5, 1.5):
-            module.instance(base, runs.law, epsilon, -math.inf, 0.2)
+            k, worth, x = Lines.of(curve, runs.law, blocks=8, masses=8).order(epsilon)
+            strange = k, rng.uniform(size=x.size), np.maximum(k[1:], rng.uniform(size=x.size))
+            true = Lines.of(curve, runs.law, blocks=64, masses=96).delta(epsilon)
+            for order in ((k, worth, x), strange):
+                lower = instance(curve, runs.law, order).lower(np.array([epsilon]))[0]
+                some += lower > 0.0
+                assert lower <= true + ROUNDING
 
-    assert len(seen) > 200
-    for rows, others_p, others_q in seen:
-        assert (np.diff(others_p) >= 0).all()
-        assert (np.diff(others_q) >= 0).all()
-        assert rows.p.sum() + others_p[-1] <= 1 + 1e-9
-        assert rows.unseen + rows.q.sum() + others_q[-1] <= 1 + 1e-9
+    assert some > 100
+
+
+def test_an_outcome_too_small_for_its_place() -> None:
+    """What has no mass under P to speak of, but much under Q, does not raise lower ends."""
+    p, q = np.array([0.5, 0.5 - 1.5e-16, 1.5e-16]), np.array([0.3, 0.3, 0.4])
+    law = FixedRuns(count=3)
+    curve, swapped = (NeymanPearsonCurve.of(outcomes(*pair)) for pair in ((p, q), (q, p)))
+    order = Lines.of(curve, law, blocks=64, masses=96).order(0.0)
+    for epsilon in (-3.0, -1.0, -0.3, 0.0):
+        above = Lines.of(swapped, law).delta(-epsilon)
+        lower = instance(curve, law, order).lower(np.array([epsilon]))[0]
+        assert lower <= -np.expm1(epsilon) + np.exp(epsilon) * above + ROUNDING

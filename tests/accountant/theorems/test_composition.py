@@ -200,6 +200,7 @@ def test_repetition_is_one_node() -> None:
     assert len(total.derivation.premises) == 1
 
 
+@pytest.mark.slow
 def test_published_numbers_of_the_exponential_mechanism() -> None:
     """100 uses at range 0.1 and 10 at range 1, by three theorems (THEORY section 5)."""
     expected = {(0.1, 100): (2.251, 2.42, 4.77), (1.0, 10): (7.716, 8.85, 10.0)}

@@ -34,10 +34,7 @@ from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.epochs import allocate_shuffled
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from dpproof.mechanisms import Gaussian
 
 DELTA = 1e-6
@@ -165,6 +162,7 @@ def test_both_ends_are_certified(relation: Any, count: int) -> None:  # noqa: AN
     assert epsilon.lower * (1 - 1e-3) <= claimed[1] <= epsilon.lower
 
 
+@pytest.mark.slow
 def test_lower_ends_are_certified_beside_gaussian_noise() -> None:
     """Products with Gaussian pairs are; with others they are refused, and so are other numbers."""
     whole = compose(self_compose(epoch(batches=50), 2), GDP(mu=0.5, relation=ZeroOut()))
@@ -193,8 +191,7 @@ def test_every_upper_number_is_certified() -> None:
 
 
 @pytest.mark.parametrize(
-    ("relation", "reason"),
-    [(AddRemove(), "amplifies nothing"), (ReplaceLabel(), "restrict")],
+    ("relation", "reason"), [(AddRemove(), "amplifies nothing"), (ReplaceLabel(), "restrict")]
 )
 def test_other_relations_are_refused(relation: Any, reason: str) -> None:  # noqa: ANN401
     """Under add-remove a second record changes its batch; labels follow from replace-one."""
@@ -207,7 +204,7 @@ def test_other_relations_are_refused(relation: Any, reason: str) -> None:  # noq
 
 def test_a_sensitivity_is_not_enough() -> None:
     """Every record's contribution matters, as records change places."""
-    with pytest.raises(ParameterError, match="a sensitivity says how far"):
+    with pytest.raises(ParameterError, match="a sensitivity says what"):
         allocate_shuffled(
             sigma=1,
             contribution=L2(1),  # type: ignore[arg-type]
@@ -221,6 +218,7 @@ def test_poisson_samples_of_shuffled_batches_are_refused() -> None:
         subsample_poisson(self_compose(epoch(), 2), Poisson(sampling_rate=0.5))
 
 
+@pytest.mark.slow
 def test_subsets_of_fixed_size_are_shuffled_soundly() -> None:
     """A uniform subset of public size costs at most all of it, with a bracket of its own."""
     whole = epoch(batches=5, relation=ReplaceOne())

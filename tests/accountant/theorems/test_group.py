@@ -34,10 +34,7 @@ from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.theorems.composition import compose, self_compose
 from dpproof.accountant.theorems.group import group, group_pair, group_rdp, group_trade_off
 from dpproof.accountant.theorems.parallel import parallel_compose
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from tests.accountant.guarantees import oracle
 
 SIZE = st.integers(1, 6)
@@ -189,6 +186,7 @@ def test_shifts_of_log_concave_noise(pair: Pair, shifted: Pair) -> None:
     assert result == DominatingPair(forward=Product.of(shifted))
 
 
+@pytest.mark.slow
 @settings(max_examples=4)
 @given(WEIGHTS, WEIGHTS, WEIGHTS)
 def test_chains_of_other_pairs(p: list[Fraction], s: list[Fraction], q: list[Fraction]) -> None:
@@ -205,6 +203,7 @@ def test_chains_of_other_pairs(p: list[Fraction], s: list[Fraction], q: list[Fra
         assert found.delta(epsilon=epsilon).upper >= truth - 1e-12
 
 
+@pytest.mark.slow
 def test_groups_of_a_composition_are_nearly_the_longer_shifts() -> None:
     """Two Laplace releases, each moved three times as far, are below the bound by some percent."""
     twice = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1, 4))).times(2))

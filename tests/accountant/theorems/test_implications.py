@@ -65,6 +65,20 @@ def test_answers_stay_and_certificates_follow(guarantee: Guarantee[ReplaceOne]) 
         restrict(found)  # type: ignore[arg-type]
 
 
+def test_two_steps_of_add_remove_are_a_replacement() -> None:
+    """Twice the mu, as Gaussian noise has it; the checker says which relation."""
+    found = restrict(group(GDP(mu=1), size=2))
+    verdict = proofs.check(found.certify(delta=1e-5))
+
+    assert found.relation == ReplaceOne()
+    assert found.derivation.apart == 1
+    assert found.epsilon(delta=1e-5) == GDP(mu=2).epsilon(delta=1e-5)
+    assert isinstance(verdict, proofs.VerifiedUnder)
+    assert "for replace-one" in verdict.claim
+    with pytest.raises(NotImplied, match="under ReplaceOne"):
+        restrict(group(GDP(mu=1), size=3))
+
+
 def test_other_relations_are_refused() -> None:
     """One step of add-remove or zero-out is no changed label; neither is a number."""
     wrong: Any
@@ -72,7 +86,7 @@ def test_other_relations_are_refused() -> None:
         with pytest.raises(NotImplied, match="under ReplaceOne"):
             restrict(wrong)
     with pytest.raises(ParameterError, match="guarantee"):
-        restrict(1)  # type: ignore[arg-type]
+        restrict(1)  # type: ignore[call-overload]
 
 
 def test_it_composes_with_what_is_stated_for_labels() -> None:

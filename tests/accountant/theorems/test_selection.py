@@ -27,6 +27,8 @@ from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.gdp import GDP
 from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
@@ -231,10 +233,7 @@ def test_pure_closed_forms() -> None:
     forms: list[tuple[RunLaw, float]] = [
         (GEOMETRIC, 0.7 + 2 * math.log((0.1 + e) / (1 + 0.1 * e))),
         (PoissonRuns(rate=5), 0.7 + 5 * math.tanh(0.35)),
-        (
-            BinomialRuns(trials=6, probability=0.25),
-            0.7 + 5 * math.log((0.75 + e) / (1 + 0.75 * e)),
-        ),
+        (BinomialRuns(trials=6, probability=0.25), 0.7 + 5 * math.log((0.75 + e) / (1 + 0.75 * e))),
         (FixedRuns(count=4), 2.8),
     ]
     for law, value in forms:
@@ -418,3 +417,30 @@ def test_a_number_is_not_a_law(runs: object) -> None:
     """How the number of runs is drawn has to be said."""
     with pytest.raises(ParameterError, match="runs"):
         select(GDP(mu=1), runs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        TruncatedNegativeBinomial(eta=-1 + Fraction(1, 10**400), gamma=Fraction(1, 10)),
+        BinomialRuns(trials=1, probability=1 - Fraction(1, 10**200)),
+        TruncatedNegativeBinomial(eta=1, gamma=Fraction(1, 10)),
+    ],
+)
+def test_extreme_laws_and_epsilons_are_answered(runs: RunLaw) -> None:
+    """Next to one run a selection is one run, and the largest epsilon has a delta."""
+    alone, selected = GDP(mu=0.5), select(GDP(mu=0.5), runs)
+
+    assert selected.delta(epsilon=1).upper >= alone.delta(epsilon=1).lower
+    assert selected.delta(epsilon=1).upper < (0.13 if runs.mean > 2 else 0.00684)
+    assert selected.delta(epsilon=700).upper < 1e-100
+
+
+def test_an_infinite_epsilon_has_an_infinite_mass() -> None:
+    """What one direction betrays the other one is asked for at infinity."""
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    pair = FinitePair(p=(Fraction(0), third, 2 * third), q=(half, half, Fraction(0)))
+    base: DominatingPair[AddRemove] = DominatingPair(forward=Product.of(pair))
+    runs = FiniteRuns(probabilities=(Fraction(1, 9), Fraction(8, 9)))
+
+    assert select(base, runs).epsilon(delta=Fraction(1, 8)).lower == math.inf

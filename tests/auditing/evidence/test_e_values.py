@@ -27,10 +27,7 @@ def run(sampler: Draw, claim: object, seed: int, samples: int = 20_000) -> Repor
 
 @pytest.mark.parametrize(
     ("sampler", "claim"),
-    [
-        (laplace(1 / 1.1), (1, 0)),
-        (gaussian(0.9), GDP(mu=1)),
-    ],
+    [(laplace(1 / 1.1), (1, 0)), (gaussian(0.9), GDP(mu=1))],
     ids=["laplace", "gaussian"],
 )
 def test_evidence_of_a_small_violation_grows(sampler: Draw, claim: object) -> None:
@@ -100,7 +97,7 @@ def test_the_bet_is_chosen_before_the_trials_that_it_is_on(seed: int) -> None:
         chance = np.prod(0.5 * np.where(labels, on_data[cells], on_neighbour[cells]))
         counts = question.count(cells.astype(float)[:, None], labels)
         kept = question.counts(*counts, int(labels.sum()), int((~labels).sum()))
-        expectation += float(chance) * math.exp(log_evidence(past, claim, question, None, [kept]))
+        expectation += float(chance) * math.exp(log_evidence(past, claim, question, (), [kept]))
 
     assert expectation == pytest.approx(1, abs=1e-9)
     assert expectation <= 1 + 1e-12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -270,3 +270,45 @@ def test_real_loaders_of_torch() -> None:
     for name, options in kinds.items():
         loader = data.DataLoader(range(N), batch_size=SIZE, **options)
         assert "".join(remaining(inspect_loader(loader, epochs=EPOCHS, records=N))) == name
+
+
+class _Tensor:
+    """What tf.data yields: no list and no array, but it can be made one."""
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401  # numpy's
+        return np.array(self._values, dtype=dtype)
+
+
+class _Stream:
+    """A dataset of tf.data: iterated anew for every epoch, without a length."""
+
+    def __init__(self, start: Any) -> None:  # noqa: ANN401
+        self._start = start
+
+    def __iter__(self) -> Iterator[_Tensor]:
+        return (_Tensor(list(map(int, batch))) for batch in self._start())
+
+
+def test_datasets_of_tensors_are_inspected_as_they_are() -> None:
+    """``tf.data.Dataset.range(n).shuffle(n).batch(b)`` needs no wrapper."""
+    rng = np.random.default_rng(11)
+    report = inspect_loader(_Stream(loaders.shuffled(rng, N, SIZE)), epochs=EPOCHS, records=N)
+    kept = inspect_loader(_Stream(loaders.cached(rng, N, SIZE)), epochs=EPOCHS, records=N)
+
+    assert remaining(report) == [NEW]
+    assert remaining(kept) == [KEPT]
+
+
+@pytest.mark.slow
+def test_real_datasets_of_tensorflow() -> None:
+    """Where TensorFlow is installed: a shuffled dataset, one shuffled once, and a short buffer."""
+    data = pytest.importorskip("tensorflow").data.Dataset.range(N)
+    fresh = data.shuffle(N).batch(SIZE)
+    once = data.shuffle(N, reshuffle_each_iteration=False).batch(SIZE)
+    short = data.shuffle(SIZE).batch(SIZE)
+
+    for loader, name in ((fresh, [NEW]), (once, [KEPT]), (short, [])):
+        assert remaining(inspect_loader(loader, epochs=EPOCHS, records=N)) == name

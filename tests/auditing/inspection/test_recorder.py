@@ -333,14 +333,98 @@ def test_the_generator_passes_for_numpys() -> None:
 
 
 def test_ignored_methods_are_not_recorded() -> None:
-    """The coins of a Poisson sample, whose number is that of the records."""
+    """An order, whose length is that of the records."""
 
-    def sampled(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
-        chosen = rng.random(len(records)) < 0.5
-        return np.dot(chosen, np.clip(records, 0, 1)) + rng.normal(size=size)
+    def ordered(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        order = rng.permutation(len(records))
+        return np.clip(records, 0, 1)[order].sum() + rng.normal(size=size)
 
-    assert only(sampled).where == "call 1, random, size"
-    assert look(sampled, ignore={"random"}, sensitivity=L2(1)).facts == ()
+    assert only(ordered).where == "call 1, permutation, x"
+    assert look(ordered, ignore={"permutation", "shuffle"}, sensitivity=L2(1)).facts == ()
+
+
+ROWS = np.vstack([np.eye(3), np.eye(3) * 0.5])
+
+
+def loop(bug: str = "") -> Callable[..., Any]:
+    """DP-SGD of eight steps on rows of norm 1: all its noisy sums."""
+
+    def run(rows: Any, size: int, rng: Rng) -> Any:  # noqa: ANN401
+        coins = rng.random((size, 8, len(rows))) < 0.5
+        noise = rng.normal(scale=1 if bug == "scale" else 2, size=(size, 8, 3))
+        if bug == "reused":
+            noise = noise[:, :1]
+        if bug == "halved":
+            noise = noise / 2
+        sums = np.matmul(coins, 3 * rows if bug == "clipping" else rows) + noise
+        if bug == "divisor":
+            sums /= np.maximum(coins.sum(axis=2, keepdims=True), 1)
+        return sums.reshape(size, -1)
+
+    return run
+
+
+@pytest.mark.parametrize("place", [0, 2, 5])
+@pytest.mark.parametrize("removed", [True, False])
+def test_coins_are_aligned_by_record(place: int, removed: bool) -> None:  # noqa: FBT001
+    """A right Poisson sampler is clean on add-remove pairs, wherever the record is."""
+    fewer = np.delete(ROWS, place, axis=0)
+    pair = (ROWS, fewer) if removed else (fewer, ROWS)
+    seen = look(loop(), pair, sensitivity=L2(3), scale={"normal": 2})
+
+    assert seen.facts == (), str(seen)
+    assert seen.movements[0].measured > 0.5
+
+
+@pytest.mark.parametrize(
+    ("bug", "kind"),
+    [
+        ("reused", FactKind.REUSED),
+        ("scale", FactKind.SCALE),
+        ("halved", FactKind.SCALE),
+        ("clipping", FactKind.SENSITIVITY),
+        ("divisor", FactKind.DIVISOR),
+    ],
+)
+def test_a_broken_loop_is_named(bug: str, kind: FactKind) -> None:
+    """Each of them by its own fact, and no other."""
+    pair = ROWS, np.delete(ROWS, 1, axis=0)
+    seen = look(loop(bug), pair, sensitivity=L2(3), scale={"normal": 2})
+
+    assert seen.kinds == {kind}, str(seen)
+
+
+def test_one_noise_in_two_calls() -> None:
+    """Added twice, with either sign; noise of few bits is equal by chance, and left alone."""
+
+    def twice(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        noise = rng.laplace(size=size)
+        return [(sum(records) + noise, len(records) - noise)]
+
+    def whole(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        return sum(records) + rng.geometric(0.5, size=(size, 50)) + rng.poisson(1.0, size=(size, 1))
+
+    fact = next(iter(look(twice, sensitivity=L1(1)).facts))
+    assert (fact.kind, fact.where) == (FactKind.REUSED, "call 3, laplace, then subtract")
+    assert FactKind.REUSED not in look(whole).kinds
+
+
+def test_sound_scales() -> None:
+    """Noise of the declared scale, in one step or two, and of one that is not known."""
+
+    def scaled(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        one = sum(records) + 4 * rng.standard_normal(size) / 2
+        return [(one, sum(records) + rng.normal(0, 2, size), rng.normal(sum(records), 2, size))]
+
+    def two(records: list[float], size: int, rng: Rng) -> Any:  # noqa: ANN401
+        inverse = sum(records) + 1 / rng.normal(scale=0.1, size=size)
+        return [(sum(records) + (rng.normal(size=size) + rng.normal(size=size)), inverse)]
+
+    least = {"normal": 2, "standard_normal": 2}
+    assert look(scaled, scale=least).facts == ()
+    assert look(two, scale=least).facts == ()
+    more = dict.fromkeys(least, 2.01)
+    assert [fact.kind for fact in look(scaled, scale=more).facts] == [FactKind.SCALE]
 
 
 def test_a_stream_of_pairs() -> None:

@@ -105,7 +105,9 @@ def test_an_early_look_is_paid_for_where_training_promises_a_violation() -> None
     assert sound.trials == sound.planned
 
 
-def curves(draw: Draw, claim: object, *, seed: int) -> tuple[CurvePlan | None, CurvePlan | None]:
+def curves(
+    draw: Draw, claim: object, *, seed: int
+) -> tuple[CurvePlan | None, tuple[CurvePlan, ...]]:
     """What a pilot of 700 trials chooses by frequencies, and by smooth odds."""
     training = Trials(draw, Pair(0.0, 1.0), seed=seed).training(700)
     ranked = list(questions(WITNESSES, *training.halves()))
@@ -129,9 +131,8 @@ def test_chooses_nearly_the_best_tangent_of_gaussian_noise() -> None:
     for seed in range(30):
         plan, sharp = curves(gaussian(sigma), ZCDP(rho=0.1), seed=seed)
         assert plan is not None
-        assert sharp is not None
         if not plan.question.fitted and str(plan.question.score) == "output[0]":
-            found.append((clear(plan, sigma), clear(sharp, sigma)))
+            found.append((clear(plan, sigma), clear(sharp[-1], sigma)))
     raw, smooth = np.array(found).T
 
     assert len(found) > 15
@@ -140,14 +141,17 @@ def test_chooses_nearly_the_best_tangent_of_gaussian_noise() -> None:
 
 
 def test_a_jump_keeps_its_tangent() -> None:
-    """Odds that jump at the end of the noise contradict a smooth curve, most of the time."""
+    """Odds that jump at the end of the noise contradict a smooth curve, most of the time.
+
+    Both tangents are tested then, as few trials may look like a jump.
+    """
     chosen = [curves(truncated_gaussian, GDP(mu=1), seed=seed) for seed in range(12)]
 
-    assert sum(plan is sharp for plan, sharp in chosen) >= 9
+    assert sum(plan is sharp[0] for plan, sharp in chosen) >= 9
 
 
 def test_a_point_has_no_tangent() -> None:
     """Nothing to choose for (epsilon, delta), nor for an output with two values."""
-    assert curves(gaussian(1.0), (1, 0.01), seed=1) == (None, None)
+    assert curves(gaussian(1.0), (1, 0.01), seed=1) == (None, ())
     plan, sharp = curves(lambda value, n, rng: rng.random(n) < value / 2, ZCDP(rho=0.1), seed=1)
-    assert plan is sharp is not None
+    assert sharp == (plan,)

@@ -59,8 +59,7 @@ def report(executor: Executor | None, **options: Any) -> dict[str, Any]:  # noqa
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in EXECUTORS],
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in LONG else []) for n in EXECUTORS]
 )
 def test_executors_draw_the_same(name: str) -> None:
     """Threads, processes and a cluster give the report that no executor gives."""
@@ -99,7 +98,7 @@ def test_chunks_are_delivered_in_order() -> None:
         return rng.normal(size=size)
 
     tasks = [Task(sampler, PAIR, None, 1, position, 5) for position in range(20)]
-    expected = [draw(task)[0].tolist() for task in tasks]
+    expected = [draw(task)[1][0].tolist() for task in tasks]
     slow.clear()
     with ThreadPoolExecutor(4) as executor:
         found = [
@@ -131,8 +130,7 @@ class Counting(Executor):
 
 
 @pytest.mark.parametrize(
-    ("width", "chunk", "most"),
-    [(1, None, 129), (1, 1, 257), (1 << 17, 3, 17), (1 << 17, None, 33)],
+    ("width", "chunk", "most"), [(1, None, 129), (1, 1, 257), (1 << 17, 3, 17), (1 << 17, None, 33)]
 )
 def test_few_chunks_wait(width: int, chunk: int | None, most: int) -> None:
     """However many trials: some hundred chunks wait to be counted, fewer when they are large."""

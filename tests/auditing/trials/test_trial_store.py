@@ -90,6 +90,7 @@ def run(store: Path, **changes: Any) -> Report:  # noqa: ANN401
     return auditing.audit(**options, store=store)
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_twice(tmp_path: Path) -> None:
     """A finished audit gives its report again without a call of the sampler."""
     calls: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,51 @@ def test_options(command: Command, folder: Path, sampler: str, status: int) -> N
     assert outcome.status == status
     assert outcome.out.startswith(("NO EVIDENCE", "VIOLATION")[status])
     assert "seed" in outcome.out
+
+
+RELEASE = """
+import random, sys
+size, value, seed = sys.argv[1:]
+rng = random.Random(int(seed))
+for _ in range(int(size)):
+    print(round(float(value) + 0.25 * (rng.expovariate(1) - rng.expovariate(1)), 6))
+"""
+
+
+def test_a_program(command: Command, folder: Path) -> None:
+    """A program is refuted from options and from a file, and no Python is imported."""
+    (folder / "release.py").write_text(RELEASE, encoding="utf-8")
+    words = f"{sys.executable} release.py {{size}} {{dataset}} {{seed}}"
+    claim = ("--epsilon", "1", "--samples", "500", "--seed", "1")
+    outcome = command.run("audit", "--command", words, "--datasets", "0", "1", *claim)
+    table = {"command": words, "pair": [0, 1], "epsilon": 1, "samples": 500, "seed": 1}
+    report = from_table(Section("audit", table), folder).run()
+
+    assert outcome.status == 1
+    assert outcome.out.startswith("VIOLATION")
+    assert report.headline() == outcome.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--command", "release {size}"), "the placeholders {size} and {dataset}"),
+        (("--url", "file:///{size}{dataset}"), "begins with http://"),
+        (("audited_code:right", "--url", "http://h/{size}{dataset}"), "not both"),
+        (("audited_code:right", "--timeout", "1"), "beside a command or a url alone"),
+        (("--command", "no-such-program {size} {dataset}"), "cannot be started"),
+        (("--command", "x {size} {dataset}", "--timeout", "-1"), "above 0"),
+        (("--command", "x {size} {dataset}", "--pair", "a:b"), "give one of them"),
+        ((), "sampler: missing"),
+    ],
+)
+def test_bad_programs(command: Command, folder: Path, options: tuple[str, ...], words: str) -> None:
+    """Status 2 and one line that says what is wrong."""
+    outcome = command.run("audit", *options, "--datasets", "0", "1", "--epsilon", "1")
+
+    assert folder.exists()
+    assert outcome.status == 2
+    assert words in outcome.err
 
 
 def test_the_samples_that_a_claim_needs_are_known_before(folder: Path) -> None:

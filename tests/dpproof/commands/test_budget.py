@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import re
-import time
+import tomllib
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpproof.accountant import GDP, RDP, ZCDP, compose as compose_guarantees, group
 from dpproof.accountant.bound import Bound
+from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.commands import budget
 from dpproof.mechanisms import Gaussian, Laplace, compose
 from dpproof.pipeline import parse
 from dpproof.reports import words
+from dpproof.time_limit import QUICK_ORDERS
 from tests.architecture.tree import ROOT
-from tests.dpproof.command import Command
+from tests.dpproof.command import Command, time_is_up
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, LAPLACE, PIPELINE
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -200,8 +203,8 @@ def test_what_is_not_known_in_time_is_named(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Epsilon comes first and decides the status; brackets of the rest are the widest."""
-    monkeypatch.setattr(budget, "_shares", lambda _: time.sleep(60))
-    whole = command.budget(ISSUE, "--json", "--seconds", "2")
+    monkeypatch.setattr(budget, "_shares", time_is_up)
+    whole = command.budget(ISSUE, "--json", "--seconds", "600")
 
     assert whole.status == 0
     assert whole.json["epsilon"]["upper"] < 8
@@ -261,9 +264,9 @@ def test_a_quick_bound_of_epsilon_is_an_answer(
 ) -> None:
     """Where the exact epsilon takes too long, Renyi divergences bound it, and the page says so."""
     exact = command.budget(ISSUE, "--json").json["epsilon"]["upper"]
-    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
-    found = command.budget(ISSUE, "--json", "--seconds", "2")
-    over = command.budget(ISSUE.replace("8.0", "7.0"), "--seconds", "2")
+    monkeypatch.setattr(budget._Found, "_total", time_is_up)
+    found = command.budget(ISSUE, "--json", "--seconds", "600")
+    over = command.budget(ISSUE.replace("8.0", "7.0"), "--seconds", "600")
     curve = compose_guarantees(
         Gaussian(sigma=1.0, sensitivity=L2(1))
         .subsample(Poisson(sampling_rate=0.01))
@@ -273,7 +276,7 @@ def test_a_quick_bound_of_epsilon_is_an_answer(
     )
     least = min(
         RDP(points=[(order, curve.rdp(order=order).upper)]).epsilon(delta=1e-6).upper
-        for order in budget.QUICK_ORDERS
+        for order in QUICK_ORDERS
     )
 
     assert found.status == 0
@@ -301,10 +304,10 @@ def test_what_was_not_computed_is_not_shown_as_a_number(
     inner = GAUSSIAN.replace("[[stage]]", "[[stage.stage]]").replace("1.0", "8.0")
     text = PIPELINE + chosen + inner + LAPLACE
     exact = command.budget(text, "--json").json["epsilon"]["upper"]
-    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
+    monkeypatch.setattr(budget._Found, "_total", time_is_up)
     found, shown = (
-        command.budget(text, "--json", "--seconds", "2"),
-        command.budget(text, "--seconds", "2"),
+        command.budget(text, "--json", "--seconds", "600"),
+        command.budget(text, "--seconds", "600"),
     )
     upper, lines = found.json["epsilon"]["upper"], shown.out.splitlines()
 
@@ -320,7 +323,7 @@ def test_an_interrupted_budget_says_what_it_knows(
 ) -> None:
     """Ctrl-C after epsilon shows it, with the status of an interruption."""
 
-    def interrupted(_: object) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(budget, "_shares", interrupted)
@@ -331,14 +334,35 @@ def test_an_interrupted_budget_says_what_it_knows(
     assert "INCOMPLETE, interrupted. Not computed: shares, " in outcome.out
 
 
+def test_time_that_is_up_amid_the_stages_moves_no_cost(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stage has its own epsilon, whichever statement was interrupted."""
+    stages = [LAPLACE.replace("evaluation", f"s{k}").replace("20", f"{20 + k}") for k in range(3)]
+    text = PIPELINE + "".join(stages)
+    exact = command.budget(text, "--json").json["stages"]
+
+    class Late:
+        """The longest label, during the first of which the time is up."""
+
+        lengths = iter((None, *[100] * 9))
+
+        def __index__(self) -> int:
+            return next(self.lengths) or time_is_up()
+
+    monkeypatch.setattr(budget, "MAX_LABEL", Late())
+    assert command.budget(text, "--json", "--seconds", "600").json["stages"] == exact
+
+
+@pytest.mark.slow
 def test_many_missing_numbers_are_not_all_named(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table names ten and counts the others; JSON names all."""
-    monkeypatch.setattr(budget._Found, "_total", lambda *_: time.sleep(60))
+    monkeypatch.setattr(budget._Found, "_total", time_is_up)
     stages = "".join(LAPLACE.replace("evaluation", f"count {k}") for k in range(20))
-    shown = command.budget(PIPELINE + stages, "--seconds", "1").out
-    missing = command.budget(PIPELINE + stages, "--seconds", "1", "--json").json["missing"]
+    shown = command.budget(PIPELINE + stages, "--seconds", "600").out
+    missing = command.budget(PIPELINE + stages, "--seconds", "600", "--json").json["missing"]
 
     assert len(missing) == 26
     assert f"count 8 alone, {len(missing) - 10} others" in " ".join(shown.split())
@@ -426,3 +450,50 @@ def test_a_pair_that_nothing_attains_is_named(command: Command) -> None:
     assert command.budget(threshold, "--json").json["epsilon"]["attained"] is False
     attained = command.budget(f"{PIPELINE}{LAPLACE}")
     assert "ε lies in" in attained.out
+
+
+def test_equal_stages_are_computed_once(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand stages that differ by name ask for one stage, the total and the others."""
+    asked = []
+    epsilon = Guarantee.epsilon
+
+    def counted(self: Guarantee[Any], **given: Any) -> Bound:  # noqa: ANN401  # as it is given
+        asked.append(self)
+        return epsilon(self, **given)
+
+    monkeypatch.setattr(Guarantee, "epsilon", counted)
+    noise = GAUSSIAN.replace("multiplier = 1.0", "multiplier = 200.0")
+    text = PIPELINE + "".join(noise.replace("training", f"s{k}") for k in range(1000))
+    file = command.file(text)
+    answer = command.run("budget", file, "--json").json
+    table = command.run("budget", file).out
+
+    assert len(asked) == 2 * 3
+    assert len(answer["stages"]) == 1000
+    assert answer["epsilon"]["upper"] == pytest.approx(0.6481051)
+    assert answer["stages"][0]["epsilon"]["upper"] == pytest.approx(0.0159078, rel=1e-4)
+    assert sum(stage["share"] for stage in answer["stages"]) == pytest.approx(1)
+    assert answer["others"]["count"] == 990
+    assert answer["others"]["epsilon"]["upper"] == pytest.approx(0.6446, rel=1e-3)
+    assert "990 others" in table
+    assert "s10 " not in table
+
+
+@pytest.mark.slow
+def test_stages_of_one_form_keep_their_names() -> None:
+    """Two equal stages with inner stages are labelled by their own names in a certificate."""
+    laplace = 'mechanism = "laplace"\nscale = 9\nsensitivity = 1\n'
+    inner = f'[[stage.stage]]\nname = "@-inner"\n{laplace}'
+    other = '[[stage.stage]]\nname = "@-noise"\nmechanism = "gaussian"\nnoise_multiplier = 9\n'
+    stage = f'[[stage]]\nname = "@"\ncount = 3\n{inner}{other}'
+    pipeline = parse.parse(
+        tomllib.loads(PIPELINE + "".join(stage.replace("@", n) for n in "ab")), "f"
+    )
+    spent = budget.spend(pipeline)
+    labels = [
+        str(cost.guarantee.certify(delta=Fraction(1, 10**6)).to_json()) for cost in spent.stages
+    ]
+
+    for name, text in zip("ab", labels, strict=True):
+        assert f'"{name}-inner"' in text
+    assert '"a-inner"' not in labels[1]

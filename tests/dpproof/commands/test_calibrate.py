@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
-from tests.dpproof.command import Command
+import dpproof as dp
+from dpproof.commands import budget, calibrate
+from tests.dpproof.command import Command, time_is_up
 from tests.dpproof.files import GAUSSIAN, GROUP, ISSUE, LAPLACE, PIPELINE
 
 NUMBERS = [
@@ -145,3 +148,80 @@ def test_the_known_noise_multiplier(command: Command) -> None:
     value = command.calibrate(text, "training", "noise_multiplier", "--json").json["value"]
 
     assert Fraction("4.302105") < Fraction(value) < Fraction("4.302107")
+
+
+@pytest.mark.slow
+def test_a_safe_number_is_an_answer_when_the_time_is_up(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has more noise than the exact one, and its budget holds; without time there is none."""
+    exact = command.calibrate(ISSUE, "training", "noise_multiplier", "--json").json
+    real = budget.total
+
+    def slow(guarantees: Any, delta: Any = None) -> Any:  # noqa: ANN401  # as it is given
+        if delta is not None:
+            time_is_up()
+        return real(guarantees, delta)
+
+    monkeypatch.setattr(calibrate, "total", slow)
+    options = ("--json", "--seconds", "600")
+    found = command.calibrate(ISSUE, "training", "noise_multiplier", *options).json
+    again = command.budget(ISSUE.replace("multiplier = 1.0", f"multiplier = {found['value']!r}"))
+    refused = command.calibrate(ISSUE, "training", "noise_multiplier", "--seconds", "1e-3")
+
+    assert (exact["exact"], found["exact"]) == (True, False)
+    assert exact["value"] < found["value"] < 1.5 * exact["value"]
+    assert found["epsilon"]["lower"] == 0  # divergences have none of what runs
+    assert found["epsilon"]["upper"] <= 8
+    assert again.status == 0
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "is not known after 0.001 seconds" in refused.err
+
+
+@pytest.mark.slow
+def test_the_law_of_the_number_of_runs_is_calibrated(command: Command) -> None:
+    """The smallest gamma, which is missing in the file, is the one that the library finds."""
+    text = """
+[pipeline]
+relation = "add-remove"
+delta = 1e-6
+epsilon = 3
+
+[[stage]]
+name = "tuning"
+select = { runs = "truncated-negative-binomial", eta = 1 }
+mechanism = "gaussian"
+noise_multiplier = 3.0
+"""
+    found = command.calibrate(text, "tuning", "gamma", "--json").json
+    once = dp.Gaussian(sigma=3, sensitivity=dp.L2(1)).guarantee()
+    other = dp.calibrate(
+        lambda gamma: dp.select(once, dp.TruncatedNegativeBinomial(eta=1, gamma=gamma)),
+        epsilon=3,
+        delta=1e-6,
+        upper=0.99,
+    )
+    assert found["value"] == pytest.approx(other.value, rel=1e-6)
+    assert 2.999 < found["epsilon"]["upper"] <= 3
+    full = text.replace("eta = 1", f"eta = 1, gamma = {found['value']!r}")
+    assert command.budget(full).status == 0
+    set_ = ("--set", f"tuning.gamma={0.5 * found['value']!r}")
+    assert command.budget(full, *set_).status == 1
+    assert (
+        command.calibrate(text.replace("eta = 1", "eta = 1, mean = 9"), "tuning", "gamma").status
+        == 0
+    )
+
+
+def test_a_group_needs_no_count(command: Command) -> None:
+    """It runs once, and costs what its stages cost side by side."""
+    alone = command.budget(PIPELINE + GAUSSIAN + LAPLACE, "--json").json
+    group = '[[stage]]\nname = "group"\n' + (GAUSSIAN + LAPLACE).replace(
+        "[[stage]]", "[[stage.stage]]"
+    )
+    together = command.budget(PIPELINE + group, "--json").json
+
+    assert together["epsilon"] == alone["epsilon"]
+    assert [one["name"] for one in together["stages"][0]["stages"]] == [
+        f"group.{one['name']}" for one in alone["stages"]
+    ]

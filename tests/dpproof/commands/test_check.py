@@ -49,9 +49,7 @@ def against(command: Command, out: Path, text: str, *options: str) -> Outcome:
 
 
 @pytest.mark.parametrize(
-    "question",
-    [[], ["--advantage"], ["--false-positive-rate", "0.01"], ["--lower"]],
-    ids=" ".join,
+    "question", [[], ["--advantage"], ["--false-positive-rate", "0.01"], ["--lower"]], ids=" ".join
 )
 def test_a_certificate_of_the_file(command: Command, out: Path, question: list[str]) -> None:
     """Every certificate that certify writes speaks of its file: status 0."""

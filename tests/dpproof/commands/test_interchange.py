@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -201,16 +202,14 @@ def test_an_accountant_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (_fails, "")})
     event = Event("GaussianDpEvent", {"noise_multiplier": 2.0})
-    _, (peer,) = compared(event, AddRemove(), 1e-6)
+    _, (peer,), _ = compared(event, AddRemove(), 1e-6)
 
     assert (peer.epsilon, peer.why) == (None, "no answer: by zero")
 
 
 @pytest.mark.parametrize("refuted", [True, False])
 def test_a_pair_that_nothing_attains_refutes_nobody(
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    refuted: bool,
+    monkeypatch: pytest.MonkeyPatch, *, refuted: bool
 ) -> None:
     """Half of the lower end is wrong of Gaussians, and may be right of exponential mechanisms."""
     from dpproof.accountant import GDP, AddRemove, BoundedRange, compose
@@ -218,7 +217,33 @@ def test_a_pair_that_nothing_attains_refutes_nobody(
     known = None if refuted else compose(BoundedRange(epsilon=1), GDP(mu=4))
     monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (lambda *_: 0.5, "")})
     event = Event("GaussianDpEvent", {"noise_multiplier": 2.0})
-    ours, (peer,) = compared(event, AddRemove(), 1e-6, known)
+    ours, (peer,), _ = compared(event, AddRemove(), 1e-6, known)
 
     assert ours.lower > 1
     assert (peer.refuted, "attains" in peer.why) == (refuted, not refuted)
+
+
+def test_files_of_other_tools_are_certified_and_paid_for(tmp_path: Path, command: Command) -> None:
+    """The certificate is of the imported epsilon, speaks of its file alone, and is spent."""
+    file, out = _file(tmp_path, HISTORY), str(tmp_path / "c.json")
+    upper = command.run("import", file, "--poisson", "--json", "--delta", "1e-5").json["epsilon"]
+    made = command.run("certify", file, "--poisson", "--delta", "1e-5", "-o", out)
+    claim = json.loads(Path(out).read_text(encoding="utf-8"))["claim"]
+
+    assert made.status == 0
+    assert 0 <= float(Fraction(claim["epsilon"])) / upper["upper"] - 1 < 1e-6
+    assert float(Fraction(claim["delta"])) == pytest.approx(1e-5, rel=1e-12)
+    against = ("check", out, "--against", file)
+    assert "\nSpeaks of" in command.run(*against, "--poisson").out
+    assert command.run(*against, "--poisson").status == 0
+    assert command.run(*against).status == 1  # of shuffled batches it is another claim
+
+    place = str(tmp_path / "ledger")
+    budget = ("--relation", "add-remove", "--epsilon", "8", "--delta", "1e-6")
+    made = command.run("ledger", "init", place, *budget)
+    paid = command.run("ledger", "spend", place, file, "--poisson", "--key", "run")
+    assert (made.status, paid.status) == (0, 0)
+    assert "spent for 'run'" in paid.out
+    own = command.run("certify", command.file(PIPELINE), "--poisson", "-o", out)
+    assert own.err.endswith("a pipeline file; leave out --relation and --poisson\n")
+    assert "dpproof import" in command.run("budget", file).err

@@ -55,8 +55,7 @@ def test_pld_of_dp_accounting_agrees() -> None:
         (accounting.UnsupportedDpEvent(), "without a description"),
         (
             accounting.SelfComposedDpEvent(
-                accounting.SampledWithReplacementDpEvent(100, 10, accounting.LaplaceDpEvent(1.0)),
-                3,
+                accounting.SampledWithReplacementDpEvent(100, 10, accounting.LaplaceDpEvent(1.0)), 3
             ),
             "bounded for Gaussian sums alone",
         ),

@@ -154,7 +154,7 @@ def test_plain_events_come_back_as_they_were(event: Any) -> None:  # noqa: ANN40
 
 
 def test_every_class_is_known() -> None:
-    """The library has no class that is not, and there are 21."""
+    """The library has no class that is not, and there are 22: one of its next version."""
     theirs = {
         name
         for name, found in vars(dp_event).items()
@@ -162,7 +162,7 @@ def test_every_class_is_known() -> None:
     }
 
     assert theirs <= set(FIELDS)
-    assert len(FIELDS) == 21
+    assert len(FIELDS) == 22
 
 
 def test_named_tuples_and_json_are_read() -> None:
@@ -202,7 +202,7 @@ def test_named_tuples_and_json_are_read() -> None:
         (dp_event.GaussianDpEvent(-1.0), ADD, dp.ParameterError),
         (dp_event.RandomizedResponseDpEvent(1.5, 2), REPLACE, dp.ParameterError),
         (HALF, ADD, dp.NotImplied),
-        (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 0.5, 0.5), ADD, dp.NotImplied),
+        (dp_event.RepeatAndSelectDpEvent(GAUSSIAN, 0.5, 0.5), ADD, dp.ParameterError),
         ({"class_name": "GaussianDpEvent"}, ADD, InputError),
         ({"class_name": "GaussianDpEvent", "noise_multiplier": 1.0, "x": 1}, ADD, InputError),
         ({"class_name": "Other"}, ADD, InputError),

@@ -11,7 +11,7 @@ from scipy import stats
 
 import dpproof as dp
 from dpproof.interop import from_dp_event, to_dp_event
-from dpproof.interop.event import Event
+from dpproof.interop.event import Event, event_to_json
 from dpproof.interop.to_event import exported
 from dpproof.mechanisms import MinSeparation, SquareRoot
 
@@ -144,3 +144,50 @@ def test_a_law_that_lacks_mass_is_refused() -> None:
 
     with pytest.raises(dp.NotImplied, match="add up to 1"):
         from_dp_event(event, relation=ADD)
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        dp.RandomAllocation(steps=50),
+        dp.RandomAllocation(steps=50, chosen=3),
+        dp.BallsInBins(steps=50, epochs=4),
+    ],
+    ids=str,
+)
+def test_allocations_are_read_and_written(scheme: Any) -> None:  # noqa: ANN401  # two schemes
+    """The event of dp-accounting after 0.6.0; kept rounds are an allocation of several runs."""
+    for relation in (dp.AddRemove(), dp.ZeroOut()):
+        noise = dp.Gaussian(sigma=2, sensitivity=dp.L2(1, relation))
+        guarantee: Any = noise.allocate(scheme).guarantee()
+        event = exported(guarantee)
+        found: Any = from_dp_event(event_to_json(event), relation=relation)
+
+        assert event.name == "RandomAllocationDpEvent"
+        assert found.forward == guarantee.forward
+
+
+def test_allocations_of_nothing_and_of_other_mechanisms() -> None:
+    """Of no rounds, of no noise, of bounded and unbounded losses, and under replace-one."""
+
+    def allocated(inner: Event, chosen: int) -> Event:
+        fields = {"event": inner, "num_selected": chosen, "num_steps": 9}
+        return Event("RandomAllocationDpEvent", fields)
+
+    gauss, laplace = (
+        Event(name, {"noise_multiplier": 1.0}) for name in ("GaussianDpEvent", "LaplaceDpEvent")
+    )
+    bare = Event("GaussianDpEvent", {"noise_multiplier": 0.0})
+    assert from_dp_event(allocated(gauss, 0), relation=ADD).epsilon(delta=0).upper == 0
+    assert from_dp_event(allocated(bare, 1), relation=ADD).delta(epsilon=1).lower == 1
+    found = from_dp_event(allocated(laplace, 1), relation=ADD)
+    stated = dp.PureDP(epsilon=1).epsilon(delta=1e-3)
+    assert 0 < found.epsilon(delta=1e-3).upper < stated.upper
+    again = from_dp_event(event_to_json(exported(found)), relation=ADD)
+    assert again.epsilon(delta=1e-3) == found.epsilon(delta=1e-3)
+    assert exported(found).fields["event"] == laplace
+    rare = Event("PoissonSampledDpEvent", {"event": gauss, "sampling_probability": 0.5})
+    with pytest.raises(dp.NotImplied, match="largest loss"):
+        from_dp_event(allocated(rare, 1), relation=ADD)
+    with pytest.raises(dp.NotImplied, match="size=2"):
+        from_dp_event(allocated(gauss, 1), relation=dp.ReplaceOne())

@@ -15,6 +15,8 @@ from dpproof.learn import (
     LogisticRegression,
     MarginClassifier,
     PerceptronClassifier,
+    PrivateScaler,
+    SelectKBest,
     TunedClassifier,
     tune,
 )
@@ -25,17 +27,20 @@ CLASSES: dict[str, Any] = {**BUDGET, "classes": range(10)}
 # Stated noise: to calibrate it costs more than most fits.
 NOISE: dict[str, Any] = {"sigma": 2, "random_state": 1}
 LABELS: dict[str, Any] = {**NOISE, "classes": range(10)}
+TWO: dict[str, Any] = {**NOISE, "classes": [0, 1]}
 MODELS: dict[str, Callable[[], Any]] = {
     "PerceptronClassifier": lambda: PerceptronClassifier(**LABELS, steps=20),
     "LogisticRegression": lambda: LogisticRegression(**LABELS),
-    "MarginClassifier": lambda: MarginClassifier(**LABELS, steps=20, relation=ReplaceOne()),
+    "MarginClassifier": lambda: MarginClassifier(**TWO, steps=20, relation=ReplaceOne()),
     "TunedClassifier": lambda: tune(
-        MarginClassifier(**CLASSES, steps=10, relation=ReplaceOne()),
+        MarginClassifier(**BUDGET, classes=[0, 1], steps=10, relation=ReplaceOne()),
         {"margin": [0.01, 0.1]},
         probability=0.5,
     ),
     "LinearRegression": lambda: LinearRegression(**NOISE, norm=70, bound=10),
     "PCA": lambda: PCA(**NOISE, n_components=2, norm=70),
+    "SelectKBest": lambda: SelectKBest(2, **LABELS, bound=16),
+    "PrivateScaler": lambda: PrivateScaler(**NOISE),
     "KMeans": lambda: KMeans(**NOISE, n_clusters=3, norm=70),
     "CoverClassifier": lambda: CoverClassifier(
         epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16), relation=ReplaceOne()
@@ -48,7 +53,9 @@ PLAN = TunedClassifier.plan
 def plan(candidates: int, epsilon: float) -> SelectionPlan:
     """The plan of a search whose candidates all take all rows: it depends on nothing else."""
     grid = {"margin": [(1 + candidate) / 100 for candidate in range(candidates)]}
-    model = MarginClassifier(**{**CLASSES, "epsilon": epsilon}, relation=ReplaceOne())
+    model = MarginClassifier(
+        **{**BUDGET, "epsilon": epsilon}, classes=[0, 1], relation=ReplaceOne()
+    )
     return PLAN(tune(model, grid, probability=0.5))
 
 

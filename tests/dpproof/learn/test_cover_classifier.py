@@ -64,7 +64,7 @@ def test_maps_go_with_the_model(changes: dict[str, Any], width: int, *, mapped: 
     assert (found.map_ is not None) == mapped
     wrong = int(
         found.learner().mistakes(  # type: ignore[attr-defined]
-            found.records(X, Y), start=found.index_, stop=found.index_ + 1
+            found.labelled(X, Y), start=found.index_, stop=found.index_ + 1
         )[0]
     )
     assert round((1 - found.score(X, Y)) * len(Y)) == pytest.approx(wrong, abs=1)

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpproof.accountant import ReplaceLabel
+from dpproof.accountant.errors import ParameterError
 from dpproof.learn import (
     CoverClassifier,
+    LinearRegression,
     LogisticRegression,
     MarginClassifier,
     PerceptronClassifier,
@@ -25,9 +28,13 @@ from dpproof.mechanisms.learning.covers import Cover
 datasets = pytest.importorskip("sklearn.datasets")
 calibration = pytest.importorskip("sklearn.calibration")
 ensemble = pytest.importorskip("sklearn.ensemble")
+linear_model = pytest.importorskip("sklearn.linear_model")
+pytest.importorskip("sklearn.experimental.enable_iterative_imputer")
+impute = pytest.importorskip("sklearn.impute")
 multiclass = pytest.importorskip("sklearn.multiclass")
 pipelines = pytest.importorskip("sklearn.pipeline")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
+base = pytest.importorskip("sklearn.base")
 searches = pytest.importorskip("sklearn.model_selection")
 MODELS: dict[str, Any] = {
     "perceptron": PerceptronClassifier,
@@ -45,9 +52,16 @@ EXCUSED = {
     "check_classifiers_regression_target": PUBLIC,
     "check_dtype_object": "a cell that is no number contributes nothing, as an error would tell it",
 }
+WEIGHTS = {
+    "check_all_zero_sample_weights_error": "weights are private, and an error would tell them",
+    "check_sample_weight_equivalence_on_dense_data": "a weight of 2 is cut to max_weight",
+    "check_sample_weight_equivalence_on_sparse_data": "a weight of 2 is cut to max_weight",
+}
 LOGISTIC = {
     "check_classifiers_one_label": "without an offset no halfspace holds all rows",
     "check_decision_proba_consistency": PUBLIC,
+    "check_estimator_sparse_array": PUBLIC,
+    "check_estimator_sparse_matrix": PUBLIC,
 }
 ASKING = {"check_classifier_data_not_an_array": "the test asks the rows for their shape"}
 
@@ -56,9 +70,9 @@ ASKING = {"check_classifier_data_not_an_array": "the test asks the rows for thei
 def test_scikit_learns_own_checks(name: str) -> None:
     """They pass, but for those that contradict privacy, each with the reason."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    changes = {"steps": 4, "public_size": 1_000} if name == "margin" else {}
-    model = MODELS[name](sigma=1e-3, classes=[0, 1, 2], **changes)
-    excused = EXCUSED | (LOGISTIC if name == "logistic" else {})
+    changes = {"classes": [0, 1], "steps": 4, "records": 1_000} if name == "margin" else {}
+    model = MODELS[name](**{"sigma": 1e-3, "classes": [0, 1, 2], **changes})
+    excused = EXCUSED | WEIGHTS | (LOGISTIC if name == "logistic" else {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = checks.check_estimator(model, expected_failed_checks=excused, on_fail=None)
@@ -104,7 +118,7 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
     excused = EXCUSED | ASKING
     if name == "tuned":
         base = PerceptronClassifier(classes=[0, 1, 2], steps=4, **noiseless)
-        model, excused = tune(base, {"margin": [0.1, 0.2]}, probability=0.5), EXCUSED
+        model, excused = tune(base, {"margin": [0.1, 0.2]}, probability=0.5), EXCUSED | WEIGHTS
         plan = model.plan()  # of every clone
         monkeypatch.setattr(TunedClassifier, "plan", lambda _: plan)
     with warnings.catch_warnings():
@@ -141,5 +155,70 @@ def test_what_fits_many_members_is_refused(wrapped: Callable[[object], Any]) -> 
     model = PerceptronClassifier(sigma=9, classes=[0, 1], steps=2)
     with pytest.raises(RefitRefused, match="every fit is a release"):
         wrapped(model).fit(rows, labels)
+    regressor = LinearRegression(sigma=9)
+    with pytest.raises(RefitRefused, match="_ransac fits"):
+        linear_model.RANSACRegressor(regressor, min_samples=9).fit(rows, rows[:, 0])
+    with pytest.raises(RefitRefused, match="impute"):
+        impute.IterativeImputer(regressor).fit(np.where(np.eye(*rows.shape), np.nan, rows))
     once = pipelines.make_pipeline(preprocessing.FunctionTransformer(np.log1p), model)
     assert once.fit(rows, labels)[-1].n_iter_ == 2
+
+
+@pytest.mark.parametrize("kind", [PerceptronClassifier, LogisticRegression, MarginClassifier])
+def test_weights_decide_who_takes_part(kind: Any) -> None:  # noqa: ANN401
+    """Of weight 0, or nan, nobody does, of the largest all do, between them a share.
+
+    The count of a share is farther than 6.2 deviations away with probability below 1e-9.
+    """
+    two = kind is MarginClassifier
+    rows, labels = np.ones((4_000, 2)), np.arange(4_000) % (2 if two else 3)
+    fit: dict[str, Any] = {"records": 4_000} if two else {}
+    model = kind(sigma=1, classes=range(2 if two else 3), max_weight=2, **fit)
+    weights = np.repeat([0.0, np.nan, 2.0, 5.0, 0.5], 800)
+    read = model.labelled(rows, labels, weights).labels
+    absent = 0 if two else -1
+    present = (read != absent).reshape(5, 800).sum(axis=1)
+
+    assert present[:4].tolist() == [0, 0, 800, 800]
+    assert abs(present[4] - 200) < 6.2 * (800 * 0.25 * 0.75) ** 0.5
+    assert (read[1600:3200] == (2 * labels - 1 if two else labels)[1600:3200]).all()
+    assert model.fit(rows, labels, sample_weight=weights).guarantee_ == model.guarantee()
+
+
+def test_weights_balance_classes() -> None:
+    """A rare class that has ten times the weight is predicted, and without weights it is not."""
+    rng = np.random.default_rng(5)
+    labels = (rng.random(6_000) < 0.1).astype(int)
+    rows = np.column_stack([np.ones(6_000), rng.normal(size=6_000) + labels])
+    model = LogisticRegression(epsilon=20, delta=1e-5, classes=[0, 1], max_weight=10)
+    plain = model.fit(rows, labels).predict(rows)
+    weighted = base.clone(model).fit(rows, labels, sample_weight=np.where(labels, 10, 1))
+
+    assert plain[labels == 1].mean() < 0.2
+    assert weighted.predict(rows)[labels == 1].mean() > 0.5
+    with pytest.raises(ParameterError, match="left out under replace-label"):
+        model.set_params(relation=ReplaceLabel(), sigma=1, epsilon=None).labelled(
+            rows, labels, labels
+        )
+    with pytest.raises(TypeError):
+        CoverClassifier(epsilon=1, classes=[0, 1], cover=AsWide()).fit(
+            rows,
+            labels,
+            sample_weight=labels,  # type: ignore[call-arg]
+        )
+
+
+def test_ranges_of_mixtures_are_wider() -> None:
+    """Why a cover takes no weights: two pairs of range 1, whose mixture has nearly the range 2."""
+
+    def pair(share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        law = np.array([share, 1 - share])
+        tilted = law * [np.e, 1]
+        return law, tilted / tilted.sum()
+
+    first, second = pair(0.01), pair(0.99)
+    whole = [np.concatenate([a, b]) / 2 for a, b in zip(first, second, strict=True)]
+    ranges = [np.ptp(np.log(p / q)) for q, p in (first, second, whole)]
+
+    assert ranges[:2] == pytest.approx([1, 1])
+    assert ranges[2] > 1.9

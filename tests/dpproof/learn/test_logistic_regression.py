@@ -12,7 +12,7 @@ from dpproof import proofs
 from dpproof.accountant import GDP, NotImplied, ReplaceOne
 from dpproof.accountant.errors import ParameterError
 from dpproof.learn import LogisticRegression, PredictableNoise, SecondRelease
-from dpproof.mechanisms import LogisticObjective
+from dpproof.mechanisms import LogisticObjective, MonomialFeatures
 from dpproof.mechanisms.learning.bounded_updates import learned
 
 datasets = pytest.importorskip("sklearn.datasets")
@@ -49,27 +49,65 @@ def test_what_is_kept_is_a_function_of_what_is_released(monkeypatch: pytest.Monk
     assert pickle.dumps(one) == pickle.dumps(other)
 
 
-def test_several_classes_cost_their_number_and_give_probabilities() -> None:
-    """Three runs cost sqrt(3) mu; labels are what the user calls them."""
+def test_several_classes_cost_one_chain_and_give_probabilities() -> None:
+    """Ten steps cost sqrt(20) / sigma; probabilities and scores order classes alike."""
     names = np.array(["a", "b", "c"])
     labels = names[np.arange(3_000) % 3]
     rows = np.eye(3)[np.arange(3_000) % 3]
-    model = LogisticRegression(sigma=4, classes=list(names)).fit(rows, labels)
+    model = LogisticRegression(sigma=4, steps=10, classes=list(names)).fit(rows, labels)
     guarantee = model.guarantee_
+    mixed = np.random.default_rng(1).normal(size=(50, 3))
+    order = model.decision_function(mixed).argsort(axis=1)
 
     assert isinstance(guarantee, GDP)
-    assert float(guarantee.mu_squared) == pytest.approx(3 / 16)
+    assert float(guarantee.mu_squared) == pytest.approx(20 / 16)
     assert (model.predict(rows) == labels).all()
-    assert model.predict_proba(rows[:3]).shape == (3, 3)
+    assert model.predict_proba(mixed).sum(axis=1) == pytest.approx(1)
+    assert (model.predict_proba(mixed).argsort(axis=1) == order).all()
+    assert (model.n_iter_, model.stopped_) == (10, False)
 
 
-def test_several_classes_meet_a_budget() -> None:
-    """Floors of several runs add up, so their regulariser is the one without a floor."""
-    model = LogisticRegression(epsilon=1, delta=1e-5, classes=range(10))
-    base = model.learner().base  # type: ignore[attr-defined]
+def test_digits_in_one_chain() -> None:
+    """Within the budget, certified, and nearly as good as in a loop of one's own."""
+    rows, labels = datasets.load_digits(return_X_y=True)
+    model = LogisticRegression(epsilon=1, delta=1e-5, classes=range(10)).fit(rows, labels)
 
-    assert 0.999 < model.guarantee().epsilon(delta=1e-5).upper <= 1
-    assert base.regulariser == base.sigma
+    assert 0.999 < model.guarantee_.epsilon(delta=1e-5).upper <= 1
+    assert model.score(rows, labels) > 0.75
+    assert isinstance(proofs.check(model.certificate()), proofs.VerifiedUnder)
+
+
+@pytest.mark.parametrize(("norm", "classes"), [(None, 2), (3, 2), (None, 3), (3, 3)])
+def test_an_offset_is_learned(norm: int | None, classes: int) -> None:
+    """Of rows on one side of 0; predictions scale rows with the constant as the fit did."""
+    rng = np.random.default_rng(3)
+    rows = rng.uniform(0.1, 0.9, size=(4_000, 1))
+    labels = (rows[:, 0] > 0.5).astype(int)
+    model = LogisticRegression(
+        sigma=3, classes=range(classes), norm=norm, fit_intercept=True, intercept_scaling=0.5
+    ).fit(rows, labels)
+    scale = np.hypot(rows, 0.5) if norm is None else 1.0
+    scores = (rows @ model.coef_.T + model.intercept_) / scale
+
+    assert model.score(rows, labels) > 0.9
+    assert model.coef_.shape == (1 if classes == 2 else 3, 1)
+    found = model.decision_function(rows)
+    assert found == pytest.approx(scores[:, 0] if classes == 2 else scores)
+    assert model.guarantee_ == base.clone(model).set_params(fit_intercept=False).guarantee()
+
+
+def test_features_of_a_map_are_learned() -> None:
+    """Products of two features tell apart what lines cannot, and cost nothing."""
+    rng = np.random.default_rng(4)
+    rows = rng.uniform(-1, 1, size=(3_000, 2))
+    labels = (rows[:, 0] * rows[:, 1] > 0).astype(int)
+    plan = MonomialFeatures(features=2, degree=2)
+    for classes in (2, 3):
+        model = LogisticRegression(sigma=0.01, classes=range(classes), map=plan)
+        model.fit(rows, labels)
+
+        assert model.score(rows, labels) > 0.9
+        assert plan.description in model.guarantee_.derivation.explain()
 
 
 def test_unknown_labels_contribute_nothing_and_refits_warn() -> None:
@@ -86,8 +124,11 @@ def test_unknown_labels_contribute_nothing_and_refits_warn() -> None:
 
 
 def test_refuses_what_has_no_price() -> None:
-    """A budget or sigma, classes that are public, and a regulariser that is large enough."""
-    for changes in ({"sigma": 1}, {"epsilon": None}, {"classes": None}, {"classes": [1, 1]}):
+    """A budget or sigma, public classes, a large enough regulariser, and steps and radii."""
+    for changes in (
+        *({"sigma": 1}, {"epsilon": None}, {"classes": None}, {"classes": [1, 1]}),
+        *({"steps": 0}, {"radius": 0}, {"fit_intercept": 1}, {"intercept_scaling": 0}),
+    ):
         with pytest.raises(ParameterError):
             LogisticRegression(**{**BUDGET, **changes}).guarantee()
     model = LogisticRegression(sigma=3, regulariser=1, classes=[0, 1], relation=ReplaceOne())

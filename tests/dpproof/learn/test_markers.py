@@ -14,6 +14,8 @@ from dpproof.learn import PerceptronClassifier, TunedClassifier
 from tests.contracts.markers import TEXT, bad_data, data_methods, kept, leaks, marked, rows
 from tests.dpproof.learn.every_estimator import MODELS, shared_plan
 
+NO_DATA = ("tune", "tuning_price", "private_pipeline", "pipeline_guarantee", "public_data")
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_estimator_shows_or_keeps_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,12 +43,32 @@ def test_no_estimator_shows_or_keeps_data(name: str, monkeypatch: pytest.MonkeyP
                     assert not leaks(partial(getattr(model, method), table, data)), method
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["LinearRegression", "PCA", "KMeans", "PerceptronClassifier"])
+def test_no_batch_or_block_shows_data(name: str) -> None:
+    """Data of many kinds as a batch, as a block of its own, and as the labels of one."""
+    table, labels = rows(2)
+    for data in bad_data():
+        model = MODELS[name]()
+        model.set_params(**({"n_components": 1} if "n_components" in model.get_params() else {}))
+        calls = [partial(model.fit_blocks, [one]) for one in (data, (data, labels), (table, data))]
+        calls.append(partial(model.fit_blocks, data))
+        if hasattr(model, "partial_fit"):
+            budget = dpproof.GDPFilter(mu=9)
+            calls.append(partial(model.partial_fit, data, labels, budget=budget))
+            calls.append(partial(model.partial_fit, table, data, budget=budget))
+        for call in calls:
+            assert not leaks(call), call
+        assert not kept(model)
+
+
 def test_no_function_of_a_fitted_model_shows_data() -> None:
     """Every public function of the package that takes rows or their labels."""
     table, labels = rows(2)
     model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=[0, 1], steps=3).fit(table, labels)
     public = [getattr(dpproof.learn, name) for name in vars(dpproof.learn)["__all__"]]
-    taking = {one for one in public if inspect.isfunction(one)} - {dpproof.learn.tune}
+    taking = {one for one in public if inspect.isfunction(one)}
+    taking -= {getattr(dpproof.learn, name) for name in NO_DATA}
 
     assert {one.__name__ for one in taking} == {"attack", "certify_radius", "robust_accuracy"}
     for one in taking:

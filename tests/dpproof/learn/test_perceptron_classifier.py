@@ -182,7 +182,8 @@ def test_an_offset_is_learned() -> None:
     rng = np.random.default_rng(3)
     rows = rng.uniform(0.1, 0.9, size=(2_000, 1))
     labels = (rows[:, 0] > 0.5).astype(int)
-    without = PerceptronClassifier(epsilon=4, delta=1e-5, classes=[0, 1]).fit(rows, labels)
+    without = PerceptronClassifier(epsilon=4, delta=1e-5, classes=[0, 1], fit_intercept=False)
+    without.fit(rows, labels)
     model = base.clone(without).set_params(fit_intercept=True, intercept_scaling=0.5)
     model.fit(rows, labels)
 
@@ -277,3 +278,21 @@ def test_shapes_are_refused() -> None:
             digits().fit(rows, labels)
     with pytest.raises(ParameterError, match="delta"):
         digits(epsilon=None, delta=None, sigma=9).certificate()
+
+
+@pytest.mark.filterwarnings("ignore:random_state")
+def test_two_classes_have_an_offset_unless_told_otherwise() -> None:
+    """The same as a stated one, bit for bit; three classes, and mapped rows, have none."""
+    rows, labels = datasets.load_iris(return_X_y=True)
+    plan = FourierFeatures(features=4, frequencies=8, width=1, seed=1)
+    given: dict[str, Any] = {"sigma": 3, "random_state": 1}
+    stated: dict[str, Any] = {"fit_intercept": True, "intercept_scaling": 0.25}
+    two = PerceptronClassifier(**given, classes=[0, 1]).fit(rows, labels)
+    same = PerceptronClassifier(**given, classes=[0, 1], **stated).fit(rows, labels)
+    three = PerceptronClassifier(**given, classes=range(3)).fit(rows, labels)
+    mapped = PerceptronClassifier(**given, classes=[0, 1], map=plan).fit(rows, labels)
+
+    assert two.intercept_[0] == same.intercept_[0] != 0
+    np.testing.assert_array_equal(two.coef_, same.coef_)
+    assert not three.intercept_.any()
+    assert not mapped.intercept_.any()

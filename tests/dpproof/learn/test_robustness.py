@@ -201,5 +201,5 @@ def test_certified_radius_refusals() -> None:
     with pytest.raises(ParameterError, match="finite"):
         certify_radius(model([np.nan]), [[1.0]])
     monomials = MonomialFeatures(features=1, degree=1)
-    with pytest.raises(ParameterError, match="FourierFeatures or a random projection"):
+    with pytest.raises(ParameterError, match="Fourier or scattering features"):
         certify_radius(model([1.0, 1.0], plan=monomials), [[1.0]])

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from dpproof import proofs
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import GDP, GDPFilter
+from dpproof.accountant.errors import BudgetExceeded, ParameterError
 from dpproof.accountant.relation import ReplaceOne
-from dpproof.learn import PCA, KMeans, LinearRegression, SecondRelease
+from dpproof.learn import (
+    PCA,
+    KMeans,
+    LinearRegression,
+    PredictableNoise,
+    PrivateScaler,
+    SecondRelease,
+    SelectKBest,
+    public_data,
+)
 from dpproof.learn.reading import clipped_to_norm
 from dpproof.proofs import VerifiedUnder
 
 checks = pytest.importorskip("sklearn.utils.estimator_checks")
+linear_model = pytest.importorskip("sklearn.linear_model")
 MODELS: dict[str, Any] = {
     "regression": LinearRegression(sigma=1e-3, norm=10, bound=10),
     "components": PCA(n_components=1, sigma=1e-3, norm=10),
+    "scaler": PrivateScaler(sigma=1e-3, norm=10),
+    "columns": SelectKBest(1, sigma=1e-3, classes=[0, 1, 2], bound=10),
     "clusters": KMeans(n_clusters=3, sigma=1e-3, norm=10),
 }
 HARMLESS = "a record that is not finite contributes nothing, as an error would tell it"
@@ -26,6 +43,8 @@ EXCUSED = {
     "check_estimators_empty_data_messages": "the number of records is private, none included",
     "check_estimators_nan_inf": HARMLESS,
     "check_supervised_y_no_nan": HARMLESS,
+    "check_all_zero_sample_weights_error": "weights are private, and an error would tell them",
+    "check_sample_weight_equivalence_on_dense_data": "a weight of 2 is cut to max_weight",
     "check_clustering": "labels of the fitted rows are not kept, as they are not released",
     "check_methods_subset_invariance": "distances are rounded by blocks of rows",
     "check_fit2d_1sample": "the number of records is private",
@@ -33,9 +52,22 @@ EXCUSED = {
 }
 
 
+def with_filter(call: Any) -> Any:  # noqa: ANN401  # a method
+    """The same with a filter that has much left, as the checks have none."""
+    budget = GDPFilter(mu=10**9)
+
+    @functools.wraps(call)
+    def paid(*given: Any) -> Any:  # noqa: ANN401
+        return call(*given, budget=budget)
+
+    return paid
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_scikit_learns_own_checks(name: str) -> None:
+def test_scikit_learns_own_checks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They pass, but for those that contradict privacy, each with the reason."""
+    for kind in (LinearRegression, PCA):
+        monkeypatch.setattr(kind, "partial_fit", with_filter(kind.partial_fit))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = checks.check_estimator(MODELS[name], expected_failed_checks=EXCUSED, on_fail=None)
@@ -70,6 +102,34 @@ def test_regression_recovers_the_weights() -> None:
     assert exact.intercept_ == pytest.approx(3, abs=0.01)
     assert exact.regulariser_ == 0
     assert private.score(rows, targets) > 0.95
+
+
+def test_weights_of_rows_are_those_of_their_errors() -> None:
+    """They are relative to a public bound, beyond which they are cut; nan and 0 are no row."""
+    rng = np.random.default_rng(4)
+    rows, targets = rng.normal(size=(3000, 2)), rng.normal(size=3000)
+    weights = rng.uniform(0, 2, size=3000)
+    given: dict[str, Any] = {"norm": 10, "bound": 10, "max_weight": 2}
+    found = LinearRegression(sigma=1e-3, **given).fit(rows, targets, sample_weight=weights)
+    true = linear_model.LinearRegression().fit(rows, targets, sample_weight=weights)
+
+    assert found.coef_ == pytest.approx(true.coef_, abs=1e-4)
+    assert found.guarantee_ == LinearRegression(sigma=1e-3, **given).guarantee()
+
+    def coefficients(*where: Any) -> Any:  # noqa: ANN401  # rows, targets and weights
+        with pytest.warns(PredictableNoise):
+            return LinearRegression(sigma=1, random_state=1, **given).fit(*where).coef_
+
+    cut = [1e300, np.nan, -1.0, 0.0, np.inf, 2.0]
+    kept, all_of = [0, 4, 5], np.array([2.0, 2.0, 2.0])
+    first = coefficients(rows[:6], targets[:6], cut)
+    np.testing.assert_array_equal(first, coefficients(rows[kept], targets[kept], all_of))
+    np.testing.assert_array_equal(first, coefficients(rows[kept], targets[kept]))
+    with pytest.raises(ValueError, match="sample_weight has shape"):
+        LinearRegression(sigma=1, **given).fit(rows, targets, weights[1:])
+    for weight in (0, 10**400, 10**5000, Fraction(1, 10**400)):
+        with pytest.raises(ParameterError, match=r"max_weight must be .*, got (0|about 1e)"):
+            LinearRegression(sigma=1, max_weight=weight).guarantee()
 
 
 def test_regression_adds_ridge_where_noise_needs_it() -> None:
@@ -137,3 +197,88 @@ def test_clipping_is_by_row_and_takes_any_number() -> None:
     assert np.linalg.norm(found[0]) == pytest.approx(1)
     assert (found[[1, 4, 5]] == rows[[1, 4, 5]]).all()
     assert np.isnan(found[[2, 3]]).all()
+
+
+def test_batches_add_up_within_a_filter() -> None:
+    """Without noise to speak of they are one fit on all rows; the filter states the whole price."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(900, 3))
+    targets = rows @ [1.0, -2.0, 0.5] + 3
+    budget = GDPFilter(mu=10**9)
+    shared: dict[str, Any] = {"sigma": 1e-6, "norm": 9}
+    whole = LinearRegression(**shared, bound=30).fit(rows, targets)
+    axes = PCA(1, **shared).fit(rows)
+    parts, axis = LinearRegression(**shared, bound=30), PCA(1, **shared)
+    for batch in range(3):
+        some = slice(batch * 300, batch * 300 + 300)
+        parts.partial_fit(rows[some], targets[some], budget=budget)
+        axis.partial_fit(rows[some], budget=budget)
+
+    assert parts.coef_ == pytest.approx(whole.coef_, rel=1e-6)
+    assert parts.intercept_ == pytest.approx(whole.intercept_, rel=1e-6)
+    assert axis.mean_ == pytest.approx(axes.mean_, abs=1e-6)
+    assert axis.components_ == pytest.approx(axes.components_, abs=1e-6)
+    assert parts.guarantee_ == GDP(mu=10**9)
+
+
+def test_batches_stop_where_the_filter_does() -> None:
+    """The price of a batch is spent before it; nothing is released, or changed, without it."""
+    rows = np.ones((50, 2))
+    model = LinearRegression(sigma=4, norm=1)
+    price = model.guarantee().mu_squared  # type: ignore[attr-defined]
+    budget: Any = GDPFilter(mu=2 * float(price) ** 0.5)  # of four batches, nearly
+    for _ in range(3):
+        model.partial_fit(rows, rows[:, 0], budget=budget)
+    before = pickle.dumps(model)
+    while budget.admits(model.guarantee()):
+        budget.spend(model.guarantee())
+    with pytest.raises(BudgetExceeded):
+        model.partial_fit(rows, rows[:, 0], budget=budget)
+
+    assert pickle.dumps(model) == before
+    with pytest.raises(ParameterError, match="the filter of the batches before"):
+        model.partial_fit(rows, rows[:, 0], budget=GDPFilter(mu=9))
+    with pytest.raises(ParameterError, match="the filter of the batches before"):
+        pickle.loads(before).partial_fit(rows, rows[:, 0], budget=budget)  # noqa: S301
+    with pytest.raises(ParameterError, match="ledger must be None"):
+        clone(model).set_params(ledger="x").partial_fit(rows, rows[:, 0], budget=budget)
+    with pytest.raises(ParameterError, match="those of the batches before"):
+        model.set_params(sigma=5).partial_fit(rows, rows[:, 0], budget=GDPFilter(mu=9))
+    with pytest.raises(ParameterError, match="those of the batches before"):
+        model.set_params(sigma=4, bound=7).partial_fit(rows, rows[:, 0], budget=budget)
+    model.set_params(bound=1)
+    with pytest.raises(ParameterError, match="budget must be a filter"):
+        model.partial_fit(rows, rows[:, 0])
+    with pytest.warns(SecondRelease):
+        assert not hasattr(model.fit(rows, rows[:, 0]), "batches_")
+
+
+def test_batches_are_public_if_all_of_them_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One public batch made the model say that private ones before were; and no price is too low.
+
+    A filter that cannot state its price leaves the model without one, not with that of a batch.
+    """
+    rows, budget = np.ones((9, 2)), GDPFilter(mu=9)
+    model = LinearRegression(sigma=4).partial_fit(rows, rows[:, 0], budget=budget)
+    with public_data():
+        model.partial_fit(rows, rows[:, 0], budget=budget)
+        public = LinearRegression(sigma=4).partial_fit(rows, rows[:, 0], budget=budget)
+
+    assert not model.public_data_
+    assert public.public_data_
+    monkeypatch.setattr(GDPFilter, "guarantee", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (unknown := clone(model)).partial_fit(rows, rows[:, 0], budget=budget)
+    assert not hasattr(unknown, "guarantee_")
+
+
+def test_the_ridge_knows_the_noise_of_all_batches() -> None:
+    """Four batches of no rows: the spectral bound of twice the noise of one of them."""
+    model, budget = LinearRegression(sigma=4, norm=1), GDPFilter(mu=9)
+    blank = np.zeros((0, 2))
+    for _ in range(4):
+        model.partial_fit(blank, np.zeros(0), budget=budget)
+    smallest = float(np.linalg.eigvalsh(model.batches_[1][:-1, :-1])[0])
+    deviation = float(model.learner().sigma) * 2  # type: ignore[attr-defined]
+
+    assert model.regulariser_ == pytest.approx(2 * deviation * 6**0.5 - smallest, rel=1e-6)

@@ -7,11 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpproof import proofs
 from dpproof.accountant import GDP, DominatingPair, ReplaceOne, TruncatedNegativeBinomial
 from dpproof.accountant.errors import ParameterError
-from dpproof.learn import PerceptronClassifier, RefitRefused, SecondRelease, TunedClassifier, tune
+from dpproof.learn import (
+    PCA,
+    CoverClassifier,
+    KMeans,
+    LinearRegression,
+    LogisticRegression,
+    PerceptronClassifier,
+    PrivateScaler,
+    RefitRefused,
+    SecondRelease,
+    SelectKBest,
+    TunedClassifier,
+    pipeline_guarantee,
+    private_pipeline,
+    tune,
+    tuning_price,
+)
 from dpproof.mechanisms import (
     Chained,
     FourierFeatures,
@@ -81,6 +98,7 @@ def test_every_candidate_costs_the_same(relation: str | None) -> None:
     assert float(run.guarantee().mu_squared) == pytest.approx(4 / 3 * float(max(squares)))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_best_has_the_fewest_mistakes() -> None:
     """At a budget that needs no noise, the count is that of the model, and the best one is kept."""
     two = np.arange(150) % 2
@@ -135,6 +153,7 @@ def test_scikit_learns_searches_are_refused(steps: int) -> None:
     assert plain.fit(half, labels).score(half, labels) > 0.3
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_a_function_of_what_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the release is the same, other data leaves the same pickle, byte for byte."""
     output = tune(model(), GRID, probability=0.5).learner().draw([Records(X, Y)], 1, SystemRng())
@@ -164,6 +183,17 @@ def test_a_second_fit_says_that_it_is_a_second_release(monkeypatch: pytest.Monke
     ("estimator", "grid", "given", "text"),
     [
         (None, GRID, {}, "estimator must be a PerceptronClassifier"),
+        (LinearRegression(epsilon=1, delta=1e-5), GRID, {}, "found in the release at no cost"),
+        (PCA(epsilon=1, delta=1e-5), GRID, {}, "no score tells which fit is better"),
+        (KMeans(epsilon=1, delta=1e-5), GRID, {}, "no score tells which fit is better"),
+        (SelectKBest(epsilon=1, delta=1e-5), GRID, {}, "or tune what follows"),
+        (CoverClassifier(epsilon=1), GRID, {}, "a CoverUnion picks among covers"),
+        (
+            private_pipeline(model(epsilon=None, delta=None), epsilon=1, delta=1e-5),
+            GRID,
+            {},
+            "tune the last step",
+        ),
         (model(epsilon=None, delta=None, sigma=3), GRID, {}, "the budget of the whole search"),
         (model(), {"margin": [0.1]}, {}, "at least 2 candidates"),
         (model(), {"margin": 0.1}, {}, "a mapping from parameters to lists"),
@@ -213,3 +243,100 @@ def test_a_probability_is_one() -> None:
     """The probability of trying the best candidate lies inside (0, 1)."""
     with pytest.raises(ParameterError, match="probability"):
         tune(model(), GRID, probability=1).guarantee()
+
+
+def test_a_regulariser_in_the_grid_is_checked() -> None:
+    """One that is no positive number does not stand for the least silently."""
+    candidate = LogisticRegression(epsilon=4, delta=1e-5, classes=range(2))
+    for bad in (-1, float("nan"), "private"):
+        with pytest.raises(ParameterError, match="regulariser"):
+            tune(candidate, {"regulariser": [9, bad]}).guarantee()
+
+
+@pytest.mark.slow
+def test_regularisers_are_tuned_behind_a_map() -> None:
+    """Of two classes; a small one stands for the least that costs nothing."""
+    plan = FourierFeatures(features=4, frequencies=8, width=2, seed=1)
+    candidate = LogisticRegression(epsilon=4, delta=1e-5, classes=range(2), map=plan)
+    tuned = tune(candidate, {"regulariser": [0.25, 99]}, probability=0.5).fit(X, Y)
+    run = tuned.learner().base
+    assert isinstance(run, UniformChoice)
+    low, high = (part.first.base.regulariser for part in run.parts)  # type: ignore[attr-defined]
+
+    assert 0.25 < low < high == 99
+    assert tuned.guarantee_.epsilon(delta=1e-5).upper <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_regression_is_tuned_at_the_end_of_a_pipeline(classes: int) -> None:
+    """Over regularisers and radii, within the budget, behind a step that looks at nothing."""
+    pipelines = pytest.importorskip("sklearn.pipeline")
+    preprocessing = pytest.importorskip("sklearn.preprocessing")
+    grid: dict[str, list[Any]] = {"regulariser": [0.25, 9]}
+    if classes == 3:
+        grid = {"radius": [2, 16], "steps": [4, 16]}
+    candidate = LogisticRegression(epsilon=4, delta=1e-5, classes=range(classes))
+    tuned = tune(candidate, grid, probability=0.5)
+    whole = pipelines.make_pipeline(preprocessing.Normalizer(), tuned).fit(X, Y)
+    run = tuned.learner().base
+    assert isinstance(run, UniformChoice)
+    sigmas = {part.first.sigma for part in run.parts if isinstance(part, Chained)}  # type: ignore[attr-defined]
+
+    assert 3.9 < tuned.guarantee_.epsilon(delta=1e-5).upper <= 4
+    assert len(sigmas) == (1 if classes == 2 else 2)
+    if classes == 2:
+        low, high = (part.first.regulariser for part in run.parts)  # type: ignore[attr-defined]
+        assert 0.25 < low == min(sigmas) < high == 9
+    assert whole.predict(X).shape == Y.shape
+    assert tuned.best_params_ in tuned.candidates()
+
+
+def test_the_price_of_a_search_is_known_before_it() -> None:
+    """Noise against that of the two learners; the resolution by an integral over the best score."""
+    tuned = tune(model(), GRID)
+    price = tuning_price(tuned, records=150)
+    alone = model().learner().guarantee()
+    run = tuned.learner().base
+    assert isinstance(run, UniformChoice)
+    chain = run.parts[0]
+    assert isinstance(chain, Chained)
+    trained = chain.first.guarantee()
+    ratio = float(alone.mu_squared / trained.mu_squared) ** 0.5  # type: ignore[attr-defined]
+    alike = model(epsilon=price.epsilon).learner().guarantee()
+    others = tuned.learner().runs.mean
+    moved = 150 * price.resolution / float(chain.then.sigma)  # type: ignore[attr-defined]
+    noise = np.linspace(-9, 9, 20_001)
+    density = stats.norm.pdf(noise) * (noise[1] - noise[0])
+    wins = [(density * stats.norm.sf(noise - gap) ** others).sum() for gap in (moved, moved / 2)]
+
+    assert price.noise == pytest.approx(ratio, rel=1e-6)
+    assert alike.mu_squared == pytest.approx(trained.mu_squared, rel=1e-4)  # type: ignore[attr-defined]
+    assert wins[0] > 0.95 > wins[1]
+    assert price.may_pay
+    assert "better than the defaults" in str(price)
+    hopeless = tuning_price(tuned, records=3)
+    assert not hopeless.may_pay
+    assert "nearly random" in str(hopeless)
+
+
+@pytest.mark.slow
+def test_a_search_behind_a_private_step_is_paid_beside_it() -> None:
+    """A scaler runs once, whatever the number of runs; the pipeline states the sum."""
+    pipelines = pytest.importorskip("sklearn.pipeline")
+    tuned = tune(model(epsilon=3), {"margin": [0.05, 0.5]}, probability=0.5)
+    whole = pipelines.make_pipeline(PrivateScaler(sigma=40), tuned).fit(X, Y)
+    price = pipeline_guarantee(whole).epsilon(delta=1e-5)
+
+    assert 3 < price.lower <= price.upper < 3.2
+    assert whole.predict(X).shape == Y.shape
+
+
+@pytest.mark.slow
+def test_classes_may_be_an_array() -> None:
+    """A price and a search of logistic regression asked whether the array is true."""
+    classes: Any = np.array([0, 1])
+    model = LogisticRegression(epsilon=1, delta=1e-5, classes=classes)
+    search = tune(model, {"regulariser": [1000.0, 2000.0]})
+
+    assert tuning_price(search, records=1_000).noise > 1

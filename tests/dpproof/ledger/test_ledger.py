@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import functools
+import json
+import operator
 import pickle
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -350,6 +353,10 @@ def _forge(ledger: Ledger, entry: dict[str, object], change: Callable[[State], o
             execute("DELETE FROM spends")
 
 
+def _replace(values: State, state: State) -> None:
+    state.update(values)
+
+
 def test_entries_that_no_ledger_writes_are_found(tmp_path: Path) -> None:
     """Appended with hashes that fit, they pass a kept head, and are refused by the rules."""
     fresh = opened(dp.ZCDP(rho=1))
@@ -379,6 +386,45 @@ def test_entries_that_no_ledger_writes_are_found(tmp_path: Path) -> None:
         ledger.close()
 
 
+JUNK: tuple[Any, ...] = (None, -1, "x", "1/0", [["1"]], {})
+
+
+def test_a_forged_state_of_another_form_is_damage(tmp_path: Path) -> None:
+    """Wherever something else stands, and its hashes fit, every call answers or is refused."""
+    ledger = Ledger.create(tmp_path / "ledger", budget=dp.ApproxDP(epsilon=3, delta=1e-6))
+    ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key="a")
+    ledger.reserve(dp.ZCDP(rho=Fraction(1, 64)), key="b")
+    with ledger._database.transaction(reading=True) as execute:
+        whole = chain.last(execute)[2]
+    refused = 0
+    for number, place in enumerate([*_places(whole)][1:]):
+        forged = json.loads(json.dumps(whole))
+        junk = JUNK[number % len(JUNK)]
+        functools.reduce(operator.getitem, place[:-1], forged)[place[-1]] = junk
+        _forge(ledger, {"kind": "commit"}, functools.partial(_replace, forged))
+        for call in (
+            lambda: (ledger.status().to_dict(), ledger.status().metrics()),
+            lambda: ledger.what_if(THIRD),
+            lambda: ledger.spend(THIRD, key="c"),
+        ):
+            try:
+                call()
+            except (LedgerError, dp.BudgetExceeded, dp.RelationMismatch):
+                refused += 1
+        with ledger._database.transaction() as execute:
+            execute("DELETE FROM entries WHERE number > 3")
+            execute("DELETE FROM spends WHERE name = 'c'")
+            execute("UPDATE head SET number = 3, state = :s", s=chain.canonical(whole))
+    assert refused > 60
+
+
+def _places(value: object, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield place
+    if isinstance(value, dict | list):
+        for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _places(one, (*place, name))
+
+
 def _reset_spent(state: State) -> None:
     state["budgets"]["[null,null]"]["spent"] = {"zcdp": ["0"]}
 
@@ -397,7 +443,7 @@ def test_a_spend_asks_the_database_twice(tmp_path: Path, monkeypatch: pytest.Mon
     for number in range(2):
         ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key=f"k{number}")
 
-    assert trips == [3, 4, 4, 4, 3]  # the first one reads the budgets before it plans
+    assert trips == [4, 5, 5, 5, 3]  # the first one reads the budgets before it plans
 
 
 def test_what_is_no_file_is_refused_with_what_to_give(tmp_path: Path) -> None:

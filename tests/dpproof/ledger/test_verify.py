@@ -11,7 +11,8 @@ import pytest
 import dpproof as dp
 from dpproof.accountant.adaptive import several_filters
 from dpproof.accountant.adaptive.several_filters import limits
-from dpproof.ledger.errors import LedgerDamaged
+from dpproof.ledger.chain import START, canonical, digest, linked
+from dpproof.ledger.errors import LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger
 
 
@@ -59,3 +60,43 @@ def test_limits_of_other_roundings_are_verified_by_proof(
     else:
         with pytest.raises(LedgerDamaged, match="more than the budget"):
             made.verify()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"limits": {"basic": ["100", "0"]}},
+        {"goal": {"notion": "pure-dp", "epsilon": "-1"}},
+        {"proposed": {"goal": {"notion": "pure-dp", "epsilon": "9"}, "by": "ann"}},
+    ],
+)
+def test_a_budget_that_is_opened_above_its_goal_is_found(
+    tmp_path: Path, forged: dict[str, Any]
+) -> None:
+    """With hashes that fit: limits above a goal, a goal that is none, a name that never signed."""
+    export = Ledger.create(tmp_path / "made", budget=dp.PureDP(epsilon=1)).export()
+    (made,) = export["entries"]
+    budgets = made["entry"]["opened"]
+    state = {"format": 2, "names": [0, ""], "open_names": False, "relation": "add-remove"}
+    assert made["state"] == digest(canonical({**state, "budgets": budgets}))
+    budgets["[null,null]"] |= forged
+    made["state"] = digest(canonical({**state, "budgets": budgets}))
+    body = canonical({"entry": made["entry"], "state": made["state"]})
+    made["hash"] = linked(START, body)
+
+    with pytest.raises(LedgerDamaged, match="first entry"):
+        Ledger.from_export(export, tmp_path / "imported")
+
+
+def test_entries_of_another_form_are_damage(tmp_path: Path) -> None:
+    """What is no object where one belongs is refused as all that does not fit."""
+    export = Ledger.create(tmp_path / "made", budget=dp.PureDP(epsilon=1)).export()
+    (made,) = export["entries"]
+    for opened in ("1", 1, None):
+        entry = {**made["entry"], "opened": opened}
+        link = linked(START, canonical({"entry": entry, "state": made["state"]}))
+        forged = {**export, "entries": [{**made, "entry": entry, "hash": link}]}
+        with pytest.raises(LedgerDamaged, match="first entry"):
+            Ledger.from_export(forged, tmp_path / "imported")
+    with pytest.raises(LedgerError, match="is not what dpproof ledger export"):
+        Ledger.from_export({**export, "certificates": []}, tmp_path / "imported")

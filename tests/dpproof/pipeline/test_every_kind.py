@@ -12,6 +12,7 @@ from dpproof.accountant.relation import Relation
 from dpproof.mechanisms import Clamped, Mechanism
 from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.parse import parse
+from dpproof.pipeline.pipeline import Pipeline
 from dpproof.pipeline.vocabulary import KINDS
 from tests.mechanisms import test_mechanism
 
@@ -66,13 +67,18 @@ def forms(word: str) -> Iterator[tuple[str, ...]]:
     yield from ((*kind.forms[0], *group) for either in kind.additions for group in either)
 
 
-def built(word: str, names: tuple[str, ...]) -> Mechanism[Relation]:
-    """Return what a stage of these parameters builds."""
+def described(word: str, names: tuple[str, ...]) -> Pipeline:
+    """Return a pipeline of one stage with these parameters."""
     positions = word.startswith("phased-hinge") or "batch_size" in names
     relation = "replace-one" if positions else "add-remove"
     given = "".join(f"{name} = {value(name)}\n" for name in names)
     text = f'[pipeline]\nrelation = "{relation}"\ndelta = 1e-6\n[[stage]]\nname = "one"\n'
-    pipeline = parse(tomllib.loads(f'{text}mechanism = "{word}"\n{given}'), "file")
+    return parse(tomllib.loads(f'{text}mechanism = "{word}"\n{given}'), "file")
+
+
+def built(word: str, names: tuple[str, ...]) -> Mechanism[Relation]:
+    """Return what a stage of these parameters builds."""
+    pipeline = described(word, names)
     return pipeline.stages[0].build(pipeline.relation)
 
 
@@ -91,7 +97,7 @@ def test_every_parameter_is_used() -> None:
     """No parameter is left of a word that is gone."""
     used = {name for kind in KINDS.values() for name in kind.parameters}
     sampling = {"rate", "sample_size", "population_size", "batches", "epochs", "count"}
-    sampling |= {"largest", "contributions", "cycle"}
+    sampling |= {"largest", "contributions", "cycle", "gamma"}
 
     assert {*PARAMETERS, *ROWS} == used | sampling
 

@@ -23,16 +23,13 @@ from dpproof.mechanisms import (
     LaplaceStop,
     MarginDescent,
     MeanHalfspace,
-    NoisyHinge,
     NoisyLloyd,
     NormStop,
-    OneVsRest,
     PhasedHinge,
     Polygon,
     SecondMoments,
     SeparatorPerturbation,
     SparseVectorStop,
-    SubsampledHinge,
     Subsets,
 )
 from dpproof.pipeline.free_parameter import completed
@@ -64,21 +61,6 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
             "kesler-perceptron",
             LINES + "classes = 2",
             KeslerPerceptron(margin=0, classes=2, **STEPS, relation=AddRemove()),
-        ),
-        (
-            "one-vs-rest",
-            MORE + "classes = 3",
-            OneVsRest(base=BatchPerceptron(margin=0, **SAMPLED, relation=AddRemove()), classes=3),
-        ),
-        (
-            "subsampled-hinge",
-            MORE,
-            SubsampledHinge(learning_rate=0.1, **SAMPLED, relation=AddRemove()),
-        ),
-        (
-            "noisy-hinge",
-            LINES + "norm = 2",
-            NoisyHinge(margin=0.1, expected_size=99, norm=2, **STEPS, relation=AddRemove()),
         ),
         ("mean-halfspace", "sigma = 3", MeanHalfspace(sigma=3, relation=AddRemove())),
         (
@@ -116,14 +98,7 @@ def pipeline(kind: str, lines: str, relation: str = "add-remove") -> Pipeline:
         (
             "margin-descent",
             "mu = 0.25",
-            MarginDescent(
-                margin=0.1,
-                norm_bound=3,
-                steps=9,
-                mu=0.25,
-                relation=AddRemove(),
-                records=40,
-            ),
+            MarginDescent(margin=0.1, norm=3, steps=9, mu=0.25, relation=AddRemove(), records=40),
         ),
     ],
 )
@@ -153,7 +128,7 @@ def test_a_stop_is_priced_as_that_of_the_learner(
     stop: Any,  # noqa: ANN401
     relation: Any,  # noqa: ANN401
 ) -> None:
-    """For all three perceptrons, whatever the threshold; all steps see all records here."""
+    """For both perceptrons, whatever the threshold; all steps see all records here."""
     shared: dict[str, Any] = {"margin": 0.1, "stop": stop, "relation": relation, **STEPS}
     two = BatchPerceptron(**{"relation": AddRemove(), **shared})
     for kind, more, learner in (
@@ -163,7 +138,6 @@ def test_a_stop_is_priced_as_that_of_the_learner(
             "classes = 4\n",
             KeslerPerceptron(classes=4, **{"relation": AddRemove(), **shared}),
         ),
-        ("one-vs-rest", "classes = 4\n", OneVsRest(base=two, classes=4)),
     ):
         (stage,) = pipeline(kind, LINES + more + lines, relation.name).stages
 
@@ -188,8 +162,6 @@ def test_a_stop_beside_samples_and_fixed_size_batches() -> None:
     assert stage.guarantee(AddRemove()) == sampled.guarantee()
     (stage,) = pipeline("perceptron", f"{LINES}{sizes}stop_sigma = 12", "replace-one").stages
     assert stage.guarantee(ReplaceOne()) == tested.guarantee()
-    (stage,) = pipeline("subsampled-hinge", LINES + sizes, "replace-one").stages
-    assert stage.guarantee(ReplaceOne()) == SubsampledHinge(learning_rate=0.1, **fixed).guarantee()
 
 
 def test_the_noise_of_a_test_can_be_solved_for() -> None:
@@ -214,12 +186,12 @@ def test_the_relation_reaches_the_learner() -> None:
         (
             "phased-hinge",
             "mu = 0.25",
-            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, relation=ReplaceOne()),
+            PhasedHinge(margin=0.1, norm=3, mu=0.25, relation=ReplaceOne()),
         ),
         (
             "phased-hinge-with-replacement",
             "mu = 0.25\nrecords = 50",
-            PhasedHinge(margin=0.1, norm_bound=3, mu=0.25, **drawn, relation=ReplaceOne()),
+            PhasedHinge(margin=0.1, norm=3, mu=0.25, **drawn, relation=ReplaceOne()),
         ),
         (
             "exponential-halfspaces",
@@ -242,8 +214,7 @@ def test_the_relation_reaches_the_learner() -> None:
     ("kind", "lines", "text"),
     [
         ("kesler-perceptron", LINES, "classes: missing"),
-        ("one-vs-rest", LINES + "classes = 1", "classes must be at least 2"),
-        ("noisy-hinge", MORE, "batch_rate: not a parameter"),
+        ("kesler-perceptron", LINES + "classes = 1", "classes must be at least 2"),
         ("mean-halfspace", "sigma = 0", "sigma: expected"),
         (
             "separator-perturbation",
@@ -262,7 +233,7 @@ def test_the_relation_reaches_the_learner() -> None:
             LINES + "batch_size = 3\npopulation_size = 9",
             "batch_size must be left out",
         ),
-        ("subsampled-hinge", LINES + "stop_scale = 1", "stop_scale: not a parameter"),
+        ("softmax-descent", LINES + "classes = 3\nstop_scale = 1", "stop_scale: not a parameter"),
         (
             "perceptron",
             MORE + "batch_size = 3\npopulation_size = 9",

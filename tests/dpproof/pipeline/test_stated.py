@@ -46,10 +46,6 @@ BAD: dict[str, tuple[str, str]] = {
         PIPELINE + WRAPPED.replace('"geometric"', '"truncated-negative-binomial", eta = -1'),
         'stage "tuning": select: eta must be above -1',
     ),
-    "stages inside a stage without a selection": (
-        PIPELINE + WRAPPED.replace('select = { runs = "geometric", gamma = 0.1 }\n', ""),
-        'stage "tuning": select: missing; expected a table such as',
-    ),
     "a sample of stages": (
         PIPELINE + WRAPPED.replace("select", "epochs = 3\nselect"),
         'stage "tuning": unknown key "epochs"; expected name, select, count or stage',
@@ -87,16 +83,8 @@ def test_a_selection_wraps_stages(command: Command) -> None:
 
     (stage,) = command.budget(PIPELINE + WRAPPED, "--json").json["stages"]
 
-    assert stage["epsilon"] == {
-        "lower": best.lower,
-        "upper": best.upper,
-        "attained": best.attained,
-    }
-    assert stage["one_run"] == {
-        "lower": once.lower,
-        "upper": once.upper,
-        "attained": once.attained,
-    }
+    assert stage["epsilon"] == {"lower": best.lower, "upper": best.upper, "attained": best.attained}
+    assert stage["one_run"] == {"lower": once.lower, "upper": once.upper, "attained": once.attained}
     assert stage["factor"] == best.upper / once.lower > 1
     page = command.budget(PIPELINE + WRAPPED).out
     assert "best of truncated negative binomial runs" in page

@@ -213,7 +213,6 @@ def test_other_laws_by_their_mean() -> None:
         (ELLIPSE + "sensitivity = 1\ndifferences = [[1, 1]]", "delta = 1e-6", "not both"),
         (ELLIPSE + "differences = [[1]]", "delta = 1e-6", "length 2"),
         (ABOVE + "monotone = 1", "delta = 1e-6", "monotone: expected true or false"),
-        ('[[stage.stage]]\nname = "a"\n' + NOISE, "delta = 1e-6", "or count"),
         (NOISE, "delta = 1e-6\nprotect = 0", "protect"),
     ],
 )

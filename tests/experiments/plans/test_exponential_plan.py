@@ -11,7 +11,8 @@ import pytest
 
 from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms import CandidateExponential, Records
+from dpproof.mechanisms import Records
+from experiments.mistake_exponential import CandidateExponential
 from experiments.plans.exponential_plan import log_good_share, plan_exponential
 
 EASY: dict[str, Any] = {"features": 10, "gamma": 0.3, "alpha": 0.1, "xi": 0.01, "epsilon": 1}

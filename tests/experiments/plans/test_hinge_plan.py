@@ -11,12 +11,7 @@ import pytest
 
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.mechanisms import Records
-from experiments.plans.hinge_plan import (
-    HingePlan,
-    hinge_mistakes,
-    plan_hinge,
-    published_excess,
-)
+from experiments.plans.hinge_plan import HingePlan, hinge_mistakes, plan_hinge, published_excess
 
 EASY: dict[str, Any] = {"features": 20, "gamma": 0.5, "alpha": 0.2, "xi": 0.1}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}

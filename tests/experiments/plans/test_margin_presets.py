@@ -8,11 +8,7 @@ import pytest
 from dpproof.accountant import GDP, ReplaceOne
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import RademacherProjection, Records
-from experiments.plans.margin_presets import (
-    adaptive_margins,
-    efficient_margin,
-    projected_descent,
-)
+from experiments.plans.margin_presets import adaptive_margins, efficient_margin, projected_descent
 
 
 def test_projected_descent_projects_only_where_that_is_shorter() -> None:
@@ -23,7 +19,7 @@ def test_projected_descent_projects_only_where_that_is_shorter() -> None:
     assert short.map is None
     assert isinstance(long.map, RademacherProjection)
     assert long.map.dimension == 881  # 8 log(20,000) / .09
-    assert (int(long.norm_bound), long.margin) == (2, short.margin)
+    assert (int(long.norm), long.margin) == (2, short.margin)
     assert float(long.margin) == 0.3
     assert long.steps == 12  # (1000 mu)^2 / (4 k), rounded up
     for learner in (short, long):

@@ -11,11 +11,7 @@ import pytest
 
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.mechanisms import Records
-from experiments.plans.perceptron_plan import (
-    PerceptronPlan,
-    certifies,
-    plan_perceptron,
-)
+from experiments.plans.perceptron_plan import PerceptronPlan, certifies, plan_perceptron
 
 EASY: dict[str, Any] = {"features": 20, "gamma": 0.5, "margin": 0.25, "alpha": 0.2, "xi": 0.1}
 BUDGET: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}

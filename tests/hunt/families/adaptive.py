@@ -154,7 +154,7 @@ def draw_learner(source: Draw) -> Case:
     """The noisy sums of one, at data that attain their sensitivity."""
     sigma, norm = source.positive(), Fraction(source.integer(1, 16), 8)
     relation, moves = _moved(source)
-    steps, kind = source.integer(1, 50), source.integer(0, 4)
+    steps, kind = source.integer(1, 50), source.integer(0, 3)
     given = f"sigma={text(sigma)}, relation={relation}"
     shift: Real = moves * real(norm / sigma)
     if kind == 0:
@@ -162,11 +162,6 @@ def draw_learner(source: Draw) -> Case:
     elif kind == 1:
         learner, shift = f"NoisyMistakes({given})", 1 / real(sigma)
     elif kind == 2:
-        learner = (
-            f"NoisyHinge(margin=1, expected_size=100, steps={steps}, {given}, norm={text(norm)})"
-        )
-        shift *= MP.sqrt(steps)
-    elif kind == 3:
         learner = f"BatchPerceptron(margin=1, steps={steps}, {given}, norm={text(norm)})"
         shift *= MP.sqrt(steps)
     else:

@@ -30,8 +30,11 @@ def _one_or_none(rate: Fraction, shift: Real) -> Shifts:
 
 
 def draw_one_step(source: Draw) -> Case:
-    """A sample in which a record counts several times, or pushes another out, under add-remove."""
-    sigma = _sigma(source)
+    """A sample in which a record counts several times, or pushes another out.
+
+    Under zero-out and replace-one one dataset is a test of subsets, and of draws, from below.
+    """
+    sigma, relation, attained = _sigma(source), "AddRemove()", True
     unit = 1 / real(sigma)
     total, kind = source.integer(2, 40), source.integer(0, 3)
     rate = Fraction(source.integer(1, 15), 16)
@@ -39,12 +42,18 @@ def draw_one_step(source: Draw) -> Case:
     if kind == 0:
         scheme = f"WithoutReplacement(sample_size={size}, population_size={total})"
         truth: Shifts | Revealed = _one_or_none(Fraction(size, total), 2 * unit)
+        if source.rarely(2):  # one dataset, in both orders
+            relation, moved = source.choose((("ZeroOut()", 1), ("ReplaceOne()", 2)))
+            attained, truth = False, _one_or_none(Fraction(size, total), moved * unit)
     elif kind == 1:
         scheme = f"WithReplacement(sample_size={size}, population_size={total})"
         law = binomial(size, Fraction(1, total))
         truth = Shifts(law, tuple(2 * j * unit for j in range(size + 1)))
+        if source.rarely(2):
+            relation, attained = "ReplaceOne()", False
     elif kind == 2:
         times = source.integer(1, 12)
+        relation = source.choose(("AddRemove()", "ZeroOut()"))
         scheme = f"UserPoisson(sampling_rate={text(rate)}, contributions={times})"
         truth = Shifts(binomial(times, rate), tuple(j * unit for j in range(times + 1)))
     else:
@@ -54,7 +63,9 @@ def draw_one_step(source: Draw) -> Case:
         truth = Revealed(tuple(_cut(rate, size, n, unit) for n in (total, total + 1)))
     return ask(
         source,
-        Pipeline(f"{_noise(sigma)}.subsample({scheme}).guarantee()", truth, attained=True),
+        Pipeline(
+            f"{_noise(sigma, relation)}.subsample({scheme}).guarantee()", truth, attained=attained
+        ),
         OFTEN,
     )
 
@@ -71,16 +82,22 @@ def _cut(rate: Fraction, most: int, records: int, unit: Real) -> tuple[Real, Shi
 
 
 def draw_allocation(source: Draw) -> Case:
-    """Rounds that records draw by themselves; the largest sum is a test of them."""
+    """Rounds that records draw by themselves; the largest sum is a test of them.
+
+    One record is alone in the data; under replace-one it contributes 1, or -1.
+    """
     sigma, steps = Fraction(source.integer(3, 32), 8), source.integer(1, 200)
-    relation = source.choose(("AddRemove()", "ZeroOut()"))
+    relation, other = source.choose(("AddRemove()", "ZeroOut()")), 0
+    if source.rarely(8):  # takes seconds
+        relation, other = "ReplaceOne()", -1
     if source.rarely(2):
         epochs = source.integer(1, 6)
         scheme = f"BallsInBins(steps={steps}, epochs={epochs})"
     else:
         epochs, chosen = 1, source.integer(1, 2) if steps > 1 else 1
         scheme = f"RandomAllocation(steps={steps}, chosen={chosen})"
-    truth = Largest(steps, (MP.sqrt(epochs) / real(sigma), MP.mpf(0)))
+    unit = MP.sqrt(epochs) / real(sigma)
+    truth = Largest(steps, (unit, other * unit))
     made = f"{_noise(sigma, relation)}.allocate({scheme}).guarantee()"
     return ask(source, Pipeline(made, truth, attained=False), OFTEN)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpproof.accountant import (
+    GDP,
     L1,
     L2,
     CyclicPoisson,
@@ -16,6 +19,7 @@ from dpproof.accountant import (
     NotImplied,
     ParameterError,
     Poisson,
+    RandomAllocation,
     ReplaceOne,
     ShuffledBatches,
     ZeroOut,
@@ -29,6 +33,7 @@ from dpproof.mechanisms import (
     MinSeparation,
     Toeplitz,
 )
+from dpproof.proofs import check
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 SUM = ClippedSum(lower=-1, upper=1)
@@ -138,3 +143,35 @@ def test_rounds_with_correlated_noise_see_their_samples() -> None:
     assert set(np.unique(places)) == set(range(16))
     with pytest.raises(NotImplied, match="MatrixMechanism"):
         noisy(1).allocate(CyclicPoisson(sampling_rate=0.5, cycle=2)).release(data)
+
+
+@pytest.mark.parametrize(
+    "steps", [1, *[pytest.param(steps, marks=pytest.mark.slow) for steps in (2, 50)]]
+)
+def test_a_replacement_is_a_removal_and_an_addition(steps: int) -> None:
+    """Above the exact cost in one round and in two, and below that of a known round."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, ReplaceOne()))
+    found = noise.allocate(RandomAllocation(steps=steps)).guarantee()
+    alone = GDP(mu=2, relation=ReplaceOne())
+
+    assert found.relation == ReplaceOne()
+    assert found.derivation.apart == 1
+    for epsilon in (0.0, 0.5, 2.0):
+        claim = found.delta(epsilon=epsilon).upper
+        assert claim <= alone.delta(epsilon=epsilon).upper * 1.01
+        if steps <= 2:  # one record of +1, or of -1, and no other: quadrature over the rounds
+            cell = 0.02 if steps == 2 else 1e-3
+            line = np.arange(-7.0, 7.0, cell)
+            plus, none, minus = (stats.norm.pdf(line, place) for place in (1, 0, -1))
+            if steps == 2:
+                plus, minus = (
+                    (np.multiply.outer(one, none) + np.multiply.outer(none, one)) / 2
+                    for one in (plus, minus)
+                )
+            truth = np.maximum(plus - math.exp(epsilon) * minus, 0).sum() * cell**steps
+            assert found.delta(epsilon=epsilon).lower - 1e-6 <= truth <= claim + 1e-6
+    assert steps > 1 or check(found.certify(delta=1e-4)).ok
+    with pytest.raises(NotImplied, match="every record's contribution"):
+        Gaussian(sigma=1, sensitivity=L2(2, ReplaceOne())).allocate(
+            RandomAllocation(steps=3)
+        ).guarantee()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import secrets
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpproof.accountant.errors import NotImplied, ParameterError, PrivacyError
-from dpproof.accountant.relation import AddRemove, ReplaceOne
+from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import (
     Poisson,
     SamplingScheme,
@@ -22,6 +26,8 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.accountant.sensitivity import L1, L2, L2Contribution
+from dpproof.accountant.theorems.parallel import parallel_positions
+from dpproof.accountant.theorems.subsampling import subsample_without_replacement
 from dpproof.mechanisms import ClippedSum, Count, DiscreteLaplace, Gaussian, ReplayRng, Subsampled
 from dpproof.mechanisms.combinators.subsampled import draw_samples
 from tests.contracts.mechanism_contract import FALSE_ALARM, MechanismContract, one_bad, overlap
@@ -56,10 +62,7 @@ class TestSubsampled(MechanismContract):
                 "base": Gaussian(sigma=1, sensitivity=L2(1)),
                 "scheme": Poisson(sampling_rate=0.5),
             },
-            bad={
-                "base": (3, "gaussian", None),
-                "scheme": (0.01, "poisson", None, 1),
-            },
+            bad={"base": (3, "gaussian", None), "scheme": (0.01, "poisson", None, 1)},
         )
 
 
@@ -204,13 +207,45 @@ def test_statement_covers_what_runs_without_replacement(epsilon: float) -> None:
 
 
 def test_samples_keep_the_kind_and_the_order() -> None:
-    """An array gives arrays, a sequence gives lists; records stay in order."""
+    """An array gives arrays, a sequence gives lists; Poisson samples stay in order."""
     scheme = Poisson(sampling_rate=0.5)
     arrays = next(draw_samples(np.arange(20), scheme, 3, ReplayRng(1)))
     lists = next(draw_samples(tuple(range(20)), scheme, 3, ReplayRng(1)))
 
     assert [a.tolist() for a in arrays if isinstance(a, np.ndarray)] == lists
     assert all(list(x) == sorted(x) for x in lists if isinstance(x, list))
+
+
+def _odds(lists: Sequence[tuple[int, ...]], others: Sequence[tuple[int, ...]]) -> float:
+    """The largest ratio of two laws of answers, every place said truly at odds 3 to 1."""
+
+    def law(drawn: Sequence[tuple[int, ...]], answer: tuple[int, ...]) -> int:
+        return sum(3 ** sum(map(int.__eq__, one, answer)) for one in drawn)
+
+    return max(law(lists, a) / law(others, a) for a in itertools.product((0, 1), repeat=2))
+
+
+def test_a_fixed_size_needs_a_random_order() -> None:
+    """In the order of the data the ratio is above the bound that holds in random order."""
+    part = PureDP(epsilon=Fraction(10986122886681098, 10**16), relation=ReplaceOne())  # above log 3
+    scheme = WithoutReplacement(sample_size=2, population_size=3)
+    bound = subsample_without_replacement(parallel_positions(part, part), scheme)
+    stated = bound.epsilon(delta=0)
+    before, after = (1, 0, 1), (0, 0, 1)
+    kept = _odds(*(list(itertools.combinations(data, 2)) for data in (before, after)))
+    mixed = _odds(*(list(itertools.permutations(data, 2)) for data in (before, after)))
+
+    assert math.log(mixed) <= stated.upper < math.log(kept)
+
+
+def test_a_sample_of_fixed_size_comes_in_random_order() -> None:
+    """Of 64 pairs some are in another order than the data; with probability 2^-64 none is."""
+    values = DiscreteLaplace(scale=Fraction(1, 99), sensitivity=L1(9, ReplaceOne()), query=np.array)
+    step = values.subsample(WithoutReplacement(sample_size=2, population_size=3))
+    first, second = step.draw([[1, 5, 9]], 64, ReplayRng(5))[0].T
+
+    assert np.any(first < second)
+    assert np.any(first > second)
 
 
 def test_batches_add_up() -> None:
@@ -260,6 +295,21 @@ def test_sums_whose_records_count_often_run_and_are_stated(
         Gaussian(sigma=1, sensitivity=L2(1)).subsample(scheme).guarantee()
     with pytest.raises(NotImplied, match="for Gaussian sums alone"):
         DiscreteLaplace(scale=1, sensitivity=L1(1)).subsample(scheme).guarantee()
+
+
+@pytest.mark.parametrize("relation", [ZeroOut(), ReplaceOne()])
+def test_other_numbers_of_records_are_refused_where_theirs_is_public(relation: Any) -> None:  # noqa: ANN401
+    """What is stated of five records is too little for four, drawn more often, or cut less."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, relation), query=SUM)
+    for scheme, wrong in (
+        (WithReplacement(sample_size=2, population_size=5), (4,)),
+        (TruncatedPoisson(sampling_rate=0.5, largest=2, population_size=5), (4, 6)),
+    ):
+        step = noise.subsample(scheme)
+        step.release([0.5] * 5)
+        for size in wrong:
+            with pytest.raises(ParameterError, match="5 records"):
+                step.release([0.5] * size)
 
 
 def test_samples_of_too_few_records_are_refused() -> None:

@@ -31,11 +31,7 @@ SINGLE = SingleParticipation()
 
 def noisy(sigma: float, **changes: Any) -> MatrixMechanism[Any]:  # noqa: ANN401
     """Four rounds with the square root as factor, a record in two of them."""
-    usual = {
-        "factor": SquareRoot(rounds=4),
-        "sensitivity": L2(1),
-        "participation": FixedEpochs(2),
-    }
+    usual = {"factor": SquareRoot(rounds=4), "sensitivity": L2(1), "participation": FixedEpochs(2)}
     return MatrixMechanism(sigma=sigma, **{**usual, **changes})
 
 

@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import AddRemove, ReplaceOne
-from dpproof.mechanisms import (
-    AveragedPerturbation,
-    Cube,
-    Grid,
-    HingeLoss,
-    MilpOracle,
-    Records,
-)
+from dpproof.mechanisms import AveragedPerturbation, Cube, Grid, HingeLoss, MilpOracle, Records
 from dpproof.mechanisms.learning.separators.averaged_perturbation import Stability
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 

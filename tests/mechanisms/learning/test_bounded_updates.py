@@ -19,12 +19,10 @@ from dpproof.mechanisms import (
     KeslerPerceptron,
     LaplaceStop,
     NormStop,
-    OneVsRest,
     Projected,
     Records,
     ReplayRng,
     SignProjection,
-    SubsampledHinge,
 )
 from tests.contracts.mechanism_contract import AUDIT_ALARM
 
@@ -83,16 +81,13 @@ def test_a_chosen_state_is_among_them() -> None:
 
 
 def test_learners_made_of_others_pass_them_on() -> None:
-    """Of Kesler's perceptron, of one perceptron a class, and before projecting."""
+    """Of Kesler's perceptron, and before projecting."""
     kesler = KeslerPerceptron(**STEPS, classes=3, iterates=True, relation=AddRemove())
     base = BatchPerceptron(**STEPS, average=False, iterates=True, relation=AddRemove())
-    each = run(OneVsRest(base=base, classes=3), CLASSES)
     plan = SignProjection(features=4, dimension=2, seed=1)
     mapped = run(Projected(base=base, projection=plan))
 
     assert run(kesler, CLASSES)["iterates"].shape == (5, 6, 3, 4)
-    assert each["iterates"].shape == (5, 6, 3, 4)
-    assert (each["iterates"][:, -1] == each["weights"]).all()
     assert mapped["iterates"].shape == (5, 6, 4)
     assert (mapped["iterates"][:, -1] == mapped["weights"]).all()
     wrong: dict[str, Any] = {"iterates": 1}
@@ -189,7 +184,6 @@ def test_every_subset_of_all_records_is_drawn_equally_often() -> None:
     [
         perceptron(stop=GaussianStop(sigma=2, below=0)),
         KeslerPerceptron(classes=2, margin=2, steps=1, sigma=3, relation=ReplaceOne(), batch=HALF),
-        SubsampledHinge(learning_rate=0.5, steps=1, sigma=2, relation=ReplaceOne(), batch=HALF),
     ],
     ids=lambda learner: type(learner).__name__,
 )

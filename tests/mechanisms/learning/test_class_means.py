@@ -38,7 +38,7 @@ class TestClassMeans(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {name: BAD[name] for name in ("sigma", "norm", "relation", "features")}
-        bad |= {"classes": (0, 1, 2.0, None, 2**17), "count_sigma": (*NOT_POSITIVE[:-1], 2**301)}
+        bad |= {"classes": (0, 2.0, None, 2**17), "count_sigma": (*NOT_POSITIVE[:-1], 2**301)}
         return one_bad(
             ClassMeans, good={"classes": 3, "sigma": 2, "relation": AddRemove()}, bad=bad
         )

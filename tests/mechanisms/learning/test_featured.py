@@ -12,20 +12,17 @@ from dpproof import proofs
 from dpproof.accountant import AddRemove, ZeroOut
 from dpproof.mechanisms import (
     BatchPerceptron,
-    CandidateExponential,
     ClassMeans,
     Featured,
     FourierFeatures,
     KeslerPerceptron,
     MeanHalfspace,
-    NoisyHinge,
-    OneVsRest,
     Projected,
     Records,
     ReplayRng,
     SignProjection,
-    SubsampledHinge,
 )
+from experiments.mistake_exponential import CandidateExponential
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
 
@@ -67,12 +64,9 @@ class TestFeatured(MechanismContract):
     "learner",
     [
         base(features=6),
-        SubsampledHinge(learning_rate=0.3, steps=3, sigma=1, relation=AddRemove()),
-        NoisyHinge(margin=0.5, expected_size=3, steps=3, sigma=1, relation=AddRemove()),
         MeanHalfspace(sigma=1, relation=AddRemove()),
         KeslerPerceptron(classes=2, margin=0.1, steps=2, sigma=1, relation=AddRemove()),
         ClassMeans(classes=3, sigma=1, relation=AddRemove()),
-        OneVsRest(base=base(), classes=3),
         CandidateExponential(candidates=np.eye(6), margin=0.1, epsilon=1, relation=AddRemove()),
     ],
     ids=lambda learner: type(learner).__name__,

@@ -93,7 +93,7 @@ def test_the_bound_is_attained_and_its_condition_is_needed() -> None:
     assert violated > 0.2 > gaussian(1.0, 0.71)
 
 
-def test_a_penalty_of_norm_sigma_is_enough() -> None:
+def test_a_penalty_of_half_norm_sigma_is_enough() -> None:
     """Lemma 4: without a floor on the line, in both orders, also where 2 sigma^2 is far larger."""
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -102,29 +102,44 @@ def test_a_penalty_of_norm_sigma_is_enough() -> None:
         both = np.vstack([others, [[1.0]]])
         for epsilon in (-0.3, 0.05, 0.3, 1.0):
             for before, after in ((both, others), (others, both)):
-                moved = on_a_line(before, after, sigma, sigma, epsilon)
+                moved = on_a_line(before, after, sigma / 2, sigma, epsilon)
                 assert moved <= gaussian(1 / sigma, epsilon) + 1e-9
+
+
+def largest_start(cuts: int) -> float:
+    """The bound of Lemma 6 on B, by upper sums, over intervals of length 1/1000 up to 3/2."""
+    t = np.linspace(0, np.sqrt(2), cuts)
+    least, most, bounds = t[:-1], t[1:], []
+    for c in np.arange(1_500) / 1_000:
+        widths = np.maximum((np.sqrt(2) - least) ** 2 - c, 0)
+        integral = 2 * most * widths * np.exp(c * most**2 - least**4 / 2) * (most - least)
+        bounds.append((c + 0.001) / 2 * np.exp((2 - c) ** 2 / 2) + integral.sum())
+    return float(max(bounds))
 
 
 def test_lemma_5_bounds_every_path() -> None:
     """W falls by at least the gain along every s and v, and starts at the Gaussian's value."""
+    assert largest_start(1_000) < 0.999
     s = np.linspace(0, 1, 201)
-    for c in (0.001, 0.1, 0.3, 0.6, 0.9, 0.999):
-        spare = normal.pdf(c) * c * np.expm1((1 - c) ** 2 / 2)
-        slope = spare / (1 - c)
+    x = np.concatenate([np.linspace(0, 2, 20_001), [8.0]])
+    for c in (0.001, 0.1, 0.3, 0.42, 0.9, 1.5, 1.999):
+        pull = np.sqrt(2) - np.sqrt(x) > np.sqrt(c)
+        slopes = np.exp(c * x - x**2 / 2) * ((np.sqrt(2) - np.sqrt(x)) ** 2 - c) * pull
+        u = c / 2 * np.exp((2 - c) ** 2 / 2) + np.concatenate(
+            [[0], np.cumsum(np.diff(x) * slopes[:-1])]  # the slopes fall: an upper sum
+        )
+        assert u[-1] <= 1 + 1e-6
         for y in np.concatenate([np.linspace(-5, c, 300, endpoint=False), np.linspace(c, 8, 200)]):
-            density, bend = normal.pdf(y), normal.pdf(y) * (1 - y * (1 - 2 * c + y))
+            density = normal.pdf(y)
             if y >= c:
-                h = c * np.exp(0.5 - y) / np.sqrt(2 * np.pi)
-                falls, top = density * (s * y - c) + (1 - s) * h, density
+                h = c / 2 * np.exp(2 - 2 * y) / np.sqrt(2 * np.pi)
+                falls, top = density * (s * y - c) + 2 * (1 - s) * h, density
             else:
-                rest = y >= 2 * c - 1
-                psi = density * (1 - 2 * c + y) if rest else 0.0
-                h = normal.pdf(c) - psi + (spare - slope * (c - y) if rest else 0.0)
-                falls, top = (1 - s) * (bend - slope if rest else 0.0), normal.pdf(c)
+                h, top = normal.pdf(c) * np.interp(c - y, x, u), normal.pdf(c)
+                falls = (1 - s) * normal.pdf(c) * np.interp(c - y, x, slopes)
             for v in (0.0, 0.5, 1.0):
-                gain = density * np.maximum(s * y + v * s * (1 - s) - c, 0)
-                assert (gain <= falls + v * s * (1 - s) * (top - h) + 1e-12).all()
+                gain = density * np.maximum(s * y + 2 * v * s * (1 - s) - c, 0)
+                assert (gain <= falls + 2 * v * s * (1 - s) * (top - h) + 1e-6).all()
 
 
 def test_a_flipped_label_shifts_the_noise() -> None:

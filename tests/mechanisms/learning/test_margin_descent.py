@@ -23,7 +23,7 @@ from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 from tests.mechanisms.learning.builders import BAD
 
-GOOD: dict[str, Any] = {"margin": 0.5, "norm_bound": 1, "steps": 2, "mu": 0.5}
+GOOD: dict[str, Any] = {"margin": 0.5, "norm": 1, "steps": 2, "mu": 0.5}
 PLAN = RademacherProjection(features=2, dimension=1, seed=1)
 
 
@@ -45,7 +45,7 @@ class TestMarginDescent(LearnerContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad = {name: BAD[name] for name in ("steps", "relation", "average", "features")}
-        bad |= {"norm_bound": (*BAD["norm"], None), "records": (0, 2.5, -1), "map": (1, "identity")}
+        bad |= {"norm": (*BAD["norm"], None), "records": (0, 2.5, -1), "map": (1, "identity")}
         bad |= dict.fromkeys(("margin", "mu", "radius"), NOT_POSITIVE)
         unknown = {**GOOD, "relation": AddRemove(), "records": None}
         blank = {**unknown, "relation": ZeroOut()}
@@ -63,7 +63,7 @@ def test_the_run_is_gdp_at_the_stated_mu() -> None:
     """Whatever the steps and the relation; the largest mu of (1, 1e-5) is .26805."""
     for relation in (ReplaceOne(), ReplaceLabel(), AddRemove()):
         learner = MarginDescent(
-            margin=0.1, norm_bound=3, steps=150, mu=0.26805, relation=relation, records=10
+            margin=0.1, norm=3, steps=150, mu=0.26805, relation=relation, records=10
         )
         found = learner.guarantee()
 
@@ -76,7 +76,7 @@ def test_the_run_is_gdp_at_the_stated_mu() -> None:
 
 def test_two_steps_attain_the_profile() -> None:
     """Opposite records keep both sums 2 C apart: the transcript is two Gaussians, not less."""
-    learner = MarginDescent(margin=1, norm_bound=1, steps=2, mu=0.5, relation=ReplaceOne())
+    learner = MarginDescent(margin=1, norm=1, steps=2, mu=0.5, relation=ReplaceOne())
     one, other = (learner.contributions(Records([[1.0]], [label])) for label in (1, -1))
     states = np.array([[0.0], [0.3], [-0.9]])
     apart = (one.totals(states, None).sums - other.totals(states, None).sums) * 2.0**-24
@@ -98,7 +98,7 @@ def test_steps_are_those_of_descent_in_data_units(kept: str) -> None:
     expected = np.mean(states, axis=0) if kept == "mean" else w
     learner = MarginDescent(
         margin=1.5,
-        norm_bound=2,
+        norm=2,
         steps=8,
         mu=2.0**40,
         radius=0.5,
@@ -114,16 +114,12 @@ def test_maps_and_weights() -> None:
     rows = np.random.default_rng(1).normal(size=(40, 8)) / 4
     labels = np.where(rows[:, 0] > 0, 1, -1)
     plan = RademacherProjection(features=8, dimension=3, seed=5)
-    learner = MarginDescent(
-        margin=0.1, norm_bound=1, steps=5, mu=50, map=plan, relation=ReplaceOne()
-    )
-    base = MarginDescent(margin=0.1, norm_bound=1, steps=5, mu=50, relation=ReplaceOne())
+    learner = MarginDescent(margin=0.1, norm=1, steps=5, mu=50, map=plan, relation=ReplaceOne())
+    base = MarginDescent(margin=0.1, norm=1, steps=5, mu=50, relation=ReplaceOne())
     one = learner.release(Records(rows, labels), rng=ReplayRng(1)).weights
     other = base.release(plan.records(Records(rows, labels)), rng=ReplayRng(1)).weights
     features = FourierFeatures(features=8, frequencies=6, width=1, seed=2)
-    kernel = MarginDescent(
-        margin=0.1, norm_bound=1, steps=5, mu=50, map=features, relation=ReplaceOne()
-    )
+    kernel = MarginDescent(margin=0.1, norm=1, steps=5, mu=50, map=features, relation=ReplaceOne())
 
     assert one == pytest.approx(other @ plan.matrix())
     assert kernel.release((rows, labels)).weights.shape == (12,)
@@ -135,9 +131,7 @@ def test_sums_after_clipping_have_the_norm_for_every_map() -> None:
     """A projection that doubles a row's length is clipped: the sensitivity is no matter of luck."""
     plan = RademacherProjection(features=400, dimension=4, seed=1)
     long = 2 * plan.matrix()[0] / np.linalg.norm(plan.matrix()[0])
-    learner = MarginDescent(
-        margin=0.1, norm_bound=1, steps=1, mu=1, map=plan, relation=ReplaceOne()
-    )
+    learner = MarginDescent(margin=0.1, norm=1, steps=1, mu=1, map=plan, relation=ReplaceOne())
     found = learner.contributions(Records([long], [1])).totals(np.zeros((1, 4)), None).sums
 
     assert np.linalg.norm(plan.apply(long[np.newaxis])) > 2
@@ -166,7 +160,7 @@ def test_the_bounds_hold_on_a_planted_halfspace() -> None:
     rest = rng.normal(size=(n, 9))
     rest *= math.sqrt(1 - gamma**2) / np.linalg.norm(rest, axis=1, keepdims=True)
     rows = np.column_stack([gamma * side, rest])
-    learner = MarginDescent(margin=gamma, norm_bound=1, steps=400, mu=0.237, relation=ReplaceOne())
+    learner = MarginDescent(margin=gamma, norm=1, steps=400, mu=0.237, relation=ReplaceOne())
     for outliers in (0, 60):
         labels = np.where(np.arange(n) < outliers, -side, side)
         runs = learner.release_many(Records(rows, labels), 3, rng=rng)["weights"]

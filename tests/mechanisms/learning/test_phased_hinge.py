@@ -14,16 +14,10 @@ from dpproof import auditing, proofs
 from dpproof.accountant import GDP, AddRemove, PrivacyProfile, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import PhasedHinge, RademacherProjection, Records, ReplayRng
-from dpproof.mechanisms.learning.noisy_hinge import SmoothedPass, projected
-from dpproof.mechanisms.learning.phased_hinge import phase_sizes
-from tests.contracts.mechanism_contract import (
-    AUDIT_ALARM,
-    NOT_POSITIVE,
-    MechanismContract,
-    one_bad,
-)
+from dpproof.mechanisms.learning.phased_hinge import SmoothedPass, phase_sizes, projected
+from tests.contracts.mechanism_contract import AUDIT_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 
-GOOD: dict[str, Any] = {"margin": 0.5, "norm_bound": 1, "mu": 0.5}
+GOOD: dict[str, Any] = {"margin": 0.5, "norm": 1, "mu": 0.5}
 
 
 class TestPhasedHinge(MechanismContract):
@@ -52,7 +46,7 @@ class TestPhasedHinge(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """One bad argument each."""
         bad: dict[str, Sequence[Any]] = dict.fromkeys(
-            ("margin", "norm_bound", "mu", "radius"), NOT_POSITIVE
+            ("margin", "norm", "mu", "radius"), NOT_POSITIVE
         )
         bad |= {
             "relation": (None, "replace-one", AddRemove()),
@@ -77,9 +71,7 @@ def test_a_permutation_is_gdp_at_the_stated_mu() -> None:
     """Exactly, with a certificate, whether or not the number of records is stated."""
     for relation in (ReplaceOne(), ReplaceLabel(), ZeroOut()):
         for records in (None, 100):
-            learner = PhasedHinge(
-                margin=0.1, norm_bound=2, mu=0.3, relation=relation, records=records
-            )
+            learner = PhasedHinge(margin=0.1, norm=2, mu=0.3, relation=relation, records=records)
             found = learner.guarantee()
 
             assert found == GDP(mu=0.3, relation=relation)
@@ -155,7 +147,7 @@ def test_audit_on_opposite_labels(sampling: str) -> None:
     rows, labels = np.tile([[1.0, 0.0]], (4, 1)), np.array([1.0, 1.0, 1.0, 1.0])
     data = Records(rows, labels)
     other = Records(rows, np.array([-1.0, 1.0, 1.0, 1.0]))
-    given: dict[str, Any] = {"margin": 1, "norm_bound": 1, "sampling": sampling, "records": 4}
+    given: dict[str, Any] = {"margin": 1, "norm": 1, "sampling": sampling, "records": 4}
     claim = PhasedHinge(**given, mu=1, relation=ReplaceOne()).guarantee()
     for mu, caught in ((1, False), (12, True)):
         report = auditing.audit(
@@ -178,7 +170,7 @@ def test_it_learns_a_planted_halfspace() -> None:
     data = Records(np.column_stack([0.7 * side, rest]), side)
     plan = RademacherProjection(features=30, dimension=20, seed=1)
     for given in ({}, {"map": plan}, {"sampling": "with-replacement", "records": 8_000}):
-        learner = PhasedHinge(margin=0.4, norm_bound=1, mu=1, **given, relation=ReplaceOne())
+        learner = PhasedHinge(margin=0.4, norm=1, mu=1, **given, relation=ReplaceOne())
         released = learner.release(data, rng=rng)
 
         assert released.weights.shape == (30,)

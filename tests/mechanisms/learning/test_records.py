@@ -9,7 +9,7 @@ import pytest
 
 from dpproof.accountant import AddRemove, Poisson
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms import BatchPerceptron, Records, ReplayRng
+from dpproof.mechanisms import BatchPerceptron, Records, ReplayRng, blocks
 from dpproof.mechanisms.learning import records as module
 from dpproof.mechanisms.learning.records import on_grid
 
@@ -53,7 +53,7 @@ def test_samples_of_records_are_records() -> None:
 
 def test_too_many_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond 2^29 records a sum of integers might be rounded."""
-    assert module.MOST_RECORDS * 2**24 == 2**53
+    assert blocks.MOST_RECORDS * 2**24 == 2**53
     monkeypatch.setattr(module, "MOST_RECORDS", 2)
     with pytest.raises(ParameterError, match="at most 2 records"):
         on_grid(Records(np.eye(3), [0, 0, 0]), known, norm=1.0, features=None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpmath import erfc, log, mp, mpf, sqrt
+from mpmath import binomial, erfc, fsum, log, mp, mpf, ncdf, sqrt, workdps
 from scipy import stats
 
 from dpproof.accountant import AddRemove, ReplaceLabel, ReplaceOne, ZeroOut
@@ -98,13 +98,13 @@ def test_the_noise_and_the_choice_widen_every_bound() -> None:
         lambda c: finite_class_risk(c, candidates=10),
         lambda c: halfspace_risk(c, dimension=5),
         holdout_risk,
-        lambda c: margin_risk(c, weight_norm=1, norm_bound=1, margin=1),
+        lambda c: margin_risk(c, weight_norm=1, norm=1, margin=1),
     ):
         risks = [bound(count).risk for count in (plain, noisy, chosen)]
         assert risks == sorted(risks)
         assert 0.05 < risks[0] < risks[1] < risks[2] <= 1
     assert holdout_risk(plain).risk < halfspace_risk(plain, dimension=2).risk
-    short, long = (margin_risk(plain, weight_norm=w, norm_bound=1, margin=0.5).risk for w in (1, 5))
+    short, long = (margin_risk(plain, weight_norm=w, norm=1, margin=0.5).risk for w in (1, 5))
     assert short < long
     assert "confidence 0.95" in str(holdout_risk(plain))
     assert holdout_risk(_count(1)).risk == 1
@@ -125,7 +125,7 @@ def test_refusals() -> None:
         lambda: finite_class_risk(count, candidates=0),
         lambda: finite_class_risk(count, candidates=2, failure=1),
         lambda: halfspace_risk(count, dimension=0),
-        lambda: margin_risk(count, weight_norm=0, norm_bound=1, margin=1),
+        lambda: margin_risk(count, weight_norm=0, norm=1, margin=1),
         lambda: cover_count(dimension=2, points=0),
     ]
     for call in calls:
@@ -173,7 +173,7 @@ def test_the_margin_bound_holds_for_all_weights_at_once() -> None:
         relative_margin_risk(
             NoisyCount(value=value, sigma=0, records=20_000, relation=ReplaceOne()),
             weight_norm=1,
-            norm_bound=1,
+            norm=1,
             margin=0.5,
         ).risk
         for value in range(0, 20_001, 2_000)
@@ -195,7 +195,7 @@ def test_the_margin_bound_holds_for_all_weights_at_once() -> None:
 def test_the_margin_bound_is_that_of_its_formula() -> None:
     """Against exact binomial coefficients; norms up to 1 are one layer, larger ones pay more."""
     count = NoisyCount(value=30, sigma=0, records=1_000, relation=ReplaceOne())
-    shared: dict[str, Any] = {"norm_bound": 1, "margin": 0.5, "failure": 0.1}
+    shared: dict[str, Any] = {"norm": 1, "margin": 0.5, "failure": 0.1}
     budget = math.log(math.comb(4_000 + 16, 16)) + math.log(4 * 2 / 0.05)
     square = 4 * budget / 1_000
     by_hand = 0.03 + square / 2 + math.sqrt(square * (0.03 + square / 4))
@@ -222,7 +222,7 @@ def test_results_are_upper_ends() -> None:
             layer = 3  # of a norm from 4 to 8
             pieces = 2 * mpf(8) * 2 / (mpf(0.5) * sqrt(n))
             ramp = share + pieces + sqrt(log((layer + 1) * (layer + 2) / half) / (2 * n))
-            found = margin_risk(count, weight_norm=5, norm_bound=2, margin=0.5, failure=failure)
+            found = margin_risk(count, weight_norm=5, norm=2, margin=0.5, failure=failure)
 
             assert top == n or 0 <= 1 - erfc(z / sqrt(2)) / 2 / half < 1e-7
             assert stated == 1 or _kl(share, mpf(stated)) >= budget
@@ -236,6 +236,43 @@ def test_results_are_upper_ends() -> None:
     with pytest.raises(ParameterError, match="at least"):
         holdout_risk(_count(0.1), failure=Fraction(1, 10**400))
     assert 0 < _count(0.1, sigma=1, selected=10**200).at_most(failure=1e-250) - 1_000 < 60
+
+
+@pytest.mark.parametrize(
+    ("records", "value", "sigma", "failure", "selected"),
+    [(400, 80.3, 10, 0.1, 1), (50, -3.2, 4, 0.05, 7), (30, 0, 0, 0.01, 1), (200, 90.5, 9, 1e-9, 1)],
+)
+def test_held_out_counts_are_inverted_exactly(
+    records: int, value: float, sigma: float, failure: float, selected: int
+) -> None:
+    """At the bound a count as small has the stated probability, to 50 digits, and not above."""
+    given: dict[str, Any] = {"records": records, "relation": ONE, "selected": selected}
+    risk = holdout_risk(NoisyCount(value=value, sigma=sigma, **given), failure=failure).risk
+
+    def below(r: mpf) -> mpf:
+        parts = (
+            binomial(records, k)
+            * r**k
+            * (1 - r) ** (records - k)
+            * (ncdf((mpf(value) - k) / sigma) if sigma else int(k <= value))
+            for k in range(records + 1)
+        )
+        return fsum(parts)
+
+    with workdps(50):
+        chance = mpf(failure) / selected
+        assert below(mpf(risk)) <= chance
+        assert below(mpf(risk) * (1 - mpf(1e-9))) > chance
+
+
+def test_an_exact_bound_of_many_records_is_near_the_normal_one() -> None:
+    """.24 at 400 records, noise 10 and .2 of them mistakes, where Chernoff's bound has .29."""
+    count = NoisyCount(value=80, sigma=10, records=400, relation=ONE)
+    large = NoisyCount(value=2**21, sigma=1, records=2**23, relation=ONE)
+
+    assert holdout_risk(count, failure=0.1).risk == pytest.approx(0.242, abs=2e-3)
+    assert finite_class_risk(count, candidates=1, failure=0.1).risk > 0.29
+    assert holdout_risk(large) == finite_class_risk(large, candidates=1)
 
 
 def _kl(p: mpf, q: mpf) -> mpf:

@@ -99,9 +99,7 @@ class TestRandomizedResponseOnRecords(MechanismContract):
         return one_bad(
             RandomizedResponse,
             good={"epsilon": 1, "relation": AddRemove()},
-            bad={
-                "query": ("majority", 3),
-            },
+            bad={"query": ("majority", 3)},
         )
 
 

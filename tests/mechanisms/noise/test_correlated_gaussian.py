@@ -15,7 +15,7 @@ from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms import CorrelatedGaussian, Gaussian, ReplayRng
-from dpproof.mechanisms.samplers.rounded import gaussian_rounded, gaussian_rounded_rational
+from dpproof.mechanisms.samplers.rounded import gaussian_rounded, gaussian_rounded_rationals
 from tests.contracts.mechanism_contract import MechanismContract, one_bad
 
 COVARIANCE = [[4.0, 3.0], [3.0, 4.0]]
@@ -109,9 +109,9 @@ def test_a_rational_value_is_rounded_as_a_float_is() -> None:
     """The same words give the same steps, far from 0 as well, and when all draws are exact."""
     for value in (0.25, 2.0**70, -3.75):
         plain = gaussian_rounded(np.full(500, value), 2, Fraction(1, 8), ReplayRng(4))
-        exact = gaussian_rounded_rational(Fraction(value), 500, 2, Fraction(1, 8), ReplayRng(4))
+        exact = gaussian_rounded_rationals([Fraction(value)] * 500, 2, Fraction(1, 8), ReplayRng(4))
         assert [int(one) for one in plain] == [int(one) for one in exact]
-    third = gaussian_rounded_rational(Fraction(1, 3), 500, 2**-40, Fraction(1, 8), ReplayRng(4))
+    third = gaussian_rounded_rationals([Fraction(1, 3)] * 500, 2**-40, Fraction(1, 8), ReplayRng(4))
     assert set(third.tolist()) == {3}
 
 

@@ -93,11 +93,7 @@ class TestDiscreteGaussianOnRecords(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A query that is not one."""
         return one_bad(
-            DiscreteGaussian,
-            good={"sigma": 1, "sensitivity": L1(1)},
-            bad={
-                "query": ("count", 3),
-            },
+            DiscreteGaussian, good={"sigma": 1, "sensitivity": L1(1)}, bad={"query": ("count", 3)}
         )
 
 
@@ -121,9 +117,7 @@ class TestDiscreteGaussianManyCoordinates(MechanismContract):
         return one_bad(
             DiscreteGaussian,
             good={"sigma": 1, "sensitivity": L2(3)},
-            bad={
-                "sensitivity": (LInf(3), 3),
-            },
+            bad={"sensitivity": (LInf(3), 3)},
         )
 
 

@@ -43,11 +43,7 @@ class TestDiscreteLaplace(ExactLawContract):
         return one_bad(
             DiscreteLaplace,
             good={"scale": 1, "sensitivity": L1(1)},
-            bad={
-                "scale": NOT_POSITIVE,
-                "sensitivity": (L1(0.5), L2(1), 1, None),
-                "query": (3,),
-            },
+            bad={"scale": NOT_POSITIVE, "sensitivity": (L1(0.5), L2(1), 1, None), "query": (3,)},
         )
 
     def shift(self) -> int:
@@ -83,11 +79,7 @@ class TestDiscreteLaplaceOnRecords(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A query that is not one."""
         return one_bad(
-            DiscreteLaplace,
-            good={"scale": 1, "sensitivity": L1(1)},
-            bad={
-                "query": ("count", 3),
-            },
+            DiscreteLaplace, good={"scale": 1, "sensitivity": L1(1)}, bad={"query": ("count", 3)}
         )
 
 

@@ -65,13 +65,7 @@ class TestGaussianOnRecords(MechanismContract):
 
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A query that is not one."""
-        return one_bad(
-            Gaussian,
-            good={"sigma": 1, "sensitivity": L2(1)},
-            bad={
-                "query": ("sum", 3),
-            },
-        )
+        return one_bad(Gaussian, good={"sigma": 1, "sensitivity": L2(1)}, bad={"query": ("sum", 3)})
 
 
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne(), ZeroOut()])

@@ -65,11 +65,7 @@ class TestLaplaceOnRecords(MechanismContract):
     def invalid(self) -> Sequence[Callable[[], object]]:
         """A query that is not one."""
         return one_bad(
-            Laplace,
-            good={"scale": 1, "sensitivity": L1(1)},
-            bad={
-                "query": ("count", 3),
-            },
+            Laplace, good={"scale": 1, "sensitivity": L1(1)}, bad={"query": ("count", 3)}
         )
 
 
@@ -83,9 +79,7 @@ def test_states_the_closed_profile(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("relation", [AddRemove(), ReplaceOne(), ZeroOut()])
-def test_pure_epsilon_is_sensitivity_over_scale(
-    relation: AddRemove | ReplaceOne | ZeroOut,
-) -> None:
+def test_pure_epsilon_is_sensitivity_over_scale(relation: AddRemove | ReplaceOne | ZeroOut) -> None:
     """At delta 0 the cost is exactly the ratio, under any relation."""
     bound = Laplace(scale=20, sensitivity=L1(5, relation)).guarantee().epsilon(delta=0)
 

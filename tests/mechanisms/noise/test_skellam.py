@@ -73,11 +73,11 @@ def test_squared_norm_counts_coordinates() -> None:
 def test_what_the_first_word_leaves_open_is_decided_exactly() -> None:
     """A word on the edge between two numbers asks for digits, which decide both ways."""
     low, _ = _cumulative(Fraction(4), 63)
-    edge = 2 * low[1]
+    edge = [low[1] >> 48, low[1] << 16 & (2**64 - 1)]
     exact = _cumulative(Fraction(4), 191)
     assert low[1] << 128 < exact[0][1]
     assert exact[1][1] < (low[1] + 1) << 128
-    found = [skellam(4, 1, Scripted([edge, rest, rest])) for rest in (0, 2**64 - 1)]
+    found = [skellam(4, 1, Scripted([*edge, rest, rest])) for rest in (0, 2**64 - 1)]
     assert [int(one[0]) for one in found] == [1, 2]
 
 

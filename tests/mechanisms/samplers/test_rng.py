@@ -65,9 +65,7 @@ def test_replayed_words_stay_the_same_across_releases() -> None:
 
 
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.SFC64])
-def test_a_generator_is_adapted_whatever_its_word_size(
-    bits: type[np.random.BitGenerator],
-) -> None:
+def test_a_generator_is_adapted_whatever_its_word_size(bits: type[np.random.BitGenerator]) -> None:
     """A 32-bit generator also fills 64 bits."""
     first = GeneratorRng(np.random.Generator(bits(3))).words(200)
     again = GeneratorRng(np.random.Generator(bits(3))).words(200)

@@ -86,9 +86,7 @@ class TestExponentialMechanismOnRecords(MechanismContract):
         return one_bad(
             ExponentialMechanism,
             good={"epsilon": 1, "sensitivity": LInf(1)},
-            bad={
-                "query": ("score",),
-            },
+            bad={"query": ("score",)},
         )
 
 

@@ -26,12 +26,7 @@ from dpproof.mechanisms.samplers import margins
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import GeneratorRng
 from dpproof.proofs import VerifiedUnder
-from tests.contracts.mechanism_contract import (
-    FALSE_ALARM,
-    NOT_POSITIVE,
-    MechanismContract,
-    one_bad,
-)
+from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
 
 EPSILONS = (0.0, 0.1, 0.3, 0.7)

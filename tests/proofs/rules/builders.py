@@ -7,13 +7,7 @@ from typing import Any
 
 import mpmath
 
-from tests.proofs.support import (
-    Object,
-    factor,
-    facts,
-    gaussian,
-    pairs,
-)
+from tests.proofs.support import Object, factor, facts, gaussian, pairs
 
 
 def response(epsilon: str, infinite: str = "0", categories: int = 2) -> Object:

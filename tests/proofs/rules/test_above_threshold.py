@@ -107,6 +107,6 @@ def test_the_threshold_is_fixed() -> None:
     verdict = CASES[0].verdict()
 
     assert isinstance(verdict, VerifiedUnder)
-    assert "to one threshold that is the same for all datasets, once, " in verdict.assumptions[0]
+    assert "to one threshold that is the same for all datasets, once; " in verdict.assumptions[0]
     assert "independent of that and in every coordinate" in verdict.assumptions[0]
     assert f"for M1, {FRESH}" in verdict.assumptions

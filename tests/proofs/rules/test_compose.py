@@ -150,11 +150,7 @@ PARALLEL = [
     Case("parallel", gdp("1"), [gdp("1"), gdp("2")], why=OTHER),
     Case("parallel", said("pure-dp", epsilon="2"), [said("pure-dp", epsilon=e) for e in "12"]),
     Case("parallel", said("zcdp", rho="2"), [said("zcdp", rho=e) for e in "12"]),
-    Case(
-        "parallel",
-        said("metric-dp", epsilon="2"),
-        [said("metric-dp", epsilon=e) for e in "12"],
-    ),
+    Case("parallel", said("metric-dp", epsilon="2"), [said("metric-dp", epsilon=e) for e in "12"]),
     Case(
         "parallel",
         said("bounded-range", epsilon="2"),

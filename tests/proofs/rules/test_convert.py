@@ -76,9 +76,7 @@ EXACT = [
         why="divergence at order 9",
     ),
     Case(
-        "convert/bounded-range-rdp",
-        listed("rdp", ("2", "0")),
-        [said("bounded-range", epsilon="0")],
+        "convert/bounded-range-rdp", listed("rdp", ("2", "0")), [said("bounded-range", epsilon="0")]
     ),
     Case("convert/bounded-range-rdp", listed("rdp", ("2", "1")), [PURE], why="wants Bounded"),
     Case("convert/bounded-range-rdp", RANGE, [RANGE], why="wants RDP"),
@@ -347,10 +345,7 @@ def test_points_need_one_pair_about_the_same_datasets(extra: Step) -> None:
     """Another statement among the premises is refused."""
     premises = [stated(pairs(FORWARD, BACKWARD)), LEFT, RIGHT, extra]
     last = Step(
-        rule="convert/pair-approx",
-        premises=(0, 1, 2, 3),
-        witness={},
-        conclusion=approx("1", "1/2"),
+        rule="convert/pair-approx", premises=(0, 1, 2, 3), witness={}, conclusion=approx("1", "1/2")
     )
 
     verdict = check(certificate(*premises, last))
@@ -380,6 +375,10 @@ CASES = [
         why="not the premise",
     ),
     Case("restrict/relation", gdp("1", **RESTRICT_ONE), [gdp("1", **LABEL)], why="leads from"),
+    Case("restrict/relation", gdp("1", **RESTRICT_ONE), [gdp("1", steps=2)], {"size": 2}),
+    Case("restrict/relation", gdp("1", **RESTRICT_ONE), [gdp("1")], {"size": 2}, "distance"),
+    Case("restrict/relation", gdp("1", **RESTRICT_ONE), [gdp("1", steps=2)], why="leads from"),
+    Case("restrict/relation", gdp("1", **LABEL), [gdp("1", steps=2)], {"size": 2}, "leads from"),
     Case(
         "restrict/relation", gdp("1", **RESTRICT_ONE), [gdp("1", **RESTRICT_ONE)], why="leads from"
     ),

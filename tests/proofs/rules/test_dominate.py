@@ -75,11 +75,7 @@ CASES = [
     Case("dominate/pure-dp", pairs([]), [said("pure-dp", epsilon="1")], why=OTHER),
     Case("dominate/approx-dp", pairs([response("1", "1/8")]), [APPROX]),
     Case("dominate/approx-dp", pairs([response("1")]), [APPROX], why=OTHER),
-    Case(
-        "dominate/approx-dp",
-        pairs([finite(["1/8", "7/8", "0"], ["0", "7/8", "1/8"])]),
-        [TOLD],
-    ),
+    Case("dominate/approx-dp", pairs([finite(["1/8", "7/8", "0"], ["0", "7/8", "1/8"])]), [TOLD]),
     Case("dominate/approx-dp", pairs([]), [said("approx-dp", epsilon="0", delta="0")]),
     Case("dominate/approx-dp", pairs([]), [TOLD], why=OTHER),
     Case(

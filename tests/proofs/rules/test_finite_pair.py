@@ -62,9 +62,7 @@ CASES = [
     ),
     mixed(NINTH, premises=(TILTED[0], SILENT, *TILTED[1:], QUIET)),
     mixed(
-        NINTH,
-        "the mean of the profiles at ratio 1 ",
-        premises=(TILTED[0], BASE, *TILTED[1:], EDGE),
+        NINTH, "the mean of the profiles at ratio 1 ", premises=(TILTED[0], BASE, *TILTED[1:], EDGE)
     ),
 ]
 

@@ -79,12 +79,7 @@ CASES = [
     # Half told at each step: after two all may be.
     Case(TRADE, curve(("0", "0"), steps=2), [TOLD], twice=True),
     Case(TRADE, curve(("0", "1/9"), ("1/9", "0"), steps=2), [TOLD], why="not below", twice=True),
-    Case(
-        TRADE,
-        curve(("0", "0"), steps=4),
-        [curve(("0", "0"), steps=2)],
-        twice=True,
-    ),
+    Case(TRADE, curve(("0", "0"), steps=4), [curve(("0", "0"), steps=2)], twice=True),
     Case(
         TRADE,
         curve(("0", "1/2"), ("3/4", "0"), ("1", "0"), steps=2),

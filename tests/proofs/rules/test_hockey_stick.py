@@ -7,15 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.proofs import Rejected, Step, check
-from tests.proofs.rules.builders import (
-    GAUSS,
-    GAUSS_TEN,
-    MANY,
-    ONE,
-    RESPONSES,
-    near,
-    response_delta,
-)
+from tests.proofs.rules.builders import GAUSS, GAUSS_TEN, MANY, ONE, RESPONSES, near, response_delta
 from tests.proofs.support import Case, Object, certificate, fact, factor, gaussian
 
 LAPLACE = factor("laplace", epsilon="1")

@@ -32,7 +32,7 @@ LIFT = "mechanism/sphere-lift"
 LIFTED = {"shift": 8, "length": 4, "scale": "32"}
 BALL = "mechanism/logistic-objective-pure"
 SPHERE = {"norm": "3", "scale": "6", "regulariser": "18"}
-SMALL = {**LOGISTIC, "regulariser": "4"}
+SMALL = {**LOGISTIC, "regulariser": "2"}
 
 
 def floored(forward: str, backward: str = "0", relation: str = "add-remove") -> dict[str, object]:
@@ -59,9 +59,11 @@ CASES = [
     Case(RULE, said("gdp", mu_squared="9/4"), witness=LOGISTIC),
     Case(RULE, said("gdp", mu_squared="9", relation="replace-one"), witness=LOGISTIC),
     Case(RULE, said("gdp", mu_squared="9/4", relation="zero-out"), witness=LOGISTIC),
-    Case(RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "6"}),
-    Case(RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "5"}, why=OTHER),
-    Case(RULE, said("gdp", mu_squared="9"), witness={**THIN, "regulariser": "2"}),
+    Case(RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "3"}),
+    Case(
+        RULE, said("gdp", mu_squared="9/4"), witness={**LOGISTIC, "regulariser": "29/10"}, why=OTHER
+    ),
+    Case(RULE, said("gdp", mu_squared="9"), witness={**THIN, "regulariser": "3/2"}),
     Case(RULE, said("gdp", mu_squared="9"), witness={**THIN, "regulariser": "1"}, why=OTHER),
     Case(RULE, said("gdp", mu_squared="2"), witness=LOGISTIC, why=OTHER),
     Case(RULE, said("gdp", mu_squared="5/2"), witness=LOGISTIC, why=OTHER),
@@ -84,10 +86,10 @@ CASES = [
     Case(FOLD, pairs([FOLDED]), witness={**PLACES, "sigma": "17"}, why=OTHER),
     Case(FOLD, PURE, witness=PLACES, why=OTHER),
     # floor 9 (1/4 - 1/8)
-    Case(RULE, floored("9/8"), witness=SMALL),
+    Case(RULE, floored("27/8"), witness=SMALL),
     Case(RULE, floored("1"), witness=SMALL, why=OTHER),
-    Case(RULE, floored("9/8", "9/8"), witness=SMALL, why=OTHER),
-    Case(RULE, floored("9/8"), witness=LOGISTIC, why=OTHER),
+    Case(RULE, floored("27/8", "27/8"), witness=SMALL, why=OTHER),
+    Case(RULE, floored("27/8"), witness=LOGISTIC, why=OTHER),
     Case(RULE, floored("0", relation="replace-one"), witness=SMALL, why="at least 2 sigma^2"),
     Case(
         RULE,

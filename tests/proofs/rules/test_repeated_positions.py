@@ -56,10 +56,7 @@ CASES = [
     ),
     Case(RULE, profile(("0", Fraction(1))), [gdp("1")], {"records": 1, "draws": [10**9]}),
     Case(
-        RULE,
-        profile(("0", Fraction(1, 30_000))),
-        [gdp("1")],
-        {"records": 10**6, "draws": [40, 40]},
+        RULE, profile(("0", Fraction(1, 30_000))), [gdp("1")], {"records": 10**6, "draws": [40, 40]}
     ),
     Case(
         RULE,

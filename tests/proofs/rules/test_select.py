@@ -7,15 +7,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from tests.proofs.rules.builders import (
-    BASE,
-    EDGE,
-    FEW,
-    GEOMETRIC,
-    SOME,
-    TILTED,
-    TWO,
-)
+from tests.proofs.rules.builders import BASE, EDGE, FEW, GEOMETRIC, SOME, TILTED, TWO
 from tests.proofs.support import Case, Object, gaussian, pairs, said
 
 LOGARITHMIC: Object = {**GEOMETRIC, "eta": "0"}

@@ -14,16 +14,7 @@ from dpproof.proofs.balls.run_counts import read_runs
 from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.rules.select_threshold import Masses, bound
 from tests.proofs.builders import drawn_masses, halved, some_runs, worst_of_all_sets
-from tests.proofs.rules.builders import (
-    BASE,
-    EDGE,
-    GEOMETRIC,
-    RESPONSE,
-    SOME,
-    TILTED,
-    TWO,
-    finite,
-)
+from tests.proofs.rules.builders import BASE, EDGE, GEOMETRIC, RESPONSE, SOME, TILTED, TWO, finite
 from tests.proofs.support import Case, Object, facts, gaussian, pairs
 
 TENTHS: list[str] = ["0", *(str(Fraction(k, 10)) for k in range(1, 10)), "1"]

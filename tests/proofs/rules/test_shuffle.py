@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from dpproof import proofs
-from dpproof.accountant import PureDP, ReplaceOne, Shuffle
+from dpproof.accountant import BallsInBins, PureDP, ReplaceOne, Shuffle
+from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import Rejected, VerifiedUnder
 from dpproof.proofs.balls.binomial import Counts
@@ -48,6 +49,18 @@ def clones() -> Document:
     return document
 
 
+@functools.cache
+def _allocated() -> str:
+    epoch = allocate_random(PureDP(epsilon=1), BallsInBins(steps=20, epochs=2))
+    return epoch.certify(delta=1e-3).to_json()
+
+
+def bits() -> Document:
+    """A certificate of rounds that a record draws."""
+    document: Document = json.loads(_allocated())
+    return document
+
+
 def step_of(document: Document, rule: str) -> Document:
     """The step of a rule."""
     step: Document = next(one for one in document["steps"] if one["rule"] == rule)
@@ -61,9 +74,9 @@ def verdict(document: Document) -> Any:  # noqa: ANN401
 
 def rejections(rule: str) -> list[bool]:
     """Whether the checker rejects a certificate by a rule, and the same of fewer records."""
-    make = clones if rule == "shuffle/pure-dp" else response
+    make = {"shuffle/pure-dp": clones, "allocate/pure-dp": bits}.get(rule, response)
     false = make()
-    step_of(false, rule)["witness"].update(records=19)
+    step_of(false, rule)["witness"].update({"rounds" if make is bits else "records": 19})
     return [isinstance(verdict(document), Rejected) for document in (make(), false)]
 
 
@@ -76,6 +89,11 @@ def test_accepts_and_says_what_is_assumed() -> None:
     assert "how often each category was reported" in found.assumptions[0]
     assert isinstance(verdict(clones()), VerifiedUnder)
     assert isinstance(verdict(response(categories=2)), VerifiedUnder)
+    allocated = verdict(bits())
+    assert isinstance(allocated, VerifiedUnder)
+    assert "all rounds 2 times, rounds of which every record draws 1 of 20" in " ".join(
+        allocated.assumptions
+    )
 
 
 SABOTAGE: dict[str, tuple[Callable[[Document], object], str]] = {
@@ -90,20 +108,39 @@ SABOTAGE: dict[str, tuple[Callable[[Document], object], str]] = {
     "a large epsilon": (lambda s: s["witness"].update(epsilon="33"), "at most 32"),
     "next to nothing": (lambda s: s["witness"].update(epsilon="1/" + "9" * 25), "too small"),
     "another relation": (lambda s: s["conclusion"].update(relation="add-remove"), "replace-one"),
-    "many layers": (
-        lambda s: s["witness"].update(nodes=[*range(MAX_LAYERS)]),
-        "layers",
-    ),
+    "many layers": (lambda s: s["witness"].update(nodes=[*range(MAX_LAYERS)]), "layers"),
     "many records": (lambda s: s["witness"].update(records=10**9), "whole number"),
 }
 
 
-@pytest.mark.parametrize("name", SABOTAGE)
+def _swapped(step: Document) -> None:
+    claim = step["conclusion"]
+    claim["forward"], claim["backward"] = claim["backward"], claim["forward"]
+
+
+def _alike(step: Document, **said: object) -> None:
+    claim = step["conclusion"]
+    claim.update(backward=claim["forward"], **said)
+
+
+FALSE_BITS: dict[str, tuple[Callable[[Document], object], str]] = {
+    "fewer rounds": (lambda s: s["witness"].update(rounds=19), "may be"),
+    "more epochs": (lambda s: s["witness"].update(epochs=3), "may be"),
+    "two of them": (lambda s: s["witness"].update(chosen=2), "draws one round"),
+    "long kept": (lambda s: s["witness"].update(epochs=33), "at most 32"),
+    "swapped": (_swapped, "may be"),
+    "a replacement": (lambda s: _alike(s, relation="replace-one"), "add-remove"),
+    "of several records": (lambda s: _alike(s, steps=2), "one record"),
+}
+
+
+@pytest.mark.parametrize("name", [*SABOTAGE, *FALSE_BITS])
 def test_rejects_sabotage(name: str) -> None:
     """Whatever would make the pair too small, or the layers no cover."""
-    change, reason = SABOTAGE[name]
-    document = response()
-    change(step_of(document, "shuffle/randomized-response"))
+    change, reason = {**SABOTAGE, **FALSE_BITS}[name]
+    document = bits() if name in FALSE_BITS else response()
+    rule = "allocate/pure-dp" if name in FALSE_BITS else "shuffle/randomized-response"
+    change(step_of(document, rule))
     found = verdict(document)
 
     assert isinstance(found, Rejected)

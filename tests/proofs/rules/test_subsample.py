@@ -59,6 +59,17 @@ def mixed(scheme: Object, mu_squared: str = "1/4") -> Object:
     return pairs(*([one] for one in ways))
 
 
+def fixed(scheme: Object, relation: str) -> Object:
+    """Mixtures on both sides, where the number of records is public."""
+    found = mixed(scheme)
+    for way in ("forward", "backward"):
+        pair = found[way][0]["pair"]
+        pair["relation"] = relation
+        if relation == "replace-one":
+            pair["removal"] = True
+    return {**found, "relation": relation}
+
+
 def noisy(scheme: Object) -> Object:
     """A witness."""
     return {"sigma": "6", "contribution": "3", "scheme": scheme}
@@ -83,9 +94,14 @@ COUNTED_CASES = [
     Case(COUNTED, mixed({**CUT, "population_size": 11}), [], noisy(CUT), OTHER),
     Case(COUNTED, mixed({**DRAWS, "population_size": 11}), [], noisy(DRAWS), OTHER),
     Case(COUNTED, {**mixed(USER), "relation": "zero-out"}, [], noisy(USER)),
-    Case(COUNTED, {**mixed(DRAWS), "relation": "zero-out"}, [], noisy(DRAWS), "about add-remove"),
-    Case(COUNTED, {**mixed(CUT), "relation": "zero-out"}, [], noisy(CUT), "about add-remove"),
-    Case(COUNTED, {**BASE, "relation": "replace-one"}, [], noisy(DRAWS), "about add-remove"),
+    *[Case(COUNTED, fixed(one, "zero-out"), [], noisy(one)) for one in (DRAWS, CUT, SUBSET)],
+    *[Case(COUNTED, fixed(one, "replace-one"), [], noisy(one)) for one in (DRAWS, CUT)],
+    Case(COUNTED, {**mixed(DRAWS), "relation": "zero-out"}, [], noisy(DRAWS), OTHER),
+    Case(COUNTED, {**fixed(CUT, "replace-one"), "relation": "zero-out"}, [], noisy(CUT), OTHER),
+    Case(COUNTED, fixed(CUT, "replace-label"), [], noisy(CUT), "is known under"),
+    Case(COUNTED, fixed(USER, "zero-out"), [], noisy(USER), "is known under"),
+    Case(COUNTED, {**BASE, "relation": "replace-one"}, [], noisy(USER), "of fixed sizes"),
+    Case(COUNTED, {**BASE, "relation": "replace-label"}, [], noisy(DRAWS), "of fixed sizes"),
     Case(COUNTED, {**BASE, "steps": 2}, [], noisy(USER), "one step apart"),
     Case(COUNTED, mixed(USER), [BASE], noisy(USER), "no premise"),
     Case(COUNTED, plain("1"), [], noisy({**SUBSET, "sample_size": 10}), "whole number 11"),
@@ -104,11 +120,7 @@ CASES = [
     Case(SUMMED, SUM, [], {**NOISE, "sampling_rate": "1"}, "below 1"),
     Case(SUMMED, SUM, [], {**NOISE, "sigma": "0"}, "above 0"),
     Case(
-        SUMMED,
-        {**pairs([{**OPPOSITE, "count": 2}]), "relation": "replace-one"},
-        [],
-        NOISE,
-        OTHER,
+        SUMMED, {**pairs([{**OPPOSITE, "count": 2}]), "relation": "replace-one"}, [], NOISE, OTHER
     ),
     Case(SUMMED, {**pairs([sampled(True, "1/4")]), "relation": "replace-one"}, [], NOISE, OTHER),
     Case(FIXED, REPLACED, [WHOLE], SIZES),
@@ -117,13 +129,7 @@ CASES = [
     Case(FIXED, REPLACED, [WHOLE], {**SIZES, "population_size": 31}, OTHER),
     Case(FIXED, REPLACED, [WHOLE], {"sample_size": 30, "population_size": 30}, "whole number"),
     Case(FIXED, REPLACED, [WHOLE], {"sample_size": 0, "population_size": 10}, "whole number"),
-    Case(
-        FIXED,
-        {**pairs([drawn("removal")]), "relation": "replace-one"},
-        [WHOLE],
-        SIZES,
-        OTHER,
-    ),
+    Case(FIXED, {**pairs([drawn("removal")]), "relation": "replace-one"}, [WHOLE], SIZES, OTHER),
     Case(FIXED, pairs([drawn("replacement")]), [pairs(BASES)], SIZES, "under replace-one"),
     Case(FIXED, {**REPLACED, "steps": 2}, [{**WHOLE, "steps": 2}], SIZES, "one record"),
     Case(
@@ -181,13 +187,7 @@ CASES = [
         RATE,
         OTHER,
     ),
-    Case(
-        "subsample/poisson",
-        pairs([sampled(False)], [sampled(True)]),
-        [BASE],
-        RATE,
-        OTHER,
-    ),
+    Case("subsample/poisson", pairs([sampled(False)], [sampled(True)]), [BASE], RATE, OTHER),
     Case("subsample/poisson", pairs([sampled(True)]), [BASE], RATE, OTHER),
     Case(
         "subsample/poisson",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 Json = dict[str, Any]
@@ -96,6 +98,7 @@ def cases() -> Iterator[Case]:
         _samples,
         _claims,
         _facts,
+        _extensions,
     ):
         for name, made in part():
             yield f"{part.__name__[1:]}: {name}", made
@@ -120,6 +123,15 @@ def _texts() -> Iterator[Case]:
         change(document)
         yield name, json.dumps(document)
     yield "an integer of 21 digits", plain.replace('"version": 1', f'"version": {"1" * 21}')
+    for steps in (10**19, -(10**18), 10**20, -(10**19)):
+        length = len(str(steps))
+        yield f"{steps} steps, {length} characters", text([_stated(gdp("1", steps=steps))])
+    yield "-0 steps", text([_stated(gdp("1", steps=0))]).replace('"steps": 0', '"steps": -0')
+    used = text([NOISE, _described(gdp("1/4"))])
+    yield "premise -0", used.replace('"premises": [0]', '"premises": [-0]')
+    most = plain.ljust(4_000_000)
+    yield "a byte-order mark and 4,000,000 characters", "\ufeff" + most
+    yield "4,000,001 characters", most + " "
     nested = "[" * 29 + "]" * 29
     yield "33 deep", plain.replace('"sigma": "2"', f'"sigma": "2", "x": {nested}')
 
@@ -218,6 +230,7 @@ def _products() -> dict[str, list[Json]]:
         "a response of epsilon 0": [response("0")],
         "a response of one category": [response(categories=1)],
         "a response of 10^12 categories": [response(categories=10**12)],
+        "a response of 10^12 + 1 categories": [response(categories=10**12 + 1)],
         "a response that always tells": [response(infinite="1")],
         "one outcome": [finite("1", "1")],
         "no outcome": [finite("", "")],
@@ -228,6 +241,8 @@ def _products() -> dict[str, list[Json]]:
         "a negative mass": [finite("-1 2", "1/2 1/2")],
         "2,000 outcomes": [finite(many, many)],
         "2,001 outcomes": [finite(many + " 0", many + " 0")],
+        "masses with a long common denominator": [finite(_LONG, _LONG)],
+        "the same masses, whose sums are short": [finite(_SHORT, _SHORT)],
         "a sampling rate of 1": [rare(rate="1")],
         "a sampling rate of 0": [rare(rate="0")],
         "a flag that is 1": [{"count": 1, "pair": {**rare()["pair"], "removal": 1}}],
@@ -280,6 +295,8 @@ def _compositions() -> Iterator[Case]:
     for rule in ("compose/gdp", "repeat/gdp"):
         yield f"{rule} of two", text([one, other, step(rule, gdp("3/2"), 0, 1)])
         yield f"{rule} of three", text([one, step(rule, gdp("3"), 0, count=3)])
+    for rule in ("repeat/none", "repeat"):
+        yield rule, text([one, step(rule, gdp("3"), 0, count=3)])
     yield "one premise twice", text([one, step("compose/gdp", gdp("2"), 0, 0)])
     yield "a larger sum", text([one, other, step("compose/gdp", gdp("2"), 0, 1)])
     yield "one premise", text([one, step("compose/gdp", gdp("1"), 0)])
@@ -433,16 +450,7 @@ def _claims() -> Iterator[Case]:
     stated, claim = _stated(pairs(g)), step("convert/pair-approx", point, 0, 1)
     listed = {"notion": "hockey-sticks", "product": g, "points": [near]}
     yield "the fact first", text([shown, stated, claim])
-    yield (
-        "a fact of one listed point",
-        text(
-            [
-                stated,
-                step("hockey-stick/closed", listed),
-                claim,
-            ]
-        ),
-    )
+    yield ("a fact of one listed point", text([stated, step("hockey-stick/closed", listed), claim]))
     yield "two pairs", text([stated, stated, shown, step("convert/pair-approx", point, 0, 1, 2)])
     yield "a fact with a label", text([stated, {**shown, "label": "noise"}, claim])
     yield "a claim with a label", text([stated, shown, {**claim, "label": "noise"}])
@@ -477,6 +485,11 @@ _RATES: Final = (
     (("1", "1/8"), ("0", "1/9")),
     (("1", "1/2"), ("3/4", "99/100")),
     (("1000", "0"), ("1/2", "99/100")),
+    (("0", "1/3"), ("1/3", "2/3")),
+    (("0", "1/3"), ("1/3", "133/200")),
+    (("1/3", "1/3"), ("0", "1/3")),
+    (("1/3", "1/3"), ("2/3", "1")),
+    (("1" + "0" * 300, "1/3"), ("1/3", "1")),
 )
 _ADVANTAGES: Final = (
     (("1", "0"), "1"),
@@ -489,6 +502,9 @@ _ADVANTAGES: Final = (
     (("1", "1"), "1"),
     (("1", "1/10"), "1/2"),
     (("1", "1/10"), "13/25"),
+    (("0", "1/3"), "1/3"),
+    (("0", "1/3"), "333/1000"),
+    (("1/3", "1"), "1"),
 )
 
 
@@ -500,6 +516,9 @@ def _facts() -> Iterator[Case]:
                 f"{rule} {_named(product)} {points if len(points) < 9 else len(points)}",
                 text([made]),
             )
+    losses = [laplace(f"{one}/{3**2_082}", 3**25) for one in (1, 2, 4, 5, 7)]
+    made = step("hockey-stick/bounded", fact(losses, (f"19/{3**2_057}", "0")))
+    yield "bounded: denominators that counts shorten to 2^14 bits", text([made])
     g = [gauss()]
     shown = step("hockey-stick/closed", fact(g, ("0", "1")))
     yield "a premise", text([shown, {**shown, "premises": [0]}])
@@ -517,6 +536,12 @@ def _named(product: list[Json]) -> str:
 
 
 _NEGATIVE: Final = finite("1/2 1/2 0", "0 3/4 1/4")
+_POWERS: Final = [n ** int(1_720 / math.log2(n)) for n in (3, 7, 11, 13, 17, 19, 23, 29, 31, 37)]
+_PARTS: Final = [(str(Fraction(1, n)), str(Fraction(1, 10) - Fraction(1, n))) for n in _POWERS]
+_LONG: Final = " ".join([*(one for one, _ in _PARTS), *(rest for _, rest in _PARTS)])
+_SHORT: Final = " ".join(f"{one} {rest}" for one, rest in _PARTS)
+_HUGE: Final = "1" + "0" * 300
+_THIRDS: Final = finite("1/3 2/3", "2/3 1/3")
 _TILTED: Final = finite("3/4 1/4", "1/4 3/4")
 _MANY: Final = [(str(one), "1") for one in range(2_001)]
 _BOUNDED: Final[Facts] = (
@@ -547,6 +572,13 @@ _BOUNDED: Final[Facts] = (
     ([_NEGATIVE, laplace()], ("59/100", "1/2")),
     ([_TILTED], ("11/10", "0")),
     ([_TILTED], ("1", "0")),
+    ([laplace("1/10")], ("1/10", "0")),
+    ([laplace("1/10"), response("1/3", 3, "1/7", 2)], ("23/30", "13/49")),
+    ([laplace("1/10"), response("1/3", 3, "1/7", 2)], ("23/30", "13/50")),
+    ([response("1/3", infinite="1/3")], (_HUGE, "1/3")),
+    ([response(count=10**12), response("1/3", infinite="1/7")], (_HUGE, "1/7")),
+    ([laplace("5"), gauss()], ("1", "1")),
+    ([laplace("5"), gauss()], ("6", "1")),
 )
 _CLOSED: Final[Facts] = (
     ([gauss()], ("0", "383/1000")),
@@ -584,4 +616,52 @@ _CLOSED: Final[Facts] = (
     ([rare(removal=False)], ("1/20", "1/50")),
     ([rare(removal=False)], ("1/20", "1/100")),
     ([], ("5", "0")),
+    ([laplace("1/10")], ("1/10", "0")),
+    ([laplace("1/10")], (_HUGE, "0")),
+    ([response("1/3", 3, "1/7")], ("1/3", "1/7")),
+    ([response("1/3", 3, "1/7")], (_HUGE, "1/8")),
+    ([_THIRDS], ("0", "1/3")),
+    ([_THIRDS], ("0", "333/1000")),
+    ([_THIRDS], (_HUGE, "0")),
+    ([_NEGATIVE], (_HUGE, "1/2")),
+    ([rare()], (_HUGE, "1/1" + "0" * 300)),
+    ([rare(removal=False)], (_HUGE, "0")),
+    ([gauss()], (_HUGE, "1/1" + "0" * 300)),
 )
+
+
+def _extensions() -> Iterator[Case]:
+    """Domains and cases that only an extension reads: the core accepts these, or leaves them."""
+    for name, points in _TRADE_OFFS.items():
+        listed = [one.split(",") for one in points.split()]
+        yield f"a trade-off {name}", text([_stated(said("trade-off", points=listed))])
+    nothing = _sampled([])
+    for name, base in (("nothing", nothing), ("a sample of nothing", _sampled(nothing))):
+        yield f"a sample of {name}", text([_stated(pairs(base))])
+    for name, (first, second), point in (
+        ("2:3", (response("2", count=60), response("3", count=60)), ("200", "2499/2500")),
+        ("2:3", (response("2", count=60), response("3", count=60)), ("200", "999/1000")),
+        ("1/63 and 4,000 losses", (response(count=60), response("1/63", count=219)), ("0", "1")),
+        ("1/63 and 4,001 losses", (response(count=60), response("1/63", count=220)), ("0", "1")),
+    ):
+        made = step("hockey-stick/closed", fact([first, second], point))
+        yield f"spans of {name} {point}", text([made])
+
+
+def _sampled(base: list[Json]) -> list[Json]:
+    return [times(1, "sampled", base=base, sampling_rate="1/2", direction="removal")]
+
+
+_TRADE_OFFS: Final = {
+    "of one point": "0,0",
+    "of one other point": "0,1/2",
+    "of equal slopes": "0,1 1/2,1/2 1,0",
+    "whose end is flat": "0,1/2 1/2,0 1,0",
+    "that is flat elsewhere": "0,1/2 1/4,1/2 1/2,0",
+    "whose slopes decrease": "0,1/2 1/4,3/8 1/2,0",
+    "that rises": "0,0 1/2,1/4 3/4,0",
+    "from a type I above 0": "1/4,1/2 1/2,0",
+    "to a type II above 0": "0,1/2 1/2,1/4",
+    "above 1 - type I": "0,1 1/2,3/4 1,0",
+    "beyond a type I of 1": "0,1 3/2,0",
+}

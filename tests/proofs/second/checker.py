@@ -13,37 +13,21 @@ from mpmath import iv
 
 from tests.proofs.second import intervals
 from tests.proofs.second.extensions import OTHER_NOTIONS, OTHER_RULES
-from tests.proofs.second.rules import (
-    ANY,
-    FACTS,
-    RULES,
-    NotHere,
-    Question,
-    Rule,
-)
+from tests.proofs.second.rules import ANY, FACTS, RULES, NotHere, Question, Rule
 from tests.proofs.second.statements import Fields, Statement, statement
 from tests.proofs.second.text import Refusal, Step, read
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the checker says of one certificate.
-
-    Attributes:
-        outcome: "accept", "reject" or "undecided".
-        step: the step that fails; none of a fault of the text or of the references.
-        fault: what kind of fault it is (proofs/conformance/README.md lists them).
-        words: the fault in words.
-        mechanism: the number of the mechanism that the claim is about; none of a fact.
-        open: of every step that is not checked here, the extension that checks it.
-    """
+    """What the checker says of one certificate: "accept", "reject" or "undecided"."""
 
     outcome: str
-    step: int | None = None
-    fault: str = ""
+    step: int | None = None  # that fails; none of a fault of the text or of the references
+    fault: str = ""  # of what kind (docs/CERTIFICATE.md lists them)
     words: str = ""
-    mechanism: int | None = None
-    open: dict[int, str] = field(default_factory=dict)
+    mechanism: int | None = None  # that the claim is about; none of a fact
+    open: dict[int, str] = field(default_factory=dict)  # of steps not checked here, the extension
 
 
 def check(text: str) -> Verdict:

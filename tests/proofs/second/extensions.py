@@ -8,21 +8,20 @@ _RULES: Final = """
 contour: hockey-stick/contour,chernoff
 renyi: state/zcdp,rdp compose/zcdp,rdp convert/pair-rdp,zcdp-rdp,rdp-rdp,gdp-zcdp,pure-zcdp
 renyi: convert/renyi-approx,renyi-profile,renyi-true-positive-rate
-discrete: mechanism/discrete-laplace,discrete-gaussian,discrete-gaussian-zcdp,histogram
-discrete: mechanism/local-report,finite,partition-selection,thresholded-counts,skellam
-discrete: hockey-stick/lattice
+discrete: mechanism/discrete-laplace,discrete-gaussian,discrete-gaussian-zcdp,histogram,finite
+discrete: mechanism/local-report,partition-selection,thresholded-counts,skellam hockey-stick/lattice
 curves: state/bounded-range,metric-dp,privacy-profile,trade-off
 curves: dominate/bounded-range,metric-dp,privacy-profile,trade-off,pair
 curves: compose/ranges mixture/ mechanism/exponential,report-noisy-max,permute-and-flip
 curves: mechanism/above-threshold,gaussian-above-threshold,logistic-objective
 curves: mechanism/logistic-objective-pure,laplace-joint,correlated-gaussian
 curves: mechanism/smooth-sensitivity,propose-test-release,gaussian-separator,sphere-lift
-curves: mechanism/averaged-perturbation,separator-perturbation
-curves: convert/bounded-range-pure,metric-pure,pure-bounded-range,point,pair-profile
-curves: convert/profile-trade-off,bounded-range-zcdp,bounded-range-rdp
+curves: mechanism/averaged-perturbation,separator-perturbation convert/metric-pure,point
+curves: convert/bounded-range-pure,pure-bounded-range,bounded-range-zcdp,bounded-range-rdp
+curves: convert/pair-profile,profile-trade-off
 matrix: mechanism/matrix allocate/cyclic-poisson
 samples: subsample/gaussian-sum,counted-sum,positions,without-replacement
-samples: allocate/shuffled,random,several shuffle/randomized-response,pure-dp
+samples: allocate/shuffled,random,several,pure-dp shuffle/randomized-response,pure-dp
 samples: hockey-stick/sampled convert/pair-unsampled
 selection: select/pure,rdp,profile,pair,above-pair
 adaptive: filter/zcdp,gdp,renyi,approx-dp,several

@@ -8,6 +8,7 @@ from typing import Any, Final
 from tests.proofs.second.cases import (
     Json,
     approx,
+    fact,
     finite,
     gauss,
     gdp,
@@ -266,6 +267,15 @@ def _local(u: str, w: str, rest: str) -> Json:
     return pairs([finite(f"{u} {w} {rest}", f"{w} {u} {rest}")], **_ONE)
 
 
+def _counted(**fields: str) -> Json:
+    made: Json = {"mu_squared": "1", "scheme": _TWICE, **fields}
+    return pairs(*([times(1, "counted-gaussians", **made, removal=one)] for one in (True, False)))
+
+
+_TWICE: Final[Json] = {"kind": "user-poisson", "sampling_rate": "1/10", "contributions": 2}
+_LOGISTIC: Final[Json] = times(1, "logistic", epsilon="1")
+_OPPOSITE: Final[Json] = times(1, "opposite-gaussians", mu_squared="1", sampling_rate="1/10")
+
 _NOISES: Final[tuple[tuple[str, Json, Json, Json], ...]] = (
     (
         "mechanism/laplace-joint",
@@ -339,12 +349,7 @@ _NOISES: Final[tuple[tuple[str, Json, Json, Json], ...]] = (
         pairs([finite("1/2 1/2", "1/4 3/4")], **_ONE),
         {"table": [["3/4", "1/4"], ["1/4", "3/4"]], "neighbours": [[0, 1], [1, 0]]},
     ),
-    (
-        "mechanism/smooth-sensitivity",
-        _pure("3/2"),
-        _pure("1"),
-        {"beta": "1/2", "scale": "1"},
-    ),
+    ("mechanism/smooth-sensitivity", _pure("3/2"), _pure("1"), {"beta": "1/2", "scale": "1"}),
     (
         "mechanism/propose-test-release",
         pairs([laplace("2"), laplace("1/2"), finite("1/8 7/8 0", "0 7/8 1/8")]),
@@ -472,6 +477,29 @@ _NOISES: Final[tuple[tuple[str, Json, Json, Json], ...]] = (
             "sensitivity": "1",
             "sigma": "2",
         },
+    ),
+    (
+        "subsample/counted-sum",
+        _counted(),
+        _counted(relation="add-remove"),
+        {"contribution": "1", "sigma": "1", "scheme": _TWICE},
+    ),
+    *(
+        (
+            "hockey-stick/closed",
+            fact(product, (epsilon, above)),
+            fact(product, (epsilon, below)),
+            {},
+        )
+        for product, epsilon, above, below in (
+            ([_LOGISTIC], "0", "49/200", "6/25"),
+            ([times(1, "discrete-laplace", scale="2", shift=3)], "1/2", "2/5", "39/100"),
+            ([times(1, "discrete-gaussian", sigma_squared="4", shift=3)], "1/2", "43/100", "21/50"),
+            ([laplace(), times(1, "logistic", epsilon="1/2")], "1/2", "23/100", "229/1000"),
+            ([_OPPOSITE], "1/10", "17/500", "1/30"),
+            ([times(1, "floored-gaussian", mu_squared="1", floor="1/2")], "1/4", "41/100", "2/5"),
+            ([times(1, "folded-gaussian", mu_squared="1")], "1", "51/200", "1/4"),
+        )
     ),
 )
 _FOLLOWING: Final[tuple[Row, ...]] = (*_RESTATED, *_GROUPED, *_FILTERED, *_SELECTED)

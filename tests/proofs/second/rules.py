@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,21 +30,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of the core.
-
-    Attributes:
-        check: what accepts a step, or says what is wrong with it.
-        premises: the notion of its premises, or `ANY`, or `FACTS`; None if it has no premise.
-        concludes: the notion of its conclusion.
-        makes: whether it states what a new mechanism does.
-        several: whether the number of its premises is its own affair.
-    """
+    """A rule of the core: its check, and the notions of its premises and of its conclusion."""
 
     check: Callable[[Question], None]
     premises: str | None
     concludes: str
-    makes: bool = False
-    several: bool = False
+    makes: bool = False  # whether it states what a new mechanism does
+    several: bool = False  # whether the number of its premises is its own affair
 
 
 ANY: Final = "any"
@@ -66,16 +59,13 @@ def _once(kind: str, **fields: object) -> Product:
     return ((1, pair({"kind": kind, **texts})),)
 
 
-def _at_most(bound: Interval, stated: Fraction, what: str) -> None:
+def _at_most(bound: Interval | Fraction, stated: Fraction, what: str) -> None:
     limit = of(stated)
-    if bound.b <= limit.a:
+    if bound <= stated if isinstance(bound, Fraction) else bound.b <= limit.a:
         return
-    if bound.a > limit.b:
+    if isinstance(bound, Fraction) or bound.a > limit.b:
         raise Refusal("number", f"{what} is certainly larger than stated")
     raise Undecided
-
-
-# Mechanisms, and what is stated of them.
 
 
 def gaussian_noise(asked: Question) -> None:
@@ -105,9 +95,6 @@ def _response(epsilon: Fraction, categories: int = 2, infinite: Fraction = ZERO)
 
 def granted(_: Question) -> None:
     """Check `state/NOTION`: whatever it says is an assumption."""
-
-
-# Pairs that dominate, compositions and samples.
 
 
 def dominate_gdp(asked: Question) -> None:
@@ -187,9 +174,6 @@ def _mu_squared(product: Product) -> Fraction:
     return sum((count * one.numbers[0] for count, one in product), ZERO)
 
 
-# Conversions.
-
-
 def pair_approx(asked: Question) -> None:
     """Check `convert/pair-approx`: the pairs, and a fact at the same point for each direction."""
     pairs = [one for one in asked.premises if one.notion == "dominating-pair"]
@@ -209,45 +193,58 @@ def detected(asked: Question) -> None:
     (epsilon, delta), (a, b) = asked.premises[0].numbers, asked.conclusion.numbers
     up, down = balls.exp(of(epsilon)), balls.exp(of(-epsilon))
     bound = balls.least(up * of(a) + of(delta), 1 - of(1 - a - delta) * down)
-    _at_most(balls.least(bound, of(1)), b, "the true-positive rate")
+    exact = not a or not epsilon or a + delta >= 1
+    least = min(Fraction(1), a + delta) if exact else balls.least(bound, of(1))
+    _at_most(least, b, "the true-positive rate")
 
 
 def advantage(asked: Question) -> None:
     """Check `convert/approx-advantage`: at least delta + (1 - delta) tanh(epsilon/2)."""
     epsilon, delta = asked.premises[0].numbers
     tanh = 1 - 2 / (balls.exp(of(epsilon)) + 1)
-    _at_most(of(delta) + of(1 - delta) * tanh, asked.conclusion.numbers[0], "the advantage")
-
-
-# Facts about products.
+    bound = delta if not epsilon or delta == 1 else of(delta) + of(1 - delta) * tanh
+    _at_most(bound, asked.conclusion.numbers[0], "the advantage")
 
 
 def bounded(asked: Question) -> None:
     """Check `hockey-stick/bounded`: from the sum of the largest losses on, H is p_infinity."""
     (factors,), points = asked.conclusion.products, asked.conclusion.points
-    loss, finite = of(0), of(1)
-    for count, one in factors:
-        loss = loss + count * _largest_loss(one)
-        finite = finite * of(1 - _infinite(one)) ** count
-    _at_most(loss, points[0][0], "the largest loss")
+    losses = [count * _largest_loss(one) for count, one in factors]
+    _at_most(_exactly(losses), points[0][0], "the largest loss")
+    shares = [(1 - _infinite(one), count) for count, one in factors if _infinite(one)]
+    exact = sum(share.denominator.bit_length() * count for share, count in shares) <= 2**14
+    masses = ((share if exact else of(share)) ** count for share, count in shares)
+    finite = math.prod(masses, start=Fraction(1) if exact else of(1))
     for _, delta in points:
         if delta < 1:
             _at_most(1 - finite, delta, "the hockey-stick divergence")
 
 
-def _largest_loss(one: Pair) -> Interval:
+def _exactly(losses: Sequence[Interval | Fraction]) -> Interval | Fraction:
+    """Return a sum, exactly if all are rational with denominators of 2^14 bits in all at most."""
+    known = [one for one in losses if isinstance(one, Fraction)]
+    if len(known) == len(losses) and sum(one.denominator.bit_length() for one in known) <= 2**14:
+        return sum(known, ZERO)
+    return sum((of(one) if isinstance(one, Fraction) else one for one in losses), of(0))
+
+
+def _largest_loss(one: Pair) -> Interval | Fraction:
     match one.kind:
         case "laplace" | "randomized-response":
-            return of(one.numbers[0])
+            return one.numbers[0]
         case "finite":
-            ratios = (p / q for p, q in zip(one.p, one.q, strict=True) if p and q)
-            return balls.log(of(max(ratios, default=Fraction(1))))
+            return balls.log(of(_ratio(one)))
         case "subsampled-gaussian" if not one.flag:
             return -balls.log(of(1 - one.numbers[1]))
         case "gaussian" | "subsampled-gaussian":
             raise Refusal("case", "the finite losses have no bound")
         case _:
             raise NotHere(OTHER_PAIRS[one.kind])
+
+
+def _ratio(one: Pair) -> Fraction:
+    ratios = (p / q for p, q in zip(one.p, one.q, strict=True) if p and q)
+    return max(ratios, default=Fraction(1))
 
 
 def _infinite(one: Pair) -> Fraction:
@@ -264,7 +261,25 @@ def closed(asked: Question) -> None:
         raise NotHere("sums")
     for epsilon, delta in points:
         if delta < 1:
-            _at_most(profile(factors, epsilon), delta, "the hockey-stick divergence")
+            known = _rational(factors, epsilon)
+            bound = profile(factors, epsilon) if known is None else known
+            _at_most(bound, delta, "the hockey-stick divergence")
+
+
+def _rational(factors: Product, epsilon: Fraction) -> Fraction | None:
+    """Return H_epsilon of no pair, or of one pair, once, where it is a rational."""
+    if not factors:
+        return ZERO
+    (count, one), *others = factors
+    if others or count > 1 or one.kind in ("gaussian", *OTHER_PAIRS) or one.flag:
+        return None
+    if one.kind == "finite" and not epsilon:
+        return sum((max(p - q, ZERO) for p, q in zip(one.p, one.q, strict=True)), ZERO)
+    ratio = _ratio(one) if one.kind == "finite" else None
+    if one.kind == "subsampled-gaussian":
+        ratio = 1 / (1 - one.numbers[1])
+    past = math.ceil(ratio).bit_length() if ratio else one.numbers[0]
+    return _infinite(one) if epsilon >= past else None
 
 
 def profile(factors: Product, epsilon: Fraction) -> Interval:

@@ -219,6 +219,8 @@ def _masses(value: object) -> tuple[Fraction, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= 2_000:
         raise Refusal("domain", "masses are no list of 1 to 2,000")
     masses = tuple(rational(one) for one in value)
+    if any(one.denominator.bit_length() > 2**14 for one in itertools.accumulate(masses)):
+        raise Refusal("domain", "the common denominator has more than 2^14 bits")
     if min(masses) < 0 or sum(masses) != 1:
         raise Refusal("domain", "masses are below 0, or do not sum to 1")
     return masses

@@ -13,11 +13,9 @@ STEP_FIELDS: Final = frozenset({"rule", "premises", "witness", "conclusion"})
 class Refusal(Exception):
     """A certificate is rejected: the kind of fault, and what it is in words."""
 
-    def __init__(self, fault: str, words: str, step: int | None = None) -> None:
+    def __init__(self, fault: str, words: str) -> None:
         super().__init__(words)
-        self.fault = fault
-        self.words = words
-        self.step = step
+        self.fault, self.words = fault, words
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,7 @@ def canonical(value: object) -> str:
 
 
 def read(text: str) -> list[Step]:
-    """Return the steps of a certificate.
-
-    Raises:
-        Refusal: the text is no certificate of version 1.
-    """
+    """Return the steps of a certificate of version 1, or refuse the text."""
     value = _json(text)
     _shape(value, {"format", "version", "steps", "claim"}, "the certificate")
     if value["format"] != "dpproof-certificate":
@@ -67,9 +61,9 @@ def is_line(value: object, most: int) -> bool:
 
 
 def _json(text: str) -> Any:  # noqa: ANN401  # JSON is anything
+    text = text.removeprefix("\ufeff")
     if len(text) > 4_000_000:
         raise Refusal("text", "the text is longer than 4,000,000 characters")
-    text = text.removeprefix("\ufeff")
     if _depth(text) > 32:
         raise Refusal("text", "the text is nested more than 32 deep")
     try:

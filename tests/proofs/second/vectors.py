@@ -19,6 +19,7 @@ from tests.proofs.second.mutate import mutant
 from tests.proofs.second.outside import tries
 
 FOLDER: Final = Path(__file__).parents[3] / "proofs" / "conformance" / "v1"
+FILES: Final = ("accepted", "rejected")
 CHAINS: Final = range(100)
 SEEDS: Final = (
     *(2, 3, 8, 9, 10, 12, 13, 14, 15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 30, 34, 40, 41, 42),
@@ -38,16 +39,24 @@ def made_here() -> Iterator[Case]:
 
 
 def _of_pipelines() -> Iterator[Case]:
-    """Certificates of natural pipelines, and each damaged where only an extension sees it."""
+    """Certificates of natural pipelines, and each damaged where only an extension sees it.
+
+    What is published stays as it is: today the library writes other certificates, or none.
+    """
+    published = {one["name"]: one["text"] for file in FILES for one in stored(file)}
     for seed in SEEDS:
+        names = (f"pipeline {seed}", f"pipeline {seed}, damaged")
+        if names[0] in published:
+            yield from ((name, published[name]) for name in names if name in published)
+            continue
         guarantee, asked = natural(seed)
         text = guarantee.certify(**asked).to_json()
-        yield f"pipeline {seed}", text
+        yield names[0], text
         rng = random.Random(seed)  # noqa: S311
         tried = [mutant(text, rng) for _ in range(40)]
         damaged = [one for one in tried if _is_for_an_extension(one)]
         if damaged:
-            yield f"pipeline {seed}, damaged", max(damaged, key=_misses_a_number)
+            yield names[1], max(damaged, key=_misses_a_number)
 
 
 def _is_for_an_extension(text: str) -> bool:
@@ -92,7 +101,7 @@ def main() -> None:
     """Write both files."""
     made = [vector(*one) for one in (*made_here(), *_of_pipelines())]
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, wanted in (("accepted", True), ("rejected", False)):
+    for name, wanted in zip(FILES, (True, False), strict=True):
         chosen = [one for one in made if one["accepted"] is wanted]
         (FOLDER / f"{name}.jsonl.gz").write_bytes(packed(chosen))
 

@@ -64,10 +64,7 @@ def test_what_is_beyond_the_nodes_is_a_power_of_each_ceiling() -> None:
 SIZES = st.builds(Fraction, st.integers(1, 24), st.just(8))
 TELLING = RandomizedResponsePair(epsilon=Fraction(1), categories=3, infinite_mass=Fraction(1, 9))
 CLOSED = st.one_of(
-    SIZES.map(GaussianPair),
-    SIZES.map(LaplacePair),
-    SIZES.map(LogisticPair),
-    st.just(TELLING),
+    SIZES.map(GaussianPair), SIZES.map(LaplacePair), SIZES.map(LogisticPair), st.just(TELLING)
 )
 
 

@@ -114,11 +114,7 @@ COIN = RandomizedResponsePair(F(1, 4), 2, F(0))
 WHOLE = DiscreteLaplacePair(F(3), 4)
 CASES: list[tuple[Product, list[Pair], Callable[[mpmath.mpf], mpmath.mpf]]] = [
     (((LAPLACE, 2),), [], after_laplace(HALF, smooth(LAPLACE), BENDS)),
-    (
-        ((LAPLACE, 1), (LOGISTIC, 1)),
-        [],
-        after_laplace(HALF, smooth(LOGISTIC), BENDS),
-    ),
+    (((LAPLACE, 1), (LOGISTIC, 1)), [], after_laplace(HALF, smooth(LOGISTIC), BENDS)),
     (((LOGISTIC, 1), (ANSWER, 2)), [ANSWER, ANSWER], smooth(LOGISTIC)),
     (((LAPLACE, 1), (TOLD, 2), (COIN, 1)), [TOLD, TOLD, COIN], smooth(LAPLACE)),
     (((COIN, 3), (TOLD, 1)), [COIN, COIN, COIN, TOLD], nothing),

@@ -18,12 +18,7 @@ from dpproof.accountant import (
     compose,
     self_compose,
 )
-from dpproof.mechanisms import (
-    DiscreteGaussian,
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-)
+from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace, RandomizedResponse
 from tests.accountant.certificates.builders import certifiable
 from tests.proofs.corpus import COMPUTATIONS, two_releases
 

@@ -20,11 +20,7 @@ from dpproof.accountant import (
     answers,
     select,
 )
-from dpproof.mechanisms import (
-    DiscreteGaussian,
-    Laplace,
-    compose as mechanism_compose,
-)
+from dpproof.mechanisms import DiscreteGaussian, Laplace, compose as mechanism_compose
 from dpproof.proofs import Certificate, Rejected, Verified
 from tests.accountant.certificates.hockey_stick.builders import KNOWN, samples
 from tests.proofs.corpus import COMPUTATIONS, DELTA

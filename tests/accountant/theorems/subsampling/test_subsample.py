@@ -25,10 +25,7 @@ from dpproof.accountant import (
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.side_conditions import BLANK_IGNORED, SAMPLE_HIDDEN
-from dpproof.accountant.theorems.subsampling import (
-    subsample_poisson,
-    subsample_without_replacement,
-)
+from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 
 
 @pytest.mark.parametrize("nothing", [GDP(mu=0), PureDP(epsilon=0)])
@@ -74,9 +71,7 @@ def test_a_sample_of_nearly_everything_costs_no_more(release: Guarantee[Relation
 
 
 @pytest.mark.parametrize("release", [GDP(mu=1), PureDP(epsilon=1)])
-def test_a_sample_of_a_sample_is_a_sample_of_the_product_rate(
-    release: Guarantee[Relation],
-) -> None:
+def test_a_sample_of_a_sample_is_a_sample_of_the_product_rate(release: Guarantee[Relation]) -> None:
     """Drawn twice is drawn once at rate pq: the same pairs, from the same premise."""
     rates = Fraction(1, 10), Fraction(1, 9)
     outer = subsample_poisson(release, Poisson(sampling_rate=rates[0]))

@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.mechanisms import (
-    FeatureMap,
-    GaussianProjection,
-    HadamardProjection,
-    MonomialFeatures,
-)
+from dpproof.mechanisms import FeatureMap, GaussianProjection, HadamardProjection, MonomialFeatures
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from tests.contracts.map_contract import MapContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad

@@ -1,0 +1,1 @@
+"""The referee: random questions to other accountants, judged by brackets that are attained."""

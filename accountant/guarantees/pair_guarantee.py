@@ -13,6 +13,7 @@ import numpy as np
 from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine import renyi as divergence
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.point_lists import Points
@@ -67,6 +68,11 @@ class PairGuarantee(Guarantee[R], ABC):
             lambda pair: answers.larger_deltas(*pair, np.maximum(epsilon, 0.0)), epsilon
         )
         return np.where(epsilon >= 0.0, low, np.nan), np.where(epsilon >= 0.0, high, np.nan)
+
+    @final
+    def _sampled_tail(self) -> float:
+        pair = self.to_pair()
+        return max(map(divergence.sampled_gaussian_tails, (pair.forward, pair.backward)))
 
     def _many(
         self, question: Callable[[tuple[Product, Product]], tuple[Reals, Reals]], asked: Reals

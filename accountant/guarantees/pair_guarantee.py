@@ -69,11 +69,6 @@ class PairGuarantee(Guarantee[R], ABC):
         )
         return np.where(epsilon >= 0.0, low, np.nan), np.where(epsilon >= 0.0, high, np.nan)
 
-    @final
-    def _sampled_tail(self) -> float:
-        pair = self.to_pair()
-        return max(map(divergence.sampled_gaussian_tails, (pair.forward, pair.backward)))
-
     def _many(
         self, question: Callable[[tuple[Product, Product]], tuple[Reals, Reals]], asked: Reals
     ) -> tuple[Reals, Reals]:
@@ -115,6 +110,11 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
         """Return the smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
         pair = self.to_pair()
         return answers.larger_rho(pair.forward, pair.backward)
+
+    @final
+    def _sampled_tail(self) -> float:
+        pair = self.to_pair()
+        return max(map(divergence.sampled_gaussian_tails, (pair.forward, pair.backward)))
 
     @final
     def _rdp_at(self, order: float) -> Bound:

@@ -113,7 +113,8 @@ class LogisticRegression(LinearClassifier):
         """Leave the regulariser free where records are replaced: no price there depends on it."""
         if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
             return self._at(sigma)
-        return clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None).learner()
+        free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
+        return free.learner()
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())

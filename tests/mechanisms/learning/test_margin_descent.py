@@ -174,7 +174,7 @@ def test_the_bounds_hold_on_a_planted_halfspace() -> None:
 def test_the_inequality_of_the_last_state_holds_on_every_path() -> None:
     """(*) of Theorem 2', for random hinges, references, steps, and noise of any size and law."""
     rng = np.random.default_rng(34)
-    closest = np.inf
+    closest = math.inf
     for _ in range(400):
         steps, width, rows = rng.integers(1, 9), rng.integers(1, 4), rng.integers(1, 6)
         z = rng.normal(size=(rows, width))
@@ -199,7 +199,7 @@ def test_the_inequality_of_the_last_state_holds_on_every_path() -> None:
                 end, w = w, w + pace * (downhill + noise)
             left = 2 * pace * (loss(end) - loss(reference))
             assert left <= right + 1e-9 * (abs(right) + abs(left) + 1)
-            closest = min(closest, (right - left) / right)
+            closest = min(closest, float((right - left) / right))
 
     assert closest < 0.05  # some paths come near
 

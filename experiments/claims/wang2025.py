@@ -108,8 +108,7 @@ CLAIMS = (
         printed="stated for datasets that differ in one element",
         verdict=Verdict.UNPROVED,
         check=relation,
-        shipped="right under replace-one, where n is public; here scores are counts and sizes "
-        "public",
+        shipped="`NoisyMistakes`, a count; the printed score stands under replace-one, n public",
     ),
     Claim(
         title="Tuning by a geometric number of runs costs a factor",

@@ -47,6 +47,7 @@ __all__ = [
     "delta",
     "deltas",
     "epsilon",
+    "larger_delta",
     "larger_deltas",
     "larger_epsilon",
     "larger_epsilons",
@@ -97,8 +98,11 @@ def delta(product: Product, epsilon: float) -> Bound:
     return profile.delta_of_rare_losses(product, epsilon, answer)
 
 
+@lru_cache(maxsize=64)
 def epsilon(product: Product, delta: float | Bound) -> Bound:
     """Return the smallest epsilon >= 0 at which one direction's profile is at most delta.
+
+    Some brackets are kept, as those of ``renyi`` are.
 
     Args:
         product: one direction.
@@ -259,7 +263,7 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     """
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
-    if backward == forward:
+    if backward == forward or _selection_below(backward, first.upper, least):
         return first
     alone = _alone(backward)
     if alone is not None:
@@ -269,6 +273,20 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     if small:
         return first
     return first.maximum(epsilon(backward, delta))
+
+
+def larger_delta(forward: Product, backward: Product, epsilon: float) -> Bound:
+    """Return the larger delta of two directions at an epsilon >= 0, likewise."""
+    first = delta(forward, epsilon)
+    if backward == forward or _selection_below(backward, epsilon, first.lower):
+        return first
+    return first.maximum(delta(backward, epsilon))
+
+
+def _selection_below(product: Product, epsilon: float, delta: float) -> bool:
+    """Return whether coarse lines prove that a selection's delta at epsilon >= 0 is at most so."""
+    alone = _alone(product)
+    return isinstance(alone, SelectedPair) and alone.coarse(epsilon) <= delta
 
 
 def is_unbounded(product: Product) -> bool:

@@ -53,7 +53,7 @@ class PairGuarantee(Guarantee[R], ABC):
             ways = pair.forward, pair.backward
             answer = answers.of_orders(*ways, lambda product: answers.delta(product, epsilon))
         else:
-            answer = self._worse(lambda product: answers.delta(product, epsilon))
+            answer = answers.larger_delta(pair.forward, pair.backward, epsilon)
         exact = [y for x, y in self.stated_points() if floats_around(x)[1] <= epsilon]
         return _at_most(answer, min(exact, default=None))
 

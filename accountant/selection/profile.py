@@ -38,7 +38,7 @@ _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tri
 # Relative distances below epsilon of the orders tried. Heuristic.
 _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
-_SHARED = 0.01  # Relative distance of epsilons that share lines. Heuristic.
+_SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
 _MOST = 160  # Blocks and cells of the lines for one epsilon beyond rough ones. Heuristic.
 _MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.

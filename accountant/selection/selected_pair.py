@@ -153,6 +153,10 @@ class SelectedPair(TabulatedPair):
         bound = self._selection().upper(epsilon)
         return np.where(epsilon >= self.max_loss, self.infinite_mass, bound)
 
+    def coarse(self, epsilon: float) -> float:
+        """Return an upper end of delta at one epsilon at or above 0, quickly."""
+        return up(self._selection().coarse.delta(epsilon))
+
     def _selection(self) -> Selection:
         """Return the cached selection."""
         return selection(self.base, self.runs)

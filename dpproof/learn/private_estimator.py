@@ -157,6 +157,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         """Return the mechanism with noise of this standard deviation."""
 
+    def _priced(self, sigma: Number) -> Mechanism[Relation]:
+        """Return what is calibrated: it costs what ``_at`` costs, wherever that has a price."""
+        return self._at(sigma)
+
     @abstractmethod
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep a model that the learner released, with what its release satisfies.
@@ -184,7 +188,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         if self.sigma is not None:
             return self._at(self.sigma)
         self._at(1)  # refuses every other bad argument by its name
-        calibrated = calibrate(self._at, epsilon=self.epsilon, delta=self.delta, increasing=False)
+        budget: Any = {"epsilon": self.epsilon, "delta": self.delta}
+        calibrated = calibrate(self._priced, **budget, increasing=False)
         return self._at(calibrated.value)
 
     def guarantee(self) -> Guarantee[Relation]:

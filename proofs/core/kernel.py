@@ -178,17 +178,21 @@ def _apply(
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
     names = tuple(premise.mechanism for premise in premises)
 
-    for precision in PRECISIONS:
+    def at(precision: int) -> tuple[str, ...]:
         budget.precision, witness = precision, Fields(step.witness, "the witness")
+        with ctx.workprec(precision):
+            taken = rule(Application(conclusion, statements, witness, names, budget))
+        witness.close()
+        return taken
+
+    for precision in PRECISIONS[:-1]:
         try:
-            with ctx.workprec(precision):
-                taken = rule(Application(conclusion, statements, witness, names, budget))
-        except UndecidedError:
-            if precision == PRECISIONS[-1]:
-                raise
-        else:
-            witness.close()
+            taken = at(precision)
             break
+        except UndecidedError:
+            continue
+    else:
+        taken = at(PRECISIONS[-1])
     if conclusion.steps and not (taken or _inherited(premises)):
         raise RefusedError("the conclusion is about no mechanism")
     if not conclusion.steps and (taken or _inherited(premises)):

@@ -50,20 +50,21 @@ class Polygon:
         height: of the corners, exactly.
         places: of the known points that the cells use, counted from 1, 0 for none.
         base: the known bounds.
+        lengths: about, of the pieces between corners.
+        slopes: likewise.
     """
 
     a: list[Fraction]
     height: list[Fraction]
     places: list[int]
     base: BaseProfile
+    lengths: Reals
+    slopes: Reals
 
-    def delta(self, runs: RunLaw, epsilon: float) -> float:
+    def delta(self, epsilon: float) -> float:
         """Return the mixture of shifts at epsilon."""
-        top = runs.derivative(1.0 - np.array([float(one) for one in self.a]))
-        length = np.diff(top, prepend=0.0)
-        rise = np.diff([float(one) for one in self.height], prepend=0.0)
-        slope = np.divide(rise, length, out=np.zeros_like(rise), where=rise > 0.0)
-        return float(length @ self.base.height(math.exp(epsilon) * slope)) * (1 + MARGIN)
+        heights = self.base.height(math.exp(epsilon) * self.slopes)
+        return float(self.lengths @ heights) * (1 + MARGIN)
 
     def witness(self) -> Json:
         """Return the polygon in the certificate's JSON."""
@@ -82,7 +83,7 @@ def prove_by_shifted_mixture(
     facts, ways = base_facts(base, runs, lambda product: _shifted(product, runs, near))
     polygons = {name: _polygon(one, runs) for name, one in ways.items()}
     epsilon, delta = proved_point(
-        lambda at: max(one.delta(runs, at) for one in polygons.values()), point, near
+        lambda at: max(one.delta(at) for one in polygons.values()), point, near
     )
     witness = {name: one.witness() for name, one in polygons.items()}
     return SelectionProof(
@@ -133,8 +134,12 @@ def _polygon(base: BaseProfile, runs: RunLaw) -> Polygon:
     start, end = (np.where(flat, floor, one) for one in (value - tilt, value + tilt))
     height = np.minimum(np.append(start, end[-1]), np.insert(end, 0, start[0])) * (1 - MARGIN)
     height = np.maximum(np.minimum.accumulate(height[::-1])[::-1], 0.0)
-    x, y = np.insert(runs.derivative(1.0 - a), 0, 0.0), np.insert(height, 0, 0.0)
+    top = runs.derivative(1.0 - a)
+    x, y = np.insert(top, 0, 0.0), np.insert(height, 0, 0.0)
     keep = hull_positions(x, y)
     convex = np.interp(x, x[keep], y[keep])[1:]
     heights = [short_down(float(one), _HEIGHT_BITS) for one in convex]
-    return Polygon(exact, heights, np.where(flat, 0, best + 1).tolist(), base)
+    lengths, rises = (np.diff(one, prepend=0.0) for one in (top, [float(y) for y in heights]))
+    slopes = np.divide(rises, lengths, out=np.zeros_like(rises), where=rises > 0.0)
+    places = np.where(flat, 0, best + 1).tolist()
+    return Polygon(exact, heights, places, base, lengths, slopes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +18,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.theorems.post_processing import map_records
 from dpproof.mechanisms.blocks import Blocks
-from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows
+from dpproof.mechanisms.learning.grid import WIDEST, Vectors
 from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
 from dpproof.mechanisms.samplers.sampler_arguments import scale
 
@@ -154,29 +153,6 @@ class ClippedProjection(LinearMap, ABC):
         widths = f"{self.features} to {self.output_features} features"
         clipped = f"after clipping to {self.norm}"
         return f"{type(self).__name__}, {widths}, seed {self.seed}, {clipped}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedProjection(ClippedProjection, ABC):
-    """A matrix with entries +1 or -1 over sqrt(k), of which sums are exact in binary64."""
-
-    @abstractmethod
-    def _signs(self) -> Vectors:
-        """Return the signs, or the identity if k >= d."""
-
-    @final
-    def matrix(self) -> Vectors:
-        """Return the scaled signs, shape (output_features, features); the identity if k >= d."""
-        signs = self._signs()
-        return signs if self.dimension >= self.features else signs / math.sqrt(self.dimension)
-
-    @final
-    def _apply(self, rows: Vectors) -> Vectors:
-        steps = clipped_rows(rows, float(self.norm), RECORD_BITS)
-        unit = float(self.norm) * 2.0**-RECORD_BITS
-        if self.dimension >= self.features:
-            return steps * unit
-        return np.asarray((steps @ self._signs().T) * (unit / math.sqrt(self.dimension)))
 
 
 def checked_width(**argument: object) -> int:

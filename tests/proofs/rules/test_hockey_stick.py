@@ -115,6 +115,9 @@ CLOSED = [
 
 FINITE = factor("finite", p=["1/2", "1/4", "1/4"], q=["1/4", "3/4", "0"])
 TOLD = factor("randomized-response", 2, epsilon="1/2", categories=2, infinite="1/10")
+MANY_TOLD = factor(  # more bits than an exact product of their masses may have
+    "randomized-response", 1000, epsilon="1/2", categories=2, infinite="1/1000000"
+)
 ADDED = factor("subsampled-gaussian", 2, mu_squared="1", sampling_rate="1/2", removal=False)
 BOUNDED = [
     Case("hockey-stick/bounded", fact([FINITE], "1", "1/5"), why="divergence is at least"),
@@ -123,6 +126,8 @@ BOUNDED = [
     Case("hockey-stick/bounded", fact([LAPLACE, RESPONSES], "11", "0")),
     Case("hockey-stick/bounded", fact([TOLD], "1", "1/5")),
     Case("hockey-stick/bounded", fact([TOLD], "1", "9/50"), why="divergence is at least"),
+    Case("hockey-stick/bounded", fact([MANY_TOLD], "500", "1/1000")),
+    Case("hockey-stick/bounded", fact([MANY_TOLD], "500", "999/1000000"), why="divergence is at"),
     Case("hockey-stick/bounded", fact([FINITE], "1", "1/4")),
     Case("hockey-stick/bounded", fact([FINITE], "1/2", "1/4"), why="the largest loss is"),
     Case("hockey-stick/bounded", fact([factor("logistic", epsilon="1")], "1", "0")),

@@ -57,9 +57,9 @@ class SphereLift(OracleChoice[R]):
     mean excess is about twice that of ``SeparatorPerturbation``; with two levels there are no
     heights, and it is the same as ``SeparatorPerturbation`` with ``noise="sphere"``.
 
-    Statement: if the lifts psi have whole coordinates and length at most rho, one record moves the
-        difference of the objectives of w and u by at most shift <psi(w), psi(w) - psi(u)>, and the
-        noise is rounded from a density proportional to e^(-||x|| / scale) with
+    Statement: let the lifts psi have whole coordinates and length at most rho, and one record move
+        the difference of the objectives of w and u by at most shift <psi(w), psi(w) - psi(u)>. If
+        the noise is rounded from a density proportional to e^(-||x|| / scale) with
         shift rho <= epsilon scale, the output is epsilon-DP.
     Assumes: lifted choice; random bits.
     Source: proofs/theory/separators.md, Theorem 4, after Neel, Roth, Vietri & Wu 2019, Algorithm 1

@@ -115,8 +115,8 @@ class Lines:
     def _parts(self, epsilon: float) -> Reals:
         """Return what each block adds to the bound.
 
-        The largest of lines is convex in s, so that between outcomes of a block whose s are alike it
-        is at most its chord.
+        The largest of lines is convex in s, so that it is at most its chord between outcomes of a
+        block whose s are alike.
         """
         middle, width, block, share = self.base.parts(self.cuts)
         s = self._slopes(epsilon, middle)

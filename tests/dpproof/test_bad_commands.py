@@ -154,7 +154,6 @@ CASES: dict[tuple[str, ...], str] = {
     ("ledger", "what-if", "text.ledger", "p.toml", "--seconds", "nan"): "expected a number of",
     ("certify", "p.toml", "-o", "c.json", "--seconds", "1e-9"): "not known after 1e-09 seconds",
     ("certify", "p.toml", "--lower", "-o", "c.json", "--seconds", "1e-9"): "not known after",
-    ("compare", "p.toml", "--seconds", "1e-9"): "ε is not known after",
     ("plot", "p.toml", "--seconds", "1e-9"): "the picture is not known after",
     ("report", "p.toml", "-o", "r.html", "--ledger", "nothing.ledger"): "nothing.ledger",
     ("report", "p.toml", "-o", "r.html", "--ledger", "text.ledger"): "text.ledger",

@@ -63,7 +63,7 @@ class HeavyFourierFeatures(FeatureMap):
 
     def __post_init__(self) -> None:
         """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
+        object.__setattr__(self, "features", checked_width(self.features))
         number = check.count(frequencies=self.frequencies)
         if 2 * number > WIDEST:
             raise ParameterError("frequencies", number, f"at most {WIDEST // 2}")

@@ -373,7 +373,7 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
         last = max(int((rest > unit * total).sum()), 1)  # what follows is less than a rounding
         moment = float((size * s.imag)[:last].sum())  # whoever uses it asks whether it is finite
         base = float((size * off)[:last].sum()) + 2 * _SUMMED * unit * total
-        base += float(rest[last:].max(initial=0.0))
+        base += 2.0 * float(rest[last:].max(initial=0.0))  # a term is at most twice its size
     turn = turn[:last]
     return _Terms(
         known=np.where(precise, size, 0.0)[:last] * (np.cos(turn) + 1j * np.sin(turn)),

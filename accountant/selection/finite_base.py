@@ -232,7 +232,8 @@ def _sharpened(product: Product, end: float, delta: float) -> float:
         return end
     for _ in range(_ROWS):
         row = np.linspace(low, high, _ROW)
-        place = 1 + int((deltas(product, row[1:-1])[1] > delta).sum())
+        over = np.flatnonzero(deltas(product, row[1:-1])[1] > delta)
+        place = 2 + int(over[-1]) if over.size else 1  # the least point after all above delta
         low, high = float(row[place - 1]), float(row[place])
     return high
 

@@ -123,7 +123,7 @@ class Lines:
         size = np.floor(np.log(np.maximum(s, 1e-300)) / _ALIKE)
         first = np.flatnonzero((np.diff(block, prepend=-1) > 0) | (np.diff(size, prepend=0.0) > 0))
         many = np.diff(first, append=s.size)
-        row, start, end = block[first], s[first], s[first + many - 1]
+        row, start, end = block[first], np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
         length = np.repeat(np.where(end > start, end - start, 1.0), many)
         after = (s - np.repeat(start, many)) / length
         before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0) / length

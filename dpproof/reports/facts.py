@@ -23,7 +23,7 @@ from dpproof.proofs import Rejected, check_text
 from dpproof.time_limit import ended_in_time
 
 DELTAS: Final = tuple(10.0**-k for k in (2, 4, 6, 8, 10))
-SMALL: Final = 5  # epsilons below that of the largest delta, for the middle of the trade-off
+SMALL: Final = 4  # epsilons below that of the largest delta, for the middle of the trade-off
 RATES: Final = tuple((k / 80) ** 2 for k in range(81))
 NOISES: Final = ("noise_multiplier", "sigma", "scale")
 MORE: Final = Fraction(11, 10)

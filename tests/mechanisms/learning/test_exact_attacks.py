@@ -27,7 +27,7 @@ from dpproof.mechanisms.learning.separators import sphere_lift
 from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
 from tests.contracts.learner_contract import LearnerContract
-from tests.mechanisms import test_mechanism
+from tests.mechanisms.every_mechanism import final_mechanisms
 
 TESTS = "tests.mechanisms"
 RANGE = "test_the_range_on_all_small_datasets"
@@ -76,7 +76,7 @@ def test_every_learner_is_attacked_exactly() -> None:
     """A learner is in the contract of sums, or in the table above, whose tests exist."""
     learners = {
         one.__name__: one.__module__.split(".")[2:]
-        for one in test_mechanism.final_mechanisms()
+        for one in final_mechanisms()
         if "learning" in one.__module__ or one.__name__ in ("SecondMoments", "NoisyLloyd")
     }
     for name, path in learners.items():

@@ -282,6 +282,8 @@ def log(
     """Print every entry, its epsilon and what was left."""
     from dpproof.ledger.log import COLUMNS  # noqa: PLC0415  # as in init
 
+    if as_json and as_csv:
+        raise click.UsageError("log prints one of --json and --csv")
     entries = opened_at(file, head_file).log(delta=delta)
     if as_json:
         say_json("ledger-log", {"entries": [one.to_dict() for one in entries]})
@@ -327,6 +329,8 @@ def status(
     file: str, *, as_json: bool, metrics: bool, older_than: float | None, head_file: str | None
 ) -> int:
     """Print the spent and the remaining budget."""
+    if as_json and metrics:
+        raise click.UsageError("status prints one of --json and --metrics")
     opened = opened_at(file, head_file)
     state = opened.status()
     old = [one for one in state.reservations if one.age() > (older_than or 0)]

@@ -29,7 +29,7 @@ class Bound(Readable):
     ``lower`` says how far it could come down at all. (Of a trade-off the ends change places.)
     A ``Bound`` refuses to be a plain float: choose an end. It compares with numbers and other
     brackets where they decide, and refuses where they overlap; a format shows the upper end,
-    rounded up.
+    rounded up. ``advice`` says what to ask instead, where the number helps nobody.
 
     Example:
         >>> Bound(1.0, 1.5).width
@@ -43,6 +43,7 @@ class Bound(Readable):
     lower: float
     upper: float
     attained: bool = field(default=True, compare=False)
+    advice: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         """Refuse an empty or undefined bracket: a failure never looks like privacy."""
@@ -53,9 +54,10 @@ class Bound(Readable):
             )
 
     def __repr__(self) -> str:
-        """Return both ends, and of what they are if the mechanism may be better than its pair."""
+        """Return both ends, of what they are if the mechanism may be better, and advice."""
         whose = "" if self.attained else f",{self.whose}"
-        return f"Bound(lower={self.lower!r}, upper={self.upper!r}{whose})"
+        advice = f"; {self.advice}" if self.advice else ""
+        return f"Bound(lower={self.lower!r}, upper={self.upper!r}{whose}{advice})"
 
     @property
     def whose(self) -> str:
@@ -132,7 +134,7 @@ class Bound(Readable):
     def _repr_html_(self) -> str:
         """Show a notebook the guarantee, rounded up, and the bracket below it."""
         ends = f"[{self.lower!r}, {self.upper!r}]{self.whose}"
-        return f"<b>{self:.6g}</b> <small>(in {ends})</small>"
+        return f"<b>{self:.6g}</b> <small>(in {ends})</small> {self.advice}".rstrip()
 
     def __float__(self) -> NoReturn:
         """Refuse: an upper bound, a lower bound and an estimate are different things."""

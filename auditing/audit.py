@@ -371,9 +371,10 @@ class _Test:
 
 
 def _report(run: _Run, drawn: int, seconds: float) -> Report:
+    least = min(run.detectable_epsilon, run.detectable_mu or math.inf)
     if run.violated:
         outcome = Outcome.VIOLATION
-    elif run.out_of_time or math.isinf(run.detectable_epsilon):
+    elif run.out_of_time or math.isinf(least):
         outcome = Outcome.INCONCLUSIVE
     else:
         outcome = Outcome.NO_EVIDENCE

@@ -124,6 +124,9 @@ def spends(workers: Workers, repeats: int, progress: Progress) -> Section:
         )
         for clients, rate in rates.items()
     ]
+    cpu = local[_TRAININGS].cpu
+    limit = f"< {seconds(_TRAINED)}"
+    section.goals.append(Goal("processor of a new training", limit, seconds(cpu), cpu < _TRAINED))
     return section
 
 

@@ -90,6 +90,11 @@ def grouped(count: int) -> str:
     return f"{count:,}"
 
 
+def percent_below(share: Fraction) -> str:
+    """Return a share of 1, rounded down."""
+    return f"{below(100 * share, 4)} %"
+
+
 def _rounded(value: float | Fraction, digits: int, rounding: str) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

@@ -352,7 +352,7 @@ def main() -> None:
             results[-1]["diffprivlib"] = peer(options.peer, train, test, options.runs)
     for line in oracles(train, (8, 12, 15, 19, 23), 60):
         print("{} columns, {} rows: enumeration {:.2f} s, program {:.2f} s".format(*line))
-    for width in (12, 15):
+    for width in (12, 15, 19):
         seconds = [line[3] for line in oracles(train, [width] * 20, 60)]
         least, *middle, most = np.quantile(seconds, (0, 0.25, 0.5, 0.75, 1))
         print(f"{width} columns, 20 noises: {least:.2f}, {middle}, {most:.2f} s by the program")

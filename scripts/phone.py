@@ -62,8 +62,15 @@ def measured(site: Path) -> tuple[int, list[str]] | None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}")
+        quiet = ("background-networking", "component-update", "sync")
         browser = subprocess.Popen(
-            ["chromium", *options, f"http://127.0.0.1:{server.server_port}/phone"],
+            [
+                "chromium",
+                *options,
+                "--no-first-run",
+                *(f"--disable-{one}" for one in quiet),
+                f"http://127.0.0.1:{server.server_port}/phone",
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

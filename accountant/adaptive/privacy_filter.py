@@ -379,9 +379,9 @@ RENYI_FILTER: Final = Theorem(
 class RenyiFilter(PrivacyFilter[R]):
     """A budget of Rényi divergence at one order that is fixed in advance.
 
-    Statement: if every mechanism has Rényi divergence at most r_i at the order, given the outputs
-        before it, r_i is chosen from those outputs alone, and sum_i r_i is at most epsilon on
-        every path, then all outputs together have divergence at most epsilon at the order.
+    Statement: let every mechanism have Rényi divergence at most r_i at the order, given the outputs
+        before it, r_i chosen from those outputs alone. If sum_i r_i is at most epsilon on
+        every path, all outputs together have divergence at most epsilon at the order.
         The best of several orders may not be chosen at the end.
     Source: Feldman & Zrnic (arXiv:2008.11193). Proof: proofs/theory/filters.md.
     Rounds: up, where a divergence is computed; sums are exact rationals.

@@ -11,6 +11,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import has_infinite_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 
 _SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
@@ -102,6 +104,13 @@ def gaussian_tails(product: Product) -> float:
     (proofs/theory/conversions.md, section 13).
     """
     return product.added(lambda pair: pair.gaussian_tail) * (1 - 1e-14)
+
+
+def sampled_gaussian_tails(product: Product) -> float:
+    """Return the same mu^2 if some of that noise is sampled, else 0."""
+    noise = (one.pair for one in product.factors if one.pair.gaussian_tail)
+    plain = all(isinstance(one, GaussianPair | DiscreteGaussianPair) for one in noise)
+    return 0.0 if plain else gaussian_tails(product)
 
 
 def _rho_beyond(product: Product, s: Reals) -> Reals:

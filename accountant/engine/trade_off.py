@@ -246,6 +246,7 @@ _CHECKS = 4  # Most grids on which one mu is checked. Heuristic.
 _STEPS = 44  # Candidates for mu above the guess, each twice as far. Heuristic.
 _NARROW = 18  # Step at which mu is close enough, 2**-22 above the guess. Heuristic.
 _SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.
+_FAR = 1e100  # An epsilon at which delta is as small as it gets. Heuristic.
 # Shares of the end, below which delta is above the smallest one. Heuristic.
 _SHORT = 1.0 - np.geomspace(1e-9, 0.1, 9)
 _HALVINGS = 10  # Bisections of log mu before Newton's steps. Heuristic: the result is checked.
@@ -385,14 +386,16 @@ def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     needed, all_of_it = max(smallest_delta, LEAST_DELTA), smallest_delta < LEAST_DELTA
     endless = mass >= needed  # a table keeps some infinite mass
     bounded = math.isfinite(top) and mass == 0.0
-    end = top if all_of_it and bounded else _end(above, 2 * mass if endless else needed)
-    if end <= 0.0:
+    end, proved = top, True
+    if not (all_of_it and bounded):
+        end, proved = _provable_end(above, 2 * mass if endless else needed)
+    if end <= 0.0 and proved:
         return Bound.exactly(0.0)
     grid = _grid(end)
     cells = _Known.of(above, grid)
     guess = cells.guess()
     verified = general
-    if not endless and not (all_of_it and not bounded):
+    if proved and not endless and not (all_of_it and not bounded):
         verified, cells = _verified(above, cells, float(guess.max()), general)
     likely = cells.grid[np.argsort(cells.guess())[-_LIKELY:]]
     best = _mu_below(below, np.append(likely, end * _SHORT), smallest_delta)
@@ -442,6 +445,14 @@ def _end(product: Product, smallest_delta: float) -> float:
             else:
                 left, right = float(points[first - 1]), float(points[first])
     return epsilon(product, smallest_delta).upper
+
+
+def _provable_end(product: Product, smallest_delta: float) -> tuple[float, bool]:
+    """Return an end by a proof, and whether it is one of the smallest delta or of a larger one."""
+    with contextlib.suppress(NotCertified):
+        return _end(product, smallest_delta), True
+    floor = float(deltas(product, np.array([_FAR]))[1][0])  # a table's roundings hold delta up
+    return _end(product, 2 * floor), False
 
 
 def _grid(end: float) -> Reals:

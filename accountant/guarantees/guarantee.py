@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dpproof.proofs.core.certificate import Certificate
 
 _NARROW = 1e-6  # Relative width of an answer that is not asked alone. Heuristic.
+_SMALL_DELTAS = "deltas near 0 decide: give smallest_delta, such as 1e-6, to leave them out"
+_LARGE_ORDERS = "orders without end decide: ask epsilon(delta=...) or rdp(order=...)"
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 
@@ -140,6 +143,10 @@ class Guarantee(Readable, ABC, Generic[R]):
     def _gdp_at(self, smallest_delta: float) -> Bound:
         """Return the smallest mu for all deltas at or above ``smallest_delta``."""
 
+    def _sampled_tail(self) -> float:
+        """Return mu^2 of the Gaussian tail of the losses if the noise is sampled, else 0."""
+        return 0.0
+
     @abstractmethod
     def _true_positive_rate_at(self, false_positive_rate: float) -> Bound:
         """Return the largest P(S) over events with Q(S) equal to the rate, a rate in [0, 1)."""
@@ -238,8 +245,13 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def zcdp(self) -> Bound:
-        """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none."""
-        return self._marked(self._zcdp(), Attained.WHOLE)
+        """Return the smallest rho such that the mechanism is rho-zCDP, +inf if there is none.
+
+        Sampled Gaussian noise has the rho that it has without sampling, as orders without end
+        decide. ``epsilon(delta=...)`` and ``rdp(order=...)`` show what sampling gains.
+        """
+        answer = self._marked(self._zcdp(), Attained.WHOLE)
+        return _advised(answer, self._sampled_tail() / 2, _LARGE_ORDERS)
 
     @final
     @within_floats
@@ -248,10 +260,12 @@ class Guarantee(Readable, ABC, Generic[R]):
 
         Args:
             smallest_delta: compare the profiles only where delta is at least this; 0 compares
-                all of them, which is what mu-GDP means.
+                all of them, which is what mu-GDP means. Sampled Gaussian noise then has the mu
+                that it has without sampling, as deltas near 0 decide.
         """
         exact = arguments.probability(smallest_delta=smallest_delta)
-        return self._marked(ask_decreasing(self._gdp_at, exact))
+        answer = self._marked(ask_decreasing(self._gdp_at, exact))
+        return answer if exact else _advised(answer, math.sqrt(self._sampled_tail()), _SMALL_DELTAS)
 
     @final
     @within_floats
@@ -350,6 +364,12 @@ class Guarantee(Readable, ABC, Generic[R]):
             advantage=advantage,
             lower=lower,
         )
+
+
+def _advised(answer: Bound, in_the_tail: float, advice: str) -> Bound:
+    """Return an answer, with advice if it is infinite or what the tail alone needs."""
+    helps = answer.upper == 0.0 or in_the_tail * (1 + _NARROW) < answer.upper < math.inf
+    return answer if helps else replace(answer, advice=advice)
 
 
 def _one_minus(value: float, outwards: Callable[[float], float]) -> float:

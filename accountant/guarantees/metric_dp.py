@@ -34,8 +34,8 @@ class MetricDP(FaithfulPairGuarantee[R]):
     """Neighbours are the ends of a path of laws, between which the loss is bounded by distance.
 
     For all neighbours there are laws P_t, 0 <= t <= 1, of which P_1 and P_0 are the laws of the
-    output on the two datasets, with P_s(S) <= e^(epsilon |s - t|) P_t(S) for all s, t and every
-    event S.
+    output on the two datasets. For all s, t and every event S, P_s(S) <= e^(epsilon |s - t|)
+    P_t(S).
     The laws between need not be those of any dataset: of scores that noise is added to they are
     the laws at the points of the segment between the two score vectors.
 

@@ -13,6 +13,7 @@ import numpy as np
 from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
+from dpproof.accountant.engine import renyi as divergence
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.point_lists import Points
@@ -109,6 +110,11 @@ class FaithfulPairGuarantee(PairGuarantee[R], ABC):
         """Return the smallest rho such that the mechanism is rho-zCDP, +inf when there is none."""
         pair = self.to_pair()
         return answers.larger_rho(pair.forward, pair.backward)
+
+    @final
+    def _sampled_tail(self) -> float:
+        pair = self.to_pair()
+        return max(map(divergence.sampled_gaussian_tails, (pair.forward, pair.backward)))
 
     @final
     def _rdp_at(self, order: float) -> Bound:

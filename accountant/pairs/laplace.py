@@ -12,7 +12,11 @@ from typing import Self, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.elementary import exp_minus_linear, log1p_enclosure
+from dpproof.accountant.arithmetic.elementary import (
+    exp_minus_linear,
+    log1p_enclosure,
+    log_enclosure,
+)
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -32,6 +36,8 @@ _FLAT = np.zeros(1)  # The log of the weight 1.
 _LARGE = 600.0  # Exponents beyond which e^z could overflow. Heuristic.
 # Products of s and a below which their rounding is not certainly relative. Soundness depends on it.
 _LEAST = 1e-290
+_FAR = 1.0  # Least product of s and a from which e^z is taken without e^z - 1 - z. Heuristic.
+_SMALLEST = 1e-300  # Size below which only that of a moment is known. Soundness depends on it.
 _AT_ONCE = 1 << 13  # Values evaluated at once, to bound memory. Heuristic.
 
 
@@ -70,11 +76,16 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
             if (a * largest + a).max() > _LARGE or a.min() * smallest < _LEAST:
                 enclosures.extend(pair.cgf(s) for pair in some)
                 continue
-            first, second = s * a, -(s + 1.0) * a
-            arguments = np.concatenate([first.ravel(), second.ravel()])
-            both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
-            all_of_them = _from_excess(s, first, both[0], second, both[1])
-            enclosures.extend(map(Enclosure, all_of_them.value, all_of_them.radius))
+            far = np.abs(s) * a.min() >= _FAR
+            if far.all():
+                rows = _far_from_zero(s, a)
+            else:
+                rows = Enclosure(np.empty((a.size, s.size), complex), np.empty((a.size, s.size)))
+                for columns, enclose in ((~far, _near_zero), (far, _far_from_zero)):
+                    if columns.any():
+                        part = enclose(s[columns], a)
+                        rows.value[:, columns], rows.radius[:, columns] = part.value, part.radius
+            enclosures.extend(map(Enclosure, rows.value, rows.radius))
         return enclosures
 
     def _large(self, s: Complexes, a: float) -> Enclosure:
@@ -107,6 +118,33 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         scale = 0.5 * math.exp(-0.5 * a)
         weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])
         return Exponentials(np.array([a, -a]), weights)
+
+
+def _near_zero(s: Complexes, a: Reals) -> Enclosure:
+    """Enclose K at each s for each a of a column, through e^z - 1 - z."""
+    first, second = s * a, -(s + 1.0) * a
+    arguments = np.concatenate([first.ravel(), second.ravel()])
+    both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
+    return _from_excess(s, first, both[0], second, both[1])
+
+
+def _far_from_zero(s: Complexes, a: Reals) -> Enclosure:
+    """Enclose K at each s for each a of a column, the log of p e^z + q e^w, z = sa, w = -(s+1)a.
+
+    Rounds: an exponent is off by at most 3 u (|z| + |w|), its exponential by that and 2 c u, a
+    product with p or q, their quotients included, by 24 u; all relative to |p e^z| + |q e^w|.
+    """
+    p, q = (s + 1.0) / (2.0 * s + 1.0), s / (2.0 * s + 1.0)
+    up, down = np.exp(s.real * a), np.exp(-(s.real + 1.0) * a)
+    cosine, sine = np.cos(s.imag * a), np.sin(s.imag * a)
+    real = cosine * (up * p.real + down * q.real) - sine * (up * p.imag - down * q.imag)
+    imag = cosine * (up * p.imag + down * q.imag) + sine * (up * p.real - down * q.real)
+    size = np.maximum(np.hypot(real, imag), _SMALLEST)
+    units = 4.0 * (np.abs(s) + np.abs(s + 1.0)) * a + (2 * ELEMENTARY_ULPS + 48)
+    error = units * UNIT_ROUNDOFF * (up * np.abs(p) + down * np.abs(q))
+    value = np.empty(size.shape, complex)
+    value.real, value.imag = np.log(size), np.arctan2(imag, real)
+    return log_enclosure(value, error / size, 2 * ELEMENTARY_ULPS * (1.0 + np.abs(value)))
 
 
 def _from_excess(

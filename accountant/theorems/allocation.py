@@ -62,7 +62,7 @@ def allocate_random(
     Statement: let (N(mu, 1), N(0, 1)) dominate M(S + x) against M(S) in both orders, and every
         record draw one of t rounds, uniformly, independently of the other records and of what is
         released. Under add-remove M on the records of round 1, ..., t, in turn, is dominated by
-        (P, Q), P the mean over i of N(mu e_i, I) and Q = N(0, I) in t dimensions, and in the
+        (P, Q), P the mean over i of N(mu e_i, I) and Q = N(0, I) in t dimensions; in the
         other order by (Q, P). If the rounds are kept for E epochs, mu^2 is E times as large.
         Under zero-out the same holds when a blank record contributes nothing.
         If M is epsilon-DP the number of ones among t bits dominates, all of which are 1 with

@@ -134,9 +134,9 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     """Write the guarantee as its dominating pair.
 
     Statement: epsilon-DP is dominated by randomised response, (epsilon, delta)-DP by randomised
-        response with a delta of full disclosure, mu-GDP by two Gaussians, epsilon-bounded-range
-        by two logistic distributions, metric DP along paths by two Laplace
-        distributions, a profile or a trade-off curve by a finite pair.
+        response with a delta of full disclosure, mu-GDP by two Gaussians. Bounded range is
+        dominated by two logistic distributions, metric DP along paths by two Laplace distributions,
+        a profile or a trade-off curve by a finite pair.
     Assumes: nothing.
     Source: the notion's ``to_pair``, where each is proved.
     Rounds: nothing, but e^epsilon of a profile's points, up.

@@ -53,10 +53,10 @@ def allocate_cyclic(
         sample of rate q of one of b parts of the records, part i mod b in round i; contributions
         may depend on earlier releases. Let C be lower triangular with at most b bands and columns
         of Euclidean norm at most c, and let C times the sums be released, row by row, with
-        independent N(0, sigma^2) noise in every coordinate. With mu = c B / sigma and N(r) the
-        normal law of mean r mu and variance 1, all rounds are dominated by the product of ceil(n/b)
-        pairs ((1-q) N(0) + q N(1), N(0)), and swapped pairs in the other order; under replace-one
-        by that of ((1-q) N(0) + q N(1), (1-q) N(0) + q N(-1)).
+        independent N(0, sigma^2) noise in every coordinate. Let mu = c B / sigma and N(r) be the
+        normal law of mean r mu and variance 1. Then all rounds are dominated by the product of
+        ceil(n/b) pairs ((1-q) N(0) + q N(1), N(0)), and swapped pairs in the other order; under
+        replace-one by that of ((1-q) N(0) + q N(1), (1-q) N(0) + q N(-1)).
     Source: proofs/theory/matrix.md, section 6; Choquette-Choo et al., arXiv:2306.08153, Theorems 4
         and 5, without its equal split under add-remove.
     Rounds: not at all; the pairs carry exact parameters.

@@ -86,7 +86,7 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
 
     Statement: let i be drawn with the same probabilities for all datasets, and M_i run. If every
         M_i is dominated by (P_i, Q_i), the output (i, M_i) is dominated by the pair of (i, x), x
-        drawn from P_i or from Q_i, whose profile is the mean of the profiles and whose M is the
+        drawn from P_i or from Q_i; its profile is the mean of the profiles and its M is the
         mean of the M. Where all M_i attain their pairs on the same neighbours, so does the output.
         ``choice`` states less: the worst of the parts, where one is the worst at every epsilon.
     Assumes: fixed in advance; own randomness; public draw.

@@ -52,21 +52,21 @@ def subsample_counted_sum(
 
     Statement: let the sum of the sampled records' contributions, vectors of Euclidean norm at most
         C that each depend on their record alone, be released with independent N(0, sigma^2) noise
-        in every coordinate. With mu = C / sigma and N(r) the normal law of mean r mu and variance
-        1, the release is dominated under add-remove by (W, N(0)), and (N(0), W) in the other
-        order, where W is
+        in every coordinate. Let mu = C / sigma and N(r) be the normal law of mean r mu and variance
+        1. The release is dominated under add-remove by (W, N(0)), and (N(0), W) in the other
+        order. Here W is
         (1-q) N(0) + q N(2) for a uniform subset of m of n records, q = m/n, m < n;
         sum_j Bin(m, 1/n)(j) N(2j) for m uniform draws with replacement of n records;
         sum_j Bin(k, q)(j) N(j) where every record is drawn k times independently at rate q.
         For a Poisson sample of rate q that is cut to a uniform subset of B where it is larger, the
-        profile is (1-tau) A + tau A', A that of (1-q) N(0) + q N(1) and A' that of
+        profile is (1-tau) A + tau A'. Here A is that of (1-q) N(0) + q N(1) and A' that of
         (1-p) N(0) + p N(2), with tau = P[Bin(n-1, q) >= B], p = B P[Bin(n, q) > B] / (n tau).
         The number n is that of the larger dataset. Where the profile grows with n or falls, the
         larger of both numbers that the owner of N records has to reckon with, N and N + 1, counts.
         Under zero-out, where a blank record contributes nothing, the same holds for samples that a
         record enters by coins of its own: k times independently at rate q.
         For the other samples the profile H_t at t >= 1, n being the number of records, is
-        under zero-out that of ((1-q) N(0) + q N(2), (1-q) N(0) + q N(1)), and in the other order
+        under zero-out that of ((1-q) N(0) + q N(2), (1-q) N(0) + q N(1)); in the other order that
         of ((1-q) N(0) + q N(1), N(0)), for a subset; that of a cut sample is the mean, with
         probability tau, of the same with p for q, else of a Poisson sample;
         sum_j Bin(m, 1/n)(j) H_t'(N(2j) || N(0)) over j >= 1 for draws with replacement, under

@@ -71,9 +71,9 @@ MAP_RECORDS: Final = Theorem(
 def map_records(guarantee: N, *, description: str) -> N:
     """State the guarantee of a mechanism that sees every record through a map.
 
-    Statement: if M satisfies a guarantee under a relation, and f maps every record to one record
-        that depends on it alone, blank ones to blank ones and features without looking at labels,
-        then M applied to the mapped records satisfies the same guarantee. So do f and its output
+    Statement: let M satisfy a guarantee under a relation, and let f map every record to one record
+        that depends on it alone, blank ones to blank ones and features without looking at labels.
+        Then M applied to the mapped records satisfies the same guarantee. So do f and its output
         together, if f is public.
     Assumes: each record mapped alone.
     Source: proofs/theory/map_records.md.

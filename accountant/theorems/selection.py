@@ -165,12 +165,12 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism K times on the same data, release only the best output.
 
     Statement: let (P, Q) dominate (M(D), M(D')), let K have generating function phi and not
-        depend on the data, and let the selected output be the best of K independent ones by a
-        score of the output, ties broken at random. With w(a) = phi'(1 - a), for every epsilon
-        at or above 0 the hockey-stick divergence of the selected outputs is at most the
-        supremum, over the events U in [0, 1] and with A and B the least and largest mass under
-        Q of a set of a given mass under P, of the integral over U of
-        w(u) du - e^epsilon w(Q(p = 0) + A(k) + B(u - k)) dA(k), k the length of U up to u. Some
+        depend on the data. Let the selected output be the best of K independent ones by a
+        score of the output, ties broken at random. Let w(a) be phi'(1 - a), and A and B the
+        least and largest mass under Q of a set of a given mass under P. For every epsilon at or
+        above 0 the hockey-stick divergence of the selected outputs is at most the supremum,
+        over the events U in [0, 1], of the integral over U of this:
+        w(u) du - e^epsilon w(Q(p = 0) + A(k) + B(u - k)) dA(k); k is the length of U up to u. Some
         mechanism and score attain it. It is at most E_Q[psi(dP/dQ)] with
         psi(l) = max over a of (w(a) l - e^epsilon w(g(a)))_+, g(a) the largest mass under Q of
         a set of mass a under P. No run at all reveals nothing.
@@ -372,7 +372,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         nothing, and let g(a) = (1 - phi(1 - a))/a. Release the first of K runs whose score is
         at or above the threshold, or that there is none. For every t > 0 the hockey-stick
         divergence is at most the supremum over a in [0, 1] of
-        min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+, where b
+        min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+. Here b
         is the largest mass under Q of a set of mass a under P.
     Assumes: independent number of runs; own randomness; score and fixed threshold; first output
         alone.

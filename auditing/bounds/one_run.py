@@ -61,7 +61,7 @@ class OneRunCurve:
         Now let p be the true law, p' the one of the recursion, with the same tail a at v or less,
         and R(s), R'(s) the expected number of right guesses within their upper s. Suppose R >= R'
         as far as p' has come. Then p' stops at level i no later than p: else, with s the mass of p
-        down to i, sum_{j >= i} (c - j) p_j = c s - R(s) <= c s - R'(s), which is less than what p'
+        down to i, sum_{j >= i} (c - j) p_j = c s - R(s) <= c s - R'(s). That is less than what p'
         has there, which is m g(its right guesses above i) <= m g(those of p), a contradiction. So
         R >= R' one level further, and in the end the mass of p' is at most that of p, 1.
     Rounds: every p_i down, which the proof allows, so the p-value up.

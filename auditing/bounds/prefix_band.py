@@ -35,9 +35,9 @@ class PrefixBand:
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
         (1 + e^eps). If P(T) <= e^eps Q(T) + delta for all events T, then, given all outputs,
-        (h_1, h_2, ...) is dominated by W(k_1) + B, W(k_2) + B, ... with W(k) a sum of k coins of
-        bias q and B dominated by Bin(N, delta / 2). With t and c as in ``RandomisedLabel``, and
-        m the smallest of the tails Pr(Bin(k_j, q) >= h_j - c), the p-value
+        (h_1, h_2, ...) is dominated by W(k_1) + B, W(k_2) + B, ... Here W(k) is a sum of k coins of
+        bias q and B is dominated by Bin(N, delta / 2). Let t and c be as in ``RandomisedLabel``,
+        and m the smallest of the tails Pr(Bin(k_j, q) >= h_j - c). The p-value
         t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is valid.
     Proof: given the outputs, whether a trial is on D and not marked (the marks of
         ``RandomisedLabel``) is an independent coin of bias at most q; h_j is the number of these

@@ -21,12 +21,12 @@ from dpproof.auditing.counts.counts import Design, EventCounts
 class RandomisedLabel(EventBound):
     """One exact binomial: given the outputs, the labels of trials in S are coins.
 
-    Statement: let L = 1 (dataset D) or 0 (D') be a fair coin for every one of N trials, P and Q
-        the laws of the outputs, S fixed, and P(T) <= e^eps Q(T) + delta for every T inside S. Then
-        k1, the trials in S with L = 1, is at most A + B, where A given A + k0 is dominated by
+    Statement: let L = 1 (dataset D) or 0 (D') be a fair coin for every one of N trials. Let P and Q
+        be the laws of the outputs, S fixed, and P(T) <= e^eps Q(T) + delta for every T inside S.
+        Then k1, the trials in S with L = 1, is at most A + B, where A given A + k0 is dominated by
         Bin(A + k0, e^eps / (1 + e^eps)) and B by Bin(N, delta / 2). Hence, with c such that
-        Pr(Bin(N, delta/2) > c) <= t, the p-value
-        t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1 - c) is valid.
+        Pr(Bin(N, delta/2) > c) <= t, the p-value t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1
+        - c) is valid.
     Proof: write P = m + b on S with m = min(P, e^eps Q), b(S) <= delta, and mark each trial with
         L = 1 as belonging to b with probability db/dP; B counts the marked ones. An unmarked
         trial at x has L = 1 with probability dm / (dm + dQ) <= e^eps / (1 + e^eps), and trials

@@ -146,7 +146,7 @@ class RenyiEvent:
     """The divergence between two coins, which data processing puts below that of the outputs.
 
     Statement: D_a(P || Q) >= d_a(p, q) = ln(p^a q^(1-a) + (1-p)^a (1-q)^(1-a)) / (a - 1) with p =
-        P(S), q = Q(S). d_a grows with p and falls with q where p > q, so d_a at the limits of
+        P(S), q = Q(S). It grows with p and falls with q where p > q, so that d_a at the limits of
         ``Rectangle`` exceeds D_a with probability at most the significance; the same limits serve
         every order, and rho >= D_a / a at each of them.
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9 (data processing).

@@ -30,11 +30,11 @@ class RenyiBins:
     """The smallest divergence among the laws of the bins that the counts leave plausible.
 
     Statement: let a partition into k bins be fixed before the trials were drawn, with
-        probabilities p_i on D and q_i on D', and let every p_i and q_i lie between its two
+        probabilities p_i on D and q_i on D'. Let every p_i and q_i lie between its two
         Clopper-Pearson limits at level significance / 4k, which holds for all of them with
         probability at least 1 - significance. Then for every order a > 1 and all r_1, ..., r_k > 0,
-        (a - 1) D_a(P || Q) >= ln (min_p sum u_i p_i - max_q sum v_i q_i), u_i = a r_i^(a-1),
-        v_i = (a - 1) r_i^a, over the p and q within their limits that sum to 1.
+        (a - 1) D_a(P || Q) >= ln (min_p sum u_i p_i - max_q sum v_i q_i). There p and q are within
+        their limits and sum to 1; u_i = a r_i^(a-1), v_i = (a - 1) r_i^a.
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9, for the divergence of the bins.
     Proof: p^a q^(1-a) is convex and homogeneous, so it is above its tangent plane where p = r q,
         which is u p - v q. The two sums are linear, so their extremes are those of their duals.

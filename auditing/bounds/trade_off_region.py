@@ -34,7 +34,7 @@ class TradeOffRegion:
         convex hull of the points (a_j, b_j), (0, 1) and (1, 0). A claim of a curve f0, in both
         orders of the datasets, is refuted when f0(a) > b at a vertex (a, b) of the hull.
     Proof: f is convex and falls, f(0) <= 1 and f(1) = 0, and the test that says P on S_j gives
-        f(Q(S_j)) <= 1 - P(S_j), so f(a_j) <= b_j. f0 is convex, so where it is at or below the
+        f(Q(S_j)) <= 1 - P(S_j), so f(a_j) <= b_j. As f0 is convex, where it is at or below the
         vertices it is below the hull, and no other point of the hull would refute it.
     Source: Dong, Roth & Su (arXiv:1905.02383), Definitions 2.1 and 2.3 and Proposition 2.2;
         Clopper & Pearson, Biometrika 26 (1934).

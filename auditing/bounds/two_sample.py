@@ -43,9 +43,10 @@ class TwoSample(EventBound):
     """The probability of a difference at least as large, under the worst Q(S) that is plausible.
 
     Statement: let k1 ~ Bin(n1, p) and k0 ~ Bin(n0, q) be independent (given the numbers of
-        trials, whether coins or a plan drew them), p <= e^eps q + delta, w > 0 fixed in advance
-        and T = k1/n1 - w k0/n0. With [q-, q+] the limits for q at level b/2 each, the p-value
-        b + max over q in [q-, q+] of Pr(T >= observed | min(1, e^eps q + delta), q) is valid.
+        trials, whether coins or a plan drew them), and p <= e^eps q + delta. Let w > 0 be fixed in
+        advance and T = k1/n1 - w k0/n0. With [q-, q+] the limits for q at level b/2 each, the
+        p-value b + max over q in [q-, q+] of Pr(T >= observed | min(1, e^eps q + delta), q) is
+        valid.
     Source: Berger & Boos, JASA 89 (1994), Lemma 1, for the confidence set in the maximum.
     Proof of the maximum: {T >= t} grows with k1 and falls with k0, so its probability grows with
         p and falls with q; on a cell [a, a'] it is at most the one at p = e^eps a' + delta,

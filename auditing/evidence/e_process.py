@@ -29,7 +29,7 @@ class EProcess:
     """Bets against a claim that a true claim does not let grow.
 
     Statement: let labels be fair coins, P(T) <= e^eps Q(T) + delta for all events T, q = e^eps /
-        (1 + e^eps), and let eta be any predictions of Pr(L = 1 | x) that depend on earlier trials
+        (1 + e^eps). Let eta be any predictions of Pr(L = 1 | x) that depend on earlier trials
         and on x alone, eta <= h with h fixed before x. With eta replaced by q where it is
         smaller, and h by q where that is smaller, each trial multiplies the wealth by (eta / q if
         L = 1, (1 - eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a

@@ -121,19 +121,23 @@ class Recorder:
         return ask
 
     def inspect(
-        self, sampler: Sampler, pairs: Iterable[Pair | tuple[Any, Any]], *, seed: int | None = None
+        self,
+        sampler: Sampler,
+        pairs: Pair | Iterable[Pair | tuple[Any, Any]],
+        *,
+        seed: int | None = None,
     ) -> Inspection:
         """Run a sampler three times on each pair: on D, on D again, and on D', one output each.
 
         Args:
             sampler: ``(data, size, rng) -> outputs``; it is given a generator that records.
-            pairs: D and D'; ``neighbours`` generates some.
+            pairs: D and D', one ``Pair`` or several; ``neighbours`` generates some.
             seed: of the generator; None draws a fresh one.
         """
         chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
         facts: list[Fact] = []
         largest = Largest()
-        looked = [Pair.of(given) for given in pairs]
+        looked = [Pair.of(given) for given in ([pairs] if isinstance(pairs, Pair) else pairs)]
         if not looked:
             raise ParameterError("pairs", pairs, "at least one pair")
         for pair in looked:

@@ -17,14 +17,13 @@ import click
 from dpproof.accountant.relation import RELATIONS, Relation
 from dpproof.commands.calibrate import warn
 from dpproof.errors import InputError
-from dpproof.rounding import above, below
+from dpproof.rounding import above, percent_below
 from dpproof.streams import say_json
 from dpproof.time_limit import ROUGH, SECONDS, in_time, known_in
 
 if TYPE_CHECKING:
     from dpproof.accountant import Guarantee
     from dpproof.ledger.ledger import Ledger
-    from dpproof.ledger.status import BudgetStatus
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
@@ -261,9 +260,13 @@ def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
     del options["label"]
     effects = opened.what_if(guarantee, **options)
     for one in effects:
-        left = _percent(one.before.remaining)
-        then = "over the budget" if one.after is None else f"{_percent(one.after.remaining)} after"
-        click.echo(f"{_described(one.before)}: {left} left, {then}{_closing(one.closes)}")
+        left = percent_below(one.before.remaining)
+        then = (
+            "over the budget"
+            if one.after is None
+            else f"{percent_below(one.after.remaining)} after"
+        )
+        click.echo(f"{one.before.describe()}: {left} left, {then}{_closing(one.closes)}")
         for name, costs in one.costs.items():
             words = " and ".join(above(cost, 6) for cost in costs or ())
             click.echo(f"  {name:9} {words or 'not bounded or too large'}")
@@ -295,7 +298,7 @@ def log(
         return HOLDS
     for one in entries:
         cost = "" if one.epsilon is None else f"ε {above(one.epsilon)}"
-        left = f"{_percent(min(one.left.values()))} left" if one.left else ""
+        left = f"{percent_below(min(one.left.values()))} left" if one.left else ""
         who = ", ".join(name for name in (one.dataset, one.principal, one.who) if name)
         columns = (cost, one.guarantee, left, who, one.label)
         words = "; ".join(text for text in columns if text)
@@ -341,20 +344,7 @@ def status(
     if metrics:
         click.echo(state.metrics(), nl=False)
         return code
-    click.echo(
-        f"{opened.place}: {state.relation} neighbours, {state.entries} entries, head {state.head}"
-    )
-    for one in state.budgets:
-        click.echo(f"{_described(one)}: {_percent(one.remaining)} left")
-        for name, way in one.ways.items():
-            numbers = zip(way.spent, way.limit, strict=True)
-            words = " and ".join(
-                f"{above(used, 6)} of {below(limit, 6)}" for used, limit in numbers
-            )
-            click.echo(f"  {name:9} {words}{'' if way.open else ' (closed)'}")
-        if one.composed is not None:
-            click.echo(f"  composed, as if all was planned before: ε at most {above(one.composed)}")
-    click.echo(f"{len(state.committed)} committed, {len(state.pending)} pending")
+    click.echo(f"{opened.place}: {state}")
     for waiting in old:
         who = ", ".join(text for text in (waiting.principal, waiting.owner) if text)
         click.echo(f"  pending: {waiting.key}, {waiting.age() / 3600:.1f} h{who and ', '}{who}")
@@ -558,31 +548,15 @@ def _closing(ways: tuple[str, ...]) -> str:
     return f"; it closes the ways {', '.join(ways)}" if ways else ""
 
 
-def _described(one: BudgetStatus) -> str:
-    """Return what a budget is, whose, and how it was changed."""
-    about = "".join(f", {text}" for text in (one.dataset, one.principal) if text is not None)
-    if one.lowered is not None:
-        about += f", lowered to {one.lowered.describe()}"
-    if one.proposed is not None:
-        about += f", {one.proposed[0].describe()} signed by {one.proposed[1]} alone"
-    if one.closed is not None:
-        about += f", closed on {one.closed[:10]}"
-    return f"{one.guarantee.describe()}{about}"
-
-
 def balances(place: str) -> list[str]:
     """Return what is left of each budget of a ledger, in words; nothing is written there."""
     opened = opened_at(place)
     status = opened.status()
     opened.close()
     where = f"in the ledger {opened.place}, entry {status.entries}, head {status.head[:16]}"
-    return [f"{_percent(one.remaining)} of {_described(one)} {where}" for one in status.budgets]
+    return [f"{percent_below(one.remaining)} of {one.describe()} {where}" for one in status.budgets]
 
 
 def _left(opened: Ledger) -> str:
-    shares = ", ".join(_percent(one.remaining) for one in opened.status().budgets)
+    shares = ", ".join(percent_below(one.remaining) for one in opened.status().budgets)
     return f"{shares} of the budget left"
-
-
-def _percent(share: Fraction) -> str:
-    return f"{below(100 * share, 4)} %"

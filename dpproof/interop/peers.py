@@ -18,7 +18,7 @@ from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from dpproof.interop.from_event import from_dp_event
 from dpproof.interop.to_event import built
-from dpproof.time_limit import NotInTime, in_time, known_in, shares
+from dpproof.time_limit import NotInTime, curves, in_time, known_in, shares
 
 NOISE: Final = ("noise_multiplier", "standard_deviation", "sigma")
 SHARED: Final = 1e-9  # relative difference of numbers that are called the same. Heuristic.
@@ -85,7 +85,7 @@ def compared(
     peers = []
     for (name, ask, why), part in zip(others, parts, strict=True):
         try:
-            answer = partial(_answer, name, ask, why, ours, asked)
+            answer = partial(_answer, name, ask, why, ours, asked, whole=whole)
             peers.append(in_time(part, "its answer", answer))
         except NotInTime as late:
             peers.append(Peer(name, None, str(late)))
@@ -95,18 +95,30 @@ def compared(
 
 
 def _answer(
-    name: str, ask: Callable[[], float], why: str, ours: Bound, asked: tuple[Event, Relation, float]
+    name: str,
+    ask: Callable[[], float],
+    why: str,
+    ours: Bound,
+    asked: tuple[Event, Relation, float],
+    *,
+    whole: Guarantee[Any],
 ) -> Peer:
-    """Return the answer of one accountant, or why it has none."""
+    """Return the answer of one accountant, or why it has none; RDP by our curve where it has none.
+
+    Whatever another library raises is its answer.
+    """
     try:
-        found = ask()
+        return _judged(name, ask(), why, ours, asked)
     except ImportError:
-        return Peer(name, None, f"{_PACKAGES[name]} is not installed")
-    except Exception as error:  # noqa: BLE001  # whatever another library raises is its answer
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        told = reason if len(reason) <= _LONGEST else reason.partition("(")[0][:_LONGEST]
-        return Peer(name, None, f"no answer: {told}")
-    return _judged(name, found, why, ours, asked)
+        reason = none = f"{_PACKAGES[name]} is not installed"
+    except Exception as error:  # noqa: BLE001  # as the docstring says
+        line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = line if len(line) <= _LONGEST else line.partition("(")[0][:_LONGEST]
+        none = f"no answer: {reason}"
+    uppers = [upper for _, upper in curves(whole, Fraction(asked[-1]))] if name == "RDP" else []
+    if not uppers:
+        return Peer(name, None, none)
+    return _judged(name, uppers[-1], f"our own divergences at a few orders; {reason}", ours, asked)
 
 
 def _judged(

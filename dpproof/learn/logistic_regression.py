@@ -8,6 +8,7 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from dpproof.accountant import Guarantee, ReplaceLabel, ReplaceOne, arguments as check
 from dpproof.accountant.arguments import Number
@@ -107,6 +108,13 @@ class LogisticRegression(LinearClassifier):
             return np.stack([1 - shares, shares], axis=1)
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _priced(self, sigma: Number) -> Mechanism[Relation]:
+        """Leave the regulariser free where records are replaced: no price there depends on it."""
+        if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
+            return self._at(sigma)
+        free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
+        return free.learner()
 
     def _at(self, sigma: Number) -> Mechanism[Relation]:
         classes = len(self._classes())

@@ -53,11 +53,12 @@ def private_pipeline(
         if not isinstance(one, PrivateEstimator) or (one.sigma, one.epsilon) != (None, None):
             raise ParameterError("steps", name, "private estimators without a budget or sigma")
         one._at(1)  # noqa: SLF001  # refuses every bad argument by its name
-        least = calibrate(one._at, epsilon=epsilon, delta=delta, increasing=False).value  # noqa: SLF001
+        least = calibrate(one._priced, epsilon=epsilon, delta=delta, increasing=False).value  # noqa: SLF001
         scales.append(least / float(last if one is private[-1] else each) ** 0.5)
 
     def total(factor: Number) -> Guarantee[Relation]:
-        mechanisms = [one._at(factor * size) for one, size in zip(private, scales, strict=True)]  # noqa: SLF001
+        sized = zip(private, scales, strict=True)
+        mechanisms = [one._priced(factor * size) for one, size in sized]  # noqa: SLF001
         return compose(*(one.guarantee() for one in mechanisms))
 
     factor = calibrate(total, epsilon=epsilon, delta=delta, increasing=False).value

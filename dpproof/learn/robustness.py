@@ -224,7 +224,7 @@ def certify_radius(
         model: a fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``, such as
             ``PerceptronClassifier``, without a map, with ``FourierFeatures``, with
             ``ScatteringFeatures`` or with one of the random projections (``SignProjection``,
-            ``GaussianProjection``, ``RademacherProjection``, ``HadamardProjection``).
+            ``GaussianProjection``, ``RademacherProjection``).
         X: shape (rows, features).
         y: the labels to be kept; None takes the predicted ones.
         norm: ``"l2"`` or ``"linf"``, in which rows are moved.

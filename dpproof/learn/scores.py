@@ -16,15 +16,12 @@ from dpproof.mechanisms import (
     FeatureMap,
     FourierFeatures,
     GaussianProjection,
-    HadamardProjection,
     RademacherProjection,
     ScatteringFeatures,
     SignProjection,
 )
 
-Projection: TypeAlias = (
-    SignProjection | GaussianProjection | RademacherProjection | HadamardProjection
-)
+Projection: TypeAlias = SignProjection | GaussianProjection | RademacherProjection
 """A map that multiplies rows by a matrix, after and before scaling of which all is known."""
 
 

@@ -18,6 +18,7 @@ from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import Costs
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import Execute
+from dpproof.rounding import above, below, percent_below
 
 
 @final
@@ -99,6 +100,29 @@ class BudgetStatus:
         """Return the largest part of the budget, from 0 to 1, that is left in some way."""
         return Fraction(0) if self.closed else _share_left(self.ways)
 
+    def describe(self) -> str:
+        """Return what the budget is, whose, and how it was changed."""
+        about = "".join(f", {text}" for text in (self.dataset, self.principal) if text is not None)
+        if self.lowered is not None:
+            about += f", lowered to {self.lowered.describe()}"
+        if self.proposed is not None:
+            about += f", {self.proposed[0].describe()} signed by {self.proposed[1]} alone"
+        if self.closed is not None:
+            about += f", closed on {self.closed[:10]}"
+        return f"{self.guarantee.describe()}{about}"
+
+    def __str__(self) -> str:
+        """Return what is left, and the sums of each way to spend, on lines."""
+        lines = [f"{self.describe()}: {percent_below(self.remaining)} left"]
+        for name, way in self.ways.items():
+            numbers = zip(way.spent, way.limit, strict=True)
+            words = (f"{above(used, 6)} of {below(limit, 6)}" for used, limit in numbers)
+            lines.append(f"  {name:9} {' and '.join(words)}{'' if way.open else ' (closed)'}")
+        if self.composed is not None:
+            cost = above(self.composed)
+            lines.append(f"  composed, as if all was planned before: ε at most {cost}")
+        return "\n".join(lines)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -150,17 +174,24 @@ class Status:
     entries: int
     head: str
 
+    def __str__(self) -> str:
+        """Return what ``dpproof ledger status`` prints."""
+        head = f"{self.relation} neighbours, {self.entries} entries, head {self.head}"
+        return "\n".join([head, *map(str, self.budgets), self._counts()])
+
+    def _counts(self) -> str:
+        return f"{len(self.committed)} committed, {len(self.pending)} pending"
+
     def _repr_html_(self) -> str:
         """Show a notebook what is left of each budget."""
         rows = [
             (
                 ", ".join(one for one in (budget.dataset, budget.principal) if one) or "everything",
-                f"{budget.guarantee.describe()}: {float_down(100 * budget.remaining):.4g} % left",
+                f"{budget.guarantee.describe()}: {percent_below(budget.remaining)} left",
             )
             for budget in self.budgets
         ]
-        counts = f"{len(self.committed)} committed, {len(self.pending)} pending"
-        return table(f"Ledger: {counts}", rows)
+        return table(f"Ledger: {self._counts()}", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""

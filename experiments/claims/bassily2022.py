@@ -134,8 +134,7 @@ CLAIMS = (
         printed="sigma_eta is eta-Lipschitz, which the dimension and the cover of Theorem 5.1 use",
         verdict=Verdict.LOOSE,
         check=activation,
-        shipped="no networks in the package; the ones of the experiments have tanh(eta a / 4), "
-        "whose constant is eta / 4",
+        shipped="`experiments/exponential_networks.py`: tanh(eta a / 4), of constant eta / 4",
     ),
     Claim(
         title="A pure learner by the exponential mechanism over a cover",
@@ -151,7 +150,7 @@ CLAIMS = (
         printed="κ_p(x, x) can be as large as r^p",
         verdict=Verdict.FALSE,
         check=kernel,
-        shipped="(r² + c)^(p/2); the paper's algorithm clips, so that its privacy survives",
+        shipped="`MonomialFeatures`, of norm (r² + c)^(p/2); the paper's algorithm clips: private",
     ),
     Claim(
         title="(ε, δ)-DP for every ε > 0 and δ in (0, 1)",
@@ -159,7 +158,7 @@ CLAIMS = (
         printed="no condition on ε and δ",
         verdict=Verdict.UNPROVED,
         check=every_budget,
-        shipped="full-batch noisy descent, exactly μ-GDP for every budget",
+        shipped="`MarginDescent` on all records, exactly μ-GDP for every budget",
     ),
     Claim(
         title="Phases that draw with replacement are private by groups of O(log 1/delta)",

@@ -88,7 +88,7 @@ CLAIMS = (
         printed="the sets of hypotheses of error at most 1/10 are disjoint",
         verdict=Verdict.FALSE,
         check=disjoint,
-        shipped="the lower bound of Theorem 6 stands with codewords at distance 0.15 d",
+        shipped="`experiments/lower_bounds.py`: Theorem 6 stands with codewords at distance 0.15 d",
     ),
     Claim(
         title="A net and the exponential mechanism are ε-DP",

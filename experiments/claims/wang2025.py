@@ -17,23 +17,33 @@ PAPER = "Wang et al. 2025, Adapting to Linear Separable Subsets with Large-Margi
 
 
 def outliers() -> str:
-    """Compare mean mistakes of 20 runs on planted rows with the bound that has our constants."""
-    rng, size, gamma = np.random.default_rng(1), 4_000, 0.5
+    """Compare mistakes of 20 runs on planted rows with the bounds that have our constants."""
+    rng, size, gamma = np.random.default_rng(1), 1_000, 0.5
     high = rng.uniform(gamma, 1, size)
     rows = np.stack([high, np.sqrt(1 - high**2) * rng.choice([-1, 1], size)], axis=1)
-    learner = MarginDescent(
-        margin=gamma / 2, norm=1, steps=400, mu=0.5, records=size, relation=ReplaceOne()
-    )
     shown = []
-    for outliers in (0, 40):
-        signs = np.where(np.arange(size) < outliers, -1, 1)
-        data = Records(rows, signs)
+    for outliers, average in ((0, True), (10, True), (10, False)):
+        learner = MarginDescent(
+            margin=gamma / 2,
+            norm=1,
+            steps=1_600,
+            mu=0.5,
+            records=size,
+            average=average,
+            relation=ReplaceOne(),
+        )
+        data = Records(rows, np.where(np.arange(size) < outliers, -1, 1))
         runs = learner.draw([data], 20, ReplayRng(outliers))[0]
-        found = mistakes(np.asarray(runs["weights"]), data).mean()
-        bound = learner.mistakes(records=size, width=2, outliers=outliers)
-        assert outliers <= found <= bound
-        shown.append(f"{outliers} outliers: {found:.0f} mistakes, at most {bound:.0f} proved")
-    return f"{size} rows, margin {gamma}, mu 0.5, mean of 20 runs; " + "; ".join(shown)
+        made = mistakes(np.asarray(runs["weights"]), data)
+        stated: dict[str, int] = {"records": size, "width": 2, "outliers": outliers}
+        bound = learner.mistakes(**stated, failure=None if average else 1e-3)
+        count = made.mean() if average else made.max()
+        assert outliers <= count <= bound
+        state = "in the mean" if average else "at most in the last state"
+        shown.append(
+            f"{outliers} outliers: {count:.0f} mistakes {state}, at most {bound:.0f} proved"
+        )
+    return f"{size} rows, margin {gamma}, mu 0.5, 20 runs; " + "; ".join(shown)
 
 
 def relation() -> str:
@@ -89,7 +99,8 @@ CLAIMS = (
         printed="error of order 1/(gamma^2 epsilon n) + outliers/(gamma n), up to logarithms",
         verdict=Verdict.HOLDS,
         check=outliers,
-        shipped="`MarginDescent.mistakes`, with our constants, as the printed ones are not at hand",
+        shipped="`MarginDescent.mistakes`, on average or with a probability, with our "
+        "constants, as the printed ones are not at hand",
     ),
     Claim(
         title="The penalised error has sensitivity 1/n",
@@ -97,8 +108,7 @@ CLAIMS = (
         printed="stated for datasets that differ in one element",
         verdict=Verdict.UNPROVED,
         check=relation,
-        shipped="right under replace-one, where n is public; here scores are counts and sizes "
-        "public",
+        shipped="`NoisyMistakes`, a count; the printed score stands under replace-one, n public",
     ),
     Claim(
         title="Tuning by a geometric number of runs costs a factor",

@@ -34,16 +34,12 @@ if TYPE_CHECKING:
         LogisticObjective as LogisticObjective,
     )
     from dpproof.mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
-    from dpproof.mechanisms.learning.maps.fourier_features import (
-        FourierFeatures as FourierFeatures,
-        HeavyFourierFeatures as HeavyFourierFeatures,
-    )
+    from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
     from dpproof.mechanisms.learning.maps.monomial_features import (
         MonomialFeatures as MonomialFeatures,
     )
     from dpproof.mechanisms.learning.maps.projections import (
         GaussianProjection as GaussianProjection,
-        HadamardProjection as HadamardProjection,
         RademacherProjection as RademacherProjection,
         SignProjection as SignProjection,
     )

@@ -78,11 +78,6 @@ class Batches:
         return drawn
 
 
-def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> Poisson | WithoutReplacement:
-    """Return the scheme that a learner's two parameters stand for."""
-    return Poisson(sampling_rate=rate) if batch is None else batch
-
-
 def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> None:
     """Refuse batches of a fixed size that are no scheme, or whose size is not public.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from attrs import field, frozen
 
+from dpproof.accountant import arguments as check
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
@@ -26,6 +28,10 @@ from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
+
+# Above Euler's constant, and above 4 + 1 + 1/4 + 1/9 + ...: Theorem 2' of margins.md.
+_EULER: Final = 0.5772156650
+_SQUARES: Final = 5.645
 
 
 @final
@@ -56,8 +62,7 @@ class MarginDescent(SumLearner[R]):
         records: a public number of records at or above the true one, for the step size only;
             None takes the number of records, malformed ones included.
         radius: of the reference halfspace, for the step size.
-        average: whether the weights are the mean of all states, w = 0 included, which is what the
-            utility speaks of, or the last state.
+        average: whether the weights are the mean of all states, w = 0 included, or the last state.
         features: the width of a row; None takes it from the map or the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
@@ -114,13 +119,17 @@ class MarginDescent(SumLearner[R]):
             steps=self.steps, sigma=self.sigma, norm=self.norm, relation=self.relation, whole=True
         )
 
-    def excess(self, *, records: int, width: int) -> float:
-        """Bound the expected hinge loss of the mean state beyond that of any reference w.
+    def excess(self, *, records: int, width: int, failure: Number | None = None) -> float:
+        """Bound the released state's hinge loss beyond that of any reference w.
 
-        Statement: E[sum of hinge(w_mean)] <= sum of hinge(w) + radius sqrt((G^2 + k s^2)/(T + 1))
-            for all w with ||w|| <= radius, G = n norm/margin, s = sigma/margin, k the width
-            of mapped rows, and n = ``records`` of the learner, at or above the true number.
-        Source: proofs/theory/margins.md, section 2.
+        Statement: for all w with ||w|| <= radius, E[sum of hinge(released)] <= sum of hinge(w) + c
+            radius sqrt((G^2 + k s^2)/(T + 1)). Here G = n norm/margin, s = sigma/margin, k is the
+            width of mapped rows, and n = ``records`` of the learner, at or above the true number; c
+            is 1 for the mean state, and 1 + H/2 with H = 1 + 1/2 + ... + 1/T for the last one. With
+            ``failure`` the last state has the bound of Theorem 2' with that probability missed.
+        Source: proofs/theory/margins.md, Theorems 2 and 2'.
+        Raises:
+            ParameterError: ``failure`` of the mean state, which has no such bound.
         Example:
             >>> from dpproof.accountant import ReplaceOne
             >>> learner = MarginDescent(
@@ -129,20 +138,33 @@ class MarginDescent(SumLearner[R]):
             >>> round(learner.excess(records=1_000, width=4))
             22
         """
-        largest = self._largest(self.records or records, width) / float(self.margin)
-        return float(self.radius) * largest / math.sqrt(self.steps + 1)
+        size, s = self.records or records, float(self.sigma / self.margin)
+        g = size * float(self.norm / self.margin)
+        largest = math.hypot(g, math.sqrt(width) * s)
+        doubled = 2.0 if self.average else 2 + _EULER + math.log(self.steps) + 0.5 / self.steps
+        if failure is not None:
+            if self.average:
+                allowed = "None: a bound with a probability is proved for average=False"
+                raise ParameterError("failure", failure, allowed)
+            log = math.log(3 / float(check.open_probability(failure=failure)))
+            tail = (2 * g + math.sqrt(2 * width) * s) * math.sqrt(2 * _SQUARES * log) + 8 * s * log
+            doubled += 1 + s * tail / largest**2
+        return float(self.radius) * largest / math.sqrt(self.steps + 1) * doubled / 2
 
-    def mistakes(self, *, records: int, width: int, outliers: int = 0) -> float:
+    def mistakes(
+        self, *, records: int, width: int, outliers: int = 0, failure: Number | None = None
+    ) -> float:
         """Bound the expected mistakes, if all but some records have the hinge's margin.
 
-        Statement: if some w with ||w|| <= radius has y <w, z> >= margin for the mapped and clipped
-            rows z of all but ``outliers`` records, the mean state is expected to err on at most
-            outliers (1 + radius norm/margin) + ``excess``: a mistake has hinge at least 1.
+        Statement: let some w with ||w|| <= radius have y <w, z> >= margin for the mapped and
+            clipped rows z of all but ``outliers`` records. Then the released state is expected to
+            err on at most outliers (1 + radius norm/margin) + ``excess``: a mistake has hinge at
+            least 1. With ``failure`` it errs on no more but with that probability.
         Source: proofs/theory/margins.md, section 2; the form of Wang, Zhu & Wang,
-            arXiv:2505.24737, Theorem 6.3, with our constants.
+            arXiv:2505.24737, Theorems 6.3 and 6.5, with our constants.
         """
         worst = 1 + float(self.radius * self.norm / self.margin)
-        return outliers * worst + self.excess(records=records, width=width)
+        return outliers * worst + self.excess(records=records, width=width, failure=failure)
 
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP of the noisy sums, with the map in the derivation."""

@@ -43,8 +43,8 @@ _LEAST: Final = 4
 class PhasedHinge(Mechanism[R]):
     """Learn a halfspace in phases of one pass each, with Gaussian noise after every phase.
 
-    Phase p = 1, ..., floor(log2 n) takes n_p = floor(n / 2^p) records, makes a step of projected
-    descent on the smoothed hinge for each, with a rate that falls by 4 from phase to phase, and
+    Phase p = 1, ..., floor(log2 n) takes n_p = floor(n / 2^p) records. It makes a step of projected
+    descent on the smoothed hinge for each, with a rate that falls by 4 from phase to phase. It
     releases the mean of its states plus noise, from which the next phase starts.
 
     Statement: with ``sampling="permutation"`` the phases see disjoint positions of a random

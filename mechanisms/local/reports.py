@@ -80,13 +80,20 @@ class Frequencies:
         width = NormalDist().inv_cdf(0.5 + self.confidence / 2) * self.standard_error
         return np.clip(self.estimate - width, 0, 1), np.clip(self.estimate + width, 0, 1)
 
+    def __str__(self) -> str:
+        """Return the category, its estimate and its interval on each line."""
+        title, rows = self._table()
+        return "\n".join([title, *(f"  {name}: {text}" for name, text in rows)])
+
     def _repr_html_(self) -> str:
-        """Show a notebook the category, its estimate and its interval in each row."""
+        """Show a notebook the same as a table."""
+        return table(*self._table())
+
+    def _table(self) -> tuple[str, list[tuple[str, str]]]:
         names = self.names or [str(place) for place in range(len(self.estimate))]
         ends = zip(names, self.estimate, self.lower, self.upper, strict=True)
         rows = [(name, f"{one:.4g}, in [{low:.4g}, {high:.4g}]") for name, one, low, high in ends]
-        title = f"Frequencies, intervals of confidence {self.confidence:g}"
-        return table(title, rows[:_MOST_ROWS])
+        return f"Frequencies, intervals of confidence {self.confidence:g}", rows[:_MOST_ROWS]
 
 
 class FrequencyOracle(QueryMechanism[R], ABC):

@@ -37,9 +37,9 @@ _BITS: Final = 16
 class TruncatedLaplace(NoiseMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 
-    The noise has P(z) proportional to r^|z| on the whole numbers from -reach to reach, r being
-    e^(-epsilon/k) rounded up to a multiple of 2^-16 and reach the smallest at which the k outermost
-    numbers have mass at most delta; k is the whole part of the sensitivity. So it is
+    The noise has P(z) proportional to r^|z| on the whole numbers from -reach to reach. Here r is
+    e^(-epsilon/k) rounded up to a multiple of 2^-16, and reach is the smallest at which the k
+    outermost numbers have mass at most delta; k is the whole part of the sensitivity. So it is
     (epsilon, delta)-DP, and its pair says more: for k > 1 it has losses between -epsilon and
     epsilon.
 

@@ -34,7 +34,7 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Proof: proofs/theory/inversion.md.
 
     Args:
-        scale: in [2^-300, 2^300], dimensionless.
+        scale: in [2^-300, 2^300], in units of the integer output.
         size: number of draws.
         rng: source of words.
     Returns:
@@ -57,14 +57,7 @@ def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Law: P(x) = (1 - r) / (1 + r) * r^|x| for every integer x, with r = e^(-1/scale).
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        scale: in [2^-300, 2^300], in units of the integer output.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: scale outside its domain, or size not a whole number.
+    Arguments, results and refusals are those of ``geometric``.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_laplace(3, 4, ReplayRng(1)).shape
@@ -81,14 +74,7 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
     Law: P(x) proportional to e^(-x^2 / (2 sigma_squared)) for every integer x.
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        sigma_squared: in [2^-600, 2^600], in squared units of the integer output.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: sigma_squared outside its domain, or size not a whole number.
+    As for ``geometric``, with sigma_squared in [2^-600, 2^600], in squared units of the output.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_gaussian(Fraction(1, 1000), 3, ReplayRng(1))

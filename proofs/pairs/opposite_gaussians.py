@@ -11,7 +11,7 @@ from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.pair import Moments, Reflected
-from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature
+from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature, sampled_ratio
 
 
 @frozen
@@ -63,11 +63,9 @@ class _Losses(Integrand):
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
         """Yield the weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
-        mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
-        drift = ball(self.pair.mu_squared / 2)
+        ratio = sampled_ratio(self.pair.mu_squared, self.pair.sampling_rate)
         for z, weight in line.nodes():
-            above = 1 - q + q * (mu * z - drift).exp()
-            below = 1 - q + q * (-mu * z - drift).exp()
+            above, below = ratio(z), ratio(-z)
             yield weight * above, above.log() - below.log()
 
     def missed(self, c: Fraction, line: Line) -> arb:

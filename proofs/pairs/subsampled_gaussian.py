@@ -11,7 +11,7 @@ from dpproof.proofs.core.arithmetic import ball, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import SubsampledGaussianPair
-from dpproof.proofs.pairs.quadrature import Integrand, Line
+from dpproof.proofs.pairs.quadrature import Integrand, Line, sampled_ratio
 
 
 @frozen
@@ -31,10 +31,9 @@ class Powers(Integrand):
 
     def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
         """Yield the weight step phi(z) and log(1 + u(z)) at every node z."""
-        mu, q = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate)
-        drift = ball(self.pair.mu_squared / 2)
+        ratio = sampled_ratio(self.pair.mu_squared, self.pair.sampling_rate)
         for z, weight in line.nodes():
-            yield weight, (1 - q + q * (mu * z - drift).exp()).log()
+            yield weight, ratio(z).log()
 
     def missed(self, c: Fraction, line: Line) -> arb:
         """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""

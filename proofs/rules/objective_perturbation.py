@@ -178,8 +178,8 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
     """Check (epsilon, delta)-DP of sums of perturbed minima plus Laplace noise of scale b.
 
     For r >= calls box share, r whole or rounded down, epsilon b >= r. Unless the share is 1:
-    c > d slope and calls kl(share || p) >= log(1/delta), p = (1 - z)/(1 - z d slope/c) <= share,
-    z = e^(-c/noise).
+    calls kl(share || p) >= log(1/delta), p <= share, z = e^(-c/noise), and p = (1 - z)/(1 - z d
+    slope/c) for c > d slope, or p = 1 - z for d = 1 and c >= slope.
     Source: proofs/theory/separators.md, Theorem 5.
     """
     step.axiom()
@@ -191,7 +191,8 @@ def averaged_perturbation(step: Application) -> tuple[str, ...]:
     if share > 1 or claim.epsilon * scale < math.floor(calls * box * share):
         raise RefusedError("the conclusion is not the one that follows")
     if share < 1:
-        ratio = coordinates * slope / reach
+        alone = coordinates == 1 and reach >= slope
+        ratio = Fraction(0) if alone else coordinates * slope / reach
         if ratio >= 1 or claim.delta <= 0:
             raise RefusedError("the rule wants a reach above coordinates times slope, and a delta")
 

@@ -45,11 +45,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ),
     "GaussianProjection": lambda: mechanisms.GaussianProjection(features=2, dimension=1, seed=1),
     "Grid": lambda: mechanisms.Grid(2, 1),
-    "HadamardProjection": lambda: mechanisms.HadamardProjection(features=2, dimension=1, seed=1),
     "ScatteringFeatures": lambda: mechanisms.ScatteringFeatures(features=2, height=1, scales=1),
-    "HeavyFourierFeatures": lambda: mechanisms.HeavyFourierFeatures(
-        features=2, frequencies=2, width=3, seed=1, norm=8
-    ),
     "HingeLoss": lambda: mechanisms.HingeLoss(bound=3),
     "MechanismSampler": lambda: Laplace(scale=1, sensitivity=L1(1)).sampler(),
     "MonomialFeatures": lambda: mechanisms.MonomialFeatures(features=2, degree=2, offset=1, norm=8),

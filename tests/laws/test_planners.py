@@ -12,7 +12,6 @@ from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.calibration import plan_selection
 from dpproof.mechanisms import (
     ExponentialHalfspaces,
-    HadamardProjection,
     MarginDescent,
     NoisyCount,
     RandomDirections,
@@ -24,20 +23,6 @@ from dpproof.mechanisms import (
 
 CHANCES = st.floats(1e-9, 0.5)
 QUICK = settings(max_examples=25, deadline=None)
-
-
-@QUICK
-@given(distortion=st.floats(0.1, 0.99), points=st.integers(1, 10**6), failure=CHANCES)
-def test_projections(distortion: float, points: int, failure: float) -> None:
-    """The fewest dimensions of Hadamard projections keep the distortion."""
-    needed = HadamardProjection.needed(
-        features=9, points=points, distortion=distortion, failure=failure
-    )
-    plans = [HadamardProjection(features=9, dimension=k, seed=1) for k in (needed, needed - 1)]
-    proved = [plan.distortion(points=points, failure=failure) for plan in plans]
-
-    assert proved[0] <= distortion * (1 + 1e-12)
-    assert proved[1] > distortion
 
 
 def _counted(share: float, records: int) -> NoisyCount:

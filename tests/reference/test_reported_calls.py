@@ -49,6 +49,32 @@ def test_refusals_say_must_be_once(given: dict[str, float]) -> None:
     assert str(refused.value).count("must be") == 1
 
 
+def _trained(rate: float) -> dp.Guarantee[dp.AddRemove]:
+    one = dp.Gaussian(sigma=1, sensitivity=dp.L2(1))
+    return one.subsample(dp.Poisson(sampling_rate=rate)).repeat(1000).guarantee()
+
+
+def test_numbers_that_the_tail_decides_say_what_to_ask_instead() -> None:
+    """The mu and rho of sampled training are those without sampling, and helped nobody."""
+    plain = dp.Gaussian(sigma=1, sensitivity=dp.L2(1)).repeat(1000).guarantee()
+    for ask, number in ((dp.Guarantee.gdp, 1000**0.5), (dp.Guarantee.zcdp, 500.0)):
+        answer, bare = ask(_trained(0.01)), ask(plain)
+        assert number in answer
+        assert number in bare
+        assert answer.advice in repr(answer)
+        assert answer.advice in answer._repr_html_()
+        assert not bare.advice
+        assert not ask(dp.PureDP(epsilon=1)).advice
+        assert not ask(dp.GDP(mu=0)).advice
+        assert ask(dp.ApproxDP(epsilon=1, delta=1e-6)).advice  # infinite
+    assert "smallest_delta" in _trained(0.01).gdp().advice
+    asked = _trained(0.01).gdp(smallest_delta=1e-6)
+    assert not asked.advice
+    assert asked.upper < 0.5
+    assert "rdp(order=...)" in _trained(0.01).zcdp().advice
+    assert _trained(0.01).rdp(order=8).upper < 1
+
+
 @pytest.mark.slow
 def test_the_best_of_permuted_candidates_is_narrow() -> None:
     """Epsilon of a selection from permute-and-flip was 3.5 % wide."""

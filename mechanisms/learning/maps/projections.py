@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.mechanisms.learning.grid import (
     RECORD_BITS,
     STATE_BITS,
@@ -21,16 +19,15 @@ from dpproof.mechanisms.learning.grid import (
 from dpproof.mechanisms.learning.maps.feature_map import (
     ClippedProjection,
     LinearMap,
-    SignedProjection,
     checked_seed,
     checked_width,
 )
-from dpproof.mechanisms.samplers import uniform_below
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class GaussianProjection(ClippedProjection):
     """Multiply by a public k x d matrix of independent N(0, 1/k) entries, rounded to a grid.
 
@@ -75,93 +72,11 @@ class GaussianProjection(ClippedProjection):
         return np.trunc(np.ldexp(drawn, bits)), bits
 
 
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardProjection(SignedProjection):
-    """Flip signs of coordinates, and multiply by k random rows of a Hadamard matrix over sqrt(k).
-
-    Rows are drawn with replacement from the matrix of the least power of two at or above d. If
-    k >= d, rows stay as they are. The matrix is public and small next to the records; its bound on
-    distortion is loose (``needed``).
-
-    Args:
-        features, dimension, seed, norm: as for ``RademacherProjection``.
-    Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Lemma A.4 ("fast" Johnson-Lindenstrauss).
-    Proof: as for ``RademacherProjection``: entries are +1 or -1 over sqrt(k).
-    Raises:
-        ParameterError: a parameter outside its domain.
-    Example:
-        >>> plan = HadamardProjection(features=6, dimension=2, seed=1)
-        >>> np.abs(plan.matrix() * math.sqrt(2)).round().tolist()
-        [[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]]
-    """
-
-    @staticmethod
-    def needed(*, features: int, points: int, distortion: Number, failure: Number) -> int:
-        """Return how many dimensions provably keep products of unit vectors up to a distortion.
-
-        Statement: 2 ln^2(4 d' M / failure) ln(4 M / failure) / distortion^2, d' the power of two,
-            M the number of vectors: signs spread every vector evenly, then Hoeffding's bound.
-
-        Args:
-            features: d.
-            points: M, a public number.
-            distortion: in (0, 1).
-            failure: in (0, 1).
-        Raises:
-            ParameterError: an argument outside its domain.
-        """
-        spread = _spread(features, points, failure)
-        return math.ceil(spread / float(check.open_probability(distortion=distortion)) ** 2)
-
-    def distortion(self, *, points: int, failure: Number) -> float:
-        """Return the distortion of products of unit vectors that ``needed`` proves of this map.
-
-        Args:
-            points: M, a public number.
-            failure: in (0, 1).
-        Raises:
-            ParameterError: an argument outside its domain.
-        Example:
-            >>> needed = HadamardProjection.needed(
-            ...     features=512, points=100, distortion=0.5, failure=0.05
-            ... )
-            >>> plan = HadamardProjection(features=512, dimension=needed, seed=1)
-            >>> round(plan.distortion(points=100, failure=0.05), 4)
-            0.5
-        """
-        return math.sqrt(_spread(self.features, points, failure) / self.dimension)
-
-    def _signs(self) -> Vectors:
-        """Return (-1)^(number of common binary digits of row and column), with random signs."""
-        if self.dimension >= self.features:
-            return np.diag(np.ones(self.features))
-        rng = ReplayRng(b"hadamard:%d" % self.seed)
-        power = 2 ** math.ceil(math.log2(self.features))
-        rows = np.asarray(uniform_below(power, self.dimension, rng), dtype=np.int64)
-        flips = np.asarray(uniform_below(2, self.features, rng), dtype=np.int64)
-        common = rows[:, np.newaxis] & np.arange(self.features)
-        for shift in (32, 16, 8, 4, 2, 1):  # the parity of the digits gathers in the last one
-            common ^= common >> shift
-        return np.asarray(1 - 2 * ((common ^ flips) & 1), dtype=np.float64)
-
-
-def _spread(features: int, points: int, failure: Number) -> float:
-    """Return the squared distortion that is proved, times the dimension.
-
-    Raises:
-        ParameterError: an argument outside its domain.
-    """
-    power = 2 ** math.ceil(math.log2(checked_width(features=features)))
-    chance = check.count(points=points) / float(check.open_probability(failure=failure))
-    return 2 * math.log(4 * power * chance) ** 2 * math.log(4 * chance)
-
-
 _WORD_BITS = 64
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SignProjection(LinearMap):
     """A public matrix of random signs, from features to fewer dimensions, and rows of norm 1.
 
@@ -181,15 +96,9 @@ class SignProjection(LinearMap):
         (2, 4)
     """
 
-    features: int
-    dimension: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        """Refuse widths that are not counts, and a seed that is no integer."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+    features: int = field(converter=checked_width)
+    dimension: int = field(converter=checked_width)
+    seed: int = field(converter=checked_seed)
 
     @property
     def output_features(self) -> int:
@@ -223,8 +132,8 @@ class SignProjection(LinearMap):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RademacherProjection(SignedProjection):
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class RademacherProjection(ClippedProjection):
     """Multiply by a public k x d matrix with entries +1 or -1 over sqrt(k).
 
     E ||Phi x||^2 = ||x||^2. Unlike ``SignProjection`` it does not scale rows afterwards: a learner
@@ -248,7 +157,16 @@ class RademacherProjection(SignedProjection):
         [[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, 1.0]]
     """
 
-    def _signs(self) -> Vectors:
-        """Return the signs, or the identity."""
+    def matrix(self) -> Vectors:
+        """Return the scaled signs, shape (output_features, features); the identity if k >= d."""
         plain = SignProjection(features=self.features, dimension=self.dimension, seed=self.seed)
-        return plain.matrix()
+        kept = self.dimension >= self.features
+        return plain.matrix() / (1.0 if kept else math.sqrt(self.dimension))
+
+    def _apply(self, rows: Vectors) -> Vectors:
+        steps = clipped_rows(rows, float(self.norm), RECORD_BITS)
+        unit = float(self.norm) * 2.0**-RECORD_BITS
+        if self.dimension >= self.features:
+            return steps * unit
+        signs = np.sign(self.matrix())
+        return np.asarray((steps @ signs.T) * (unit / math.sqrt(self.dimension)))

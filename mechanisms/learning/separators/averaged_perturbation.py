@@ -72,12 +72,12 @@ class AveragedPerturbation(OracleChoice[R]):
     ``HingeLoss``; the noise is useful for few coordinates and many records only
     (``share`` says how much of the space it covers).
 
-    Statement: let candidates lie in a box of d sides that add up to D, let one record move the
-        difference of the objectives of w and u by at most slope ||w - u||_1, let the noise on a
-        coordinate be geometric of a scale, let c > d slope be whole, z = e^(-c / scale) and
-        p = (1 - z) / (1 - z d slope / c). If q >= p with calls kl(q || p) >= log(1/delta), or
-        q = 1, the sum of the minima plus discrete Laplace noise of scale calls D q / epsilon is
-        (epsilon, delta)-DP.
+    Statement: let candidates lie in a box of d sides that add up to D. Let one record move the
+        difference of the objectives of w and u by at most slope ||w - u||_1, and the noise on a
+        coordinate be geometric of a scale. Let c > d slope be whole, z = e^(-c / scale) and
+        p = (1 - z) / (1 - z d slope / c), or p = 1 - z and c >= slope for d = 1. If q >= p with
+        calls kl(q || p) >= log(1/delta), or q = 1, the sum of the minima plus discrete Laplace
+        noise of scale calls D q / epsilon is (epsilon, delta)-DP.
     Assumes: averaged choices; random bits.
     Source: proofs/theory/separators.md, Theorem 5, after Neel, Roth, Vietri & Wu 2019, Algorithm 2
         (OPSamp), whose Lemma 9 is false (docs/CLAIMS.md).
@@ -100,12 +100,16 @@ class AveragedPerturbation(OracleChoice[R]):
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid, HingeLoss
         >>> fit = AveragedPerturbation(
-        ...     epsilon=1, delta=1e-6, space=Grid(
-        ...     1, 8), calls=500, rate=0.002, loss=HingeLoss(), relation=AddRemove(
-        ... )
+        ...     epsilon=1,
+        ...     delta=1e-6,
+        ...     space=Grid(1, 8),
+        ...     calls=500,
+        ...     rate=0.002,
+        ...     loss=HingeLoss(),
+        ...     relation=AddRemove(),
         ... )
         >>> round(fit.share, 3)
-        0.037
+        0.02
         >>> fit.release([([1], 1), ([1], -1)] * 500).weights.shape
         (1,)
     """
@@ -218,6 +222,8 @@ class Stability:
     @property
     def shift(self) -> int:
         """Return the c of the lemma, chosen to make p small."""
+        if self.coordinates == 1:
+            return math.ceil(self.slope)
         least = self.coordinates * self.slope
         shares = [self._moved(math.ceil(Fraction(float(t)) * least)) for t in _SHIFTS]
         return math.ceil(Fraction(float(_SHIFTS[int(np.argmin(shares))])) * least)
@@ -229,7 +235,7 @@ class Stability:
             least 1 - 1/1.02, so that a few roundings of z are less than 10^-13 of it.
         """
         exponent = float(shift / self.scale)
-        ratio = float(self.coordinates * self.slope / shift)
+        ratio = 0.0 if self.coordinates == 1 else float(self.coordinates * self.slope / shift)
         return -math.expm1(-exponent) / (1 - math.exp(-exponent) * ratio) * (1 + _ROOM)
 
     @property

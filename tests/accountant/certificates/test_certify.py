@@ -207,7 +207,9 @@ def test_mu_of_samples() -> None:
     both = mechanism_compose(
         Gaussian(sigma=2, sensitivity=L2(1)), Laplace(scale=4, sensitivity=L1(1))
     )
-    stated = convert(both.subsample(Poisson(sampling_rate=0.125)).repeat(3).guarantee(), to=GDP)
+    sampled = both.subsample(Poisson(sampling_rate=0.125)).repeat(3).guarantee()
+    stated = convert(sampled, to=GDP)
+    assert sampled.gdp(smallest_delta=1e-40).lower < sampled.gdp(smallest_delta=1e-90).upper
     certificate = stated.certify()
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)

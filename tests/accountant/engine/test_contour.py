@@ -136,6 +136,20 @@ def test_unknown_nodes_count_in_full() -> None:
     assert low[0] <= gaussian(1.0) <= high[0]
 
 
+def test_nodes_below_a_rounding_are_part_of_the_error() -> None:
+    """The sum ends where the others are less than a rounding, and their sizes are its error."""
+    made = trapezoid(0.3, 400)
+    weights = np.where(np.arange(400) == 0, 1.0, 2.0) * 0.3 / (2 * math.pi)
+    sizes = weights * np.exp(made.log_kernel.real - made.log_kernel[0].real)
+    terms = made.terms
+    assert 10 < terms.known.size < 60
+    rest = float(sizes[terms.known.size :].sum())
+    assert 0.0 < rest <= 2.0**-53 * terms.size
+    assert terms.base - trapezoid(0.3, terms.known.size).terms.base >= 0.9 * rest
+    low, high = made.log_brackets(np.array([1.0]))
+    assert low[0] <= gaussian(1.0) <= high[0]
+
+
 def test_an_epsilon_beyond_all_digits() -> None:
     """The phases are lost, the sizes of the terms are not."""
     made = trapezoid(0.3, 30)

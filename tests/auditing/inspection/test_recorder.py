@@ -13,7 +13,7 @@ import pytest
 
 from dpproof.accountant import L1, L2, AddRemove
 from dpproof.accountant.errors import ParameterError
-from dpproof.auditing import ClaimRefuted, Fact, FactKind, Inspection, Recorder, neighbours
+from dpproof.auditing import ClaimRefuted, Fact, FactKind, Inspection, Pair, Recorder, neighbours
 from tests.auditing import samplers
 from tests.auditing.inspection.sound import (
     in_place_sums,
@@ -72,6 +72,14 @@ def test_sound_implementations_show_nothing(sampler: Callable[..., Any]) -> None
     assert seen.facts == (), str(seen)
     assert max(movement.measured for movement in seen.movements) == expected
     assert seen.require() is seen
+
+
+def test_one_pair_needs_no_list() -> None:
+    """A ``Pair`` is inspected as it is given to ``audit``."""
+    recorder = Recorder(sensitivity=L1(1))
+    alone = recorder.inspect(noisy_sum, Pair(*PAIR), seed=1)
+    assert alone == recorder.inspect(noisy_sum, [PAIR], seed=1)
+    assert alone.pairs == 1
 
 
 def test_control_flow_by_answers_is_no_fact() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -194,17 +195,41 @@ def test_scaling_reaches_every_noise() -> None:
 
 
 def test_an_accountant_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever another library raises, the others are still answered."""
+    """Whatever another library raises, the others are still answered; RDP by our own curve."""
     from dpproof.accountant import AddRemove
 
     def _fails(*_: object) -> float:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (_fails, "")})
+    monkeypatch.setattr("dpproof.interop.peers._PEERS", {"RDP": (_fails, ""), "PLD": (_fails, "")})
     event = Event("GaussianDpEvent", {"noise_multiplier": 2.0})
-    _, (peer,), _ = compared(event, AddRemove(), 1e-6)
+    ours, (ours_by_orders, peer), _ = compared(event, AddRemove(), 1e-6)
 
     assert (peer.epsilon, peer.why) == (None, "no answer: by zero")
+    assert ours_by_orders.epsilon is not None
+    assert ours.upper < ours_by_orders.epsilon < 1.1 * ours.upper
+    assert ours_by_orders.why == "our own divergences at a few orders; by zero"
+
+
+@pytest.mark.peer
+def test_compare_has_rdp_where_the_peer_has_no_event(tmp_path: Path, command: Command) -> None:
+    """Of discrete Gaussian noise under replace-one it was a dash."""
+    pytest.importorskip("dp_accounting")
+    file = tmp_path / "discrete.toml"
+    file.write_text(
+        '[pipeline]\nrelation = "replace-one"\ndelta = 1e-6\n\n[[stage]]\nname = "noise"\n'
+        'mechanism = "discrete-gaussian"\nsigma = 5\nsensitivity = 1\ncount = 10\n',
+        encoding="utf-8",
+    )
+    found = command.run("compare", str(file), "--json").json
+    by_orders = min(  # of 10 releases, by the closed form of Canonne, Kamath & Steinke
+        order * 10 / (2 * 5**2)
+        + math.log1p(-1 / order)
+        - (math.log(1e-6) + math.log(order)) / (order - 1)
+        for order in (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+    )
+
+    assert found["peers"][0]["epsilon"] == pytest.approx(by_orders, rel=1e-6)
 
 
 @pytest.mark.parametrize("refuted", [True, False])

@@ -24,6 +24,7 @@ from dpproof.learn import (
 )
 from dpproof.mechanisms import RandomDirections
 from dpproof.mechanisms.learning.covers import Cover
+from tests.dpproof.learn.every_estimator import CHOICES, LINEAR
 
 datasets = pytest.importorskip("sklearn.datasets")
 calibration = pytest.importorskip("sklearn.calibration")
@@ -36,11 +37,6 @@ pipelines = pytest.importorskip("sklearn.pipeline")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
 base = pytest.importorskip("sklearn.base")
 searches = pytest.importorskip("sklearn.model_selection")
-MODELS: dict[str, Any] = {
-    "perceptron": PerceptronClassifier,
-    "logistic": LogisticRegression,
-    "margin": MarginClassifier,
-}
 PUBLIC = "classes are an argument, as labels found in the data would be released"
 HARMLESS = "a record that is not finite contributes nothing, as an error would tell it"
 EXCUSED = {
@@ -57,21 +53,24 @@ WEIGHTS = {
     "check_sample_weight_equivalence_on_dense_data": "a weight of 2 is cut to max_weight",
     "check_sample_weight_equivalence_on_sparse_data": "a weight of 2 is cut to max_weight",
 }
+COLUMNS = "probabilities have a column for each public class, whatever the labels are"
 LOGISTIC = {
     "check_classifiers_one_label": "without an offset no halfspace holds all rows",
     "check_decision_proba_consistency": PUBLIC,
-    "check_estimator_sparse_array": PUBLIC,
-    "check_estimator_sparse_matrix": PUBLIC,
+    "check_estimator_sparse_array": COLUMNS,
+    "check_estimator_sparse_matrix": COLUMNS,
 }
 ASKING = {"check_classifier_data_not_an_array": "the test asks the rows for their shape"}
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_scikit_learns_own_checks(name: str) -> None:
+@pytest.mark.parametrize("offset", [{}, {"fit_intercept": True}], ids=["plain", "two classes"])
+@pytest.mark.parametrize("name", LINEAR)
+def test_scikit_learns_own_checks(name: str, offset: dict[str, Any]) -> None:
     """They pass, but for those that contradict privacy, each with the reason."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    changes = {"classes": [0, 1], "steps": 4, "records": 1_000} if name == "margin" else {}
-    model = MODELS[name](**{"sigma": 1e-3, "classes": [0, 1, 2], **changes})
+    changes: dict[str, Any] = {"steps": 4, "records": 1_000} if name == "margin" else {}
+    changes["classes"] = [0, 1] if offset or name == "margin" else [0, 1, 2]
+    model = LINEAR[name](sigma=1e-3, **offset, **changes)
     excused = EXCUSED | WEIGHTS | (LOGISTIC if name == "logistic" else {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -101,7 +100,7 @@ class AsWide(Cover):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tuned", "cover"])
+@pytest.mark.parametrize("name", CHOICES)
 def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What chooses among candidates passes them, but for those that contradict privacy."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
@@ -131,10 +130,10 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
     assert set(excused) == {one["check_name"] for one in results if one["status"] == "xfail"}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LINEAR)
 def test_searches_are_refused(name: str) -> None:
     """Cross-validation would fit again and again for nothing; the refusal says what to do."""
-    model = MODELS[name](sigma=9, classes=[0, 1])
+    model = LINEAR[name](sigma=9, classes=[0, 1])
     rows, labels = datasets.load_breast_cancer(return_X_y=True)
     with pytest.raises(RefitRefused, match="tune"):
         searches.cross_val_score(model, rows, labels, error_score="raise")

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from dpproof import proofs
-from dpproof.accountant import GDP, NotImplied, ReplaceOne
+from dpproof.accountant import GDP, NotImplied, Relation, ReplaceLabel, ReplaceOne
 from dpproof.accountant.errors import ParameterError
-from dpproof.learn import LogisticRegression, PredictableNoise, SecondRelease
+from dpproof.learn import (
+    LogisticRegression,
+    PredictableNoise,
+    PrivateScaler,
+    SecondRelease,
+    pipeline_guarantee,
+    private_pipeline,
+)
 from dpproof.mechanisms import LogisticObjective, MonomialFeatures
 from dpproof.mechanisms.learning.bounded_updates import learned
 
@@ -136,3 +143,26 @@ def test_refuses_what_has_no_price() -> None:
         model.fit(X, Y)
     doubled = LogisticRegression(sigma=3, classes=[0, 1], relation=ReplaceOne()).guarantee()
     assert doubled.gdp().upper == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("relation", [ReplaceOne(), ReplaceLabel()])
+def test_budgets_where_records_are_replaced(relation: Relation) -> None:
+    """Any regulariser at or above the free one has the free one's noise; one below is refused.
+
+    The refusal names the least regulariser for the budget.
+    """
+    given: dict[str, Any] = {**BUDGET, "epsilon": 1, "relation": relation}
+    free: Any = LogisticRegression(**given).learner()
+    for factor in (1, 1.01, 1.5, 10):
+        learner: Any = LogisticRegression(**given, regulariser=free.regulariser * factor).learner()
+        assert learner.sigma == free.sigma
+        assert learner.guarantee().epsilon(delta=1e-5).upper <= 1
+    steps = (PrivateScaler(relation=relation), LogisticRegression(classes=[0, 1], regulariser=9))
+    steps[1].set_params(relation=relation)
+    whole = private_pipeline(*steps, epsilon=1, delta=1e-5)
+    assert 0.999 < pipeline_guarantee(whole).epsilon(delta=1e-5).upper <= 1
+    for low in (1e-3, 0.1, 0.99 * free.regulariser):
+        with pytest.raises(NotImplied, match=r"at least ([\d.]+), got") as refused:
+            LogisticRegression(**given, regulariser=low).fit(X, Y)
+        named = float(str(refused.value).split("at least ")[1].split(",")[0])
+        assert named == pytest.approx(float(free.regulariser), rel=1e-4)

@@ -25,7 +25,14 @@ from dpproof.learn import (
 )
 from dpproof.learn.reading import matrix
 from dpproof.mechanisms.learning import records
-from tests.dpproof.learn.every_estimator import BUDGET, MODELS, shared_plan
+from tests.dpproof.learn.every_estimator import (
+    BUDGET,
+    CHOICES,
+    LINEAR,
+    MODELS,
+    STATISTICS,
+    shared_plan,
+)
 
 datasets = pytest.importorskip("sklearn.datasets")
 
@@ -61,11 +68,14 @@ def of_float64(name: str) -> dict[str, Any]:
 
 
 def test_every_estimator_is_among_the_models() -> None:
-    """A new estimator has to be added to the models here."""
+    """A new estimator has to be added to the models here, and to scikit-learn's own checks."""
     kinds = [getattr(dpproof.learn, name) for name in vars(dpproof.learn)["__all__"]]
     estimators = {one.__name__ for one in kinds if isinstance(one, type) and hasattr(one, "fit")}
 
+    checked = [*LINEAR.values(), *CHOICES.values(), *map(type, STATISTICS.values())]
+
     assert estimators == set(MODELS)
+    assert estimators == {one.__name__ for one in checked}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble", "uint8", "int64", "object"])

@@ -9,6 +9,7 @@ import pytest
 
 import dpproof as dp
 from dpproof.accountant.theorems.composition import compose
+from tests.dpproof.command import Command
 from tests.dpproof.ledger.trainings import training
 
 TABLE = dp.Gaussian(sigma=40, sensitivity=dp.L2(1)).guarantee()
@@ -85,4 +86,16 @@ def test_a_notebook_shows_what_is_left(tmp_path: Path) -> None:
     assert shown == ledger.status()._repr_html_()
     assert "Ledger: 1 committed, 0 pending" in shown
     assert "<th>&lt;b&gt;</th>" in shown
-    assert ": 66.67 % left" in shown
+    assert ": 66.66 % left" in shown
+
+
+def test_a_status_is_printed_as_on_the_command_line(tmp_path: Path, command: Command) -> None:
+    """It was a line of exact rationals of fifty digits."""
+    place = tmp_path / "ledger"
+    ledger = dp.Ledger.create(place, budget=dp.ApproxDP(epsilon=1, delta=1e-6))
+    ledger.spend(dp.Gaussian(sigma=20, sensitivity=dp.L2(1)).guarantee(), key="a")
+    printed = str(ledger.status())
+
+    assert command.run("ledger", "status", str(place)).out.strip() == f"{place}: {printed}"
+    assert "(1, 1e-06)-DP: " in printed
+    assert "Fraction" not in printed

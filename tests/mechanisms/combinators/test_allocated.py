@@ -160,7 +160,7 @@ def test_a_replacement_is_a_removal_and_an_addition(steps: int) -> None:
         claim = found.delta(epsilon=epsilon).upper
         assert claim <= alone.delta(epsilon=epsilon).upper * 1.01
         if steps <= 2:  # one record of +1, or of -1, and no other: quadrature over the rounds
-            cell = 0.02 if steps == 2 else 1e-3
+            cell = 0.005 if steps == 2 else 1e-3
             line = np.arange(-7.0, 7.0, cell)
             plus, none, minus = (stats.norm.pdf(line, place) for place in (1, 0, -1))
             if steps == 2:

@@ -333,6 +333,8 @@ def test_guaranteed_intervals_invert_the_divergence() -> None:
             assert float(100 * (yes + no)) == pytest.approx(math.log(20), rel=1e-6)
     assert found.names == ("<b>", "no")
     assert "<th>&lt;b&gt;</th>" in found._repr_html_()
+    interval = f"{found.estimate[0]:.4g}, in [{found.lower[0]:.4g}, {found.upper[0]:.4g}]"
+    assert str(found).splitlines()[1] == f"  <b>: {interval}"
     numbered: Any = (10, 20)
     shown = one.frequencies(bits, names=numbered)
     assert shown.names == ("10", "20")

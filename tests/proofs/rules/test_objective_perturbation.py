@@ -28,6 +28,7 @@ AVERAGED = {
     "share": "1/5",
     "scale": "320",
 }
+LONELY = {**AVERAGED, "coordinates": 1, "reach": 8, "share": "1/20", "scale": "80"}
 LIFT = "mechanism/sphere-lift"
 LIFTED = {"shift": 8, "length": 4, "scale": "32"}
 BALL = "mechanism/logistic-objective-pure"
@@ -123,6 +124,11 @@ CASES = [
     Case(MEAN, near("1/10000000"), witness={**AVERAGED, "share": "2"}, why=OTHER),
     Case(MEAN, near("0"), witness={**AVERAGED, "share": "1", "scale": "1600"}),
     Case(MEAN, PURE, witness=AVERAGED, why="wants ApproxDP"),
+    # One coordinate: p = 1 - e^(-1/200) at reach 8, 100 kl(.05 || p) = log(1245.83)
+    Case(MEAN, near("1/1245"), witness=LONELY),
+    Case(MEAN, near("1/1246"), witness=LONELY, why="log 1/delta"),
+    Case(MEAN, near("1/10"), witness={**LONELY, "reach": 7}, why="and a delta"),
+    Case(MEAN, near("1/10"), witness={**LONELY, "coordinates": 2}, why="and a delta"),
     Case(CHOICE, PURE, witness=choice("gaussian", "64"), why="no noise is called"),
     Case(CHOICE, PURE, witness=choice("linf", "16", units=1), why="wants ApproxDP"),
     Case(CHOICE, said("bounded-range", epsilon="1/2"), witness=choice("linf", "16"), why="wants"),

@@ -120,13 +120,15 @@ if TYPE_CHECKING:
     from dpproof.accountant.theorems.selection import select as select
     from dpproof.auditing.audit import audit as audit
     from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
-    from dpproof.auditing.inspection.check_query import check_query as check_query
     from dpproof.auditing.inspection.loader import inspect_loader as inspect_loader
-    from dpproof.auditing.inspection.neighbours import neighbours as neighbours
+    from dpproof.auditing.inspection.neighbours import (
+        check_query as check_query,
+        neighbours as neighbours,
+    )
     from dpproof.auditing.inspection.recorder import Recorder as Recorder
     from dpproof.auditing.planning.plan import samples_needed as samples_needed
     from dpproof.auditing.report import Outcome as Outcome
-    from dpproof.auditing.trials.pair import Pair as Pair
+    from dpproof.auditing.trials.encoding import Pair as Pair
     from dpproof.auditing.watch import watch as watch
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,

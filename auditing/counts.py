@@ -22,10 +22,9 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.accountant.guarantees.words import in_words
 
 
 @final

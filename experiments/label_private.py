@@ -16,8 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import ReplaceLabel
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
-from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces

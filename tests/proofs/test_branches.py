@@ -45,7 +45,7 @@ FILES = [
     CHECKER / "core" / "kernel.py",
     CHECKER / "core" / "rules.py",
     CHECKER / "balls" / "run_counts.py",
-    CHECKER / "pairs" / "loss_atoms.py",
+    CHECKER / "pairs" / "pair.py",
     *sorted(
         path for folder in ("rules", "sampled", "sums") for path in (CHECKER / folder).glob("*.py")
     ),

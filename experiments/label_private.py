@@ -59,7 +59,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         >>> from dpproof.mechanisms.learning.covers import Polygon
         >>> learner = LabelPrivateHalfspaces(cover=Polygon(corners=64), epsilon=1)
         >>> learner.guarantee()
-        BoundedRange(stated_epsilon=1, relation=ReplaceLabel())
+        BoundedRange(epsilon=1, relation=ReplaceLabel())
     """
 
     cover: Cover

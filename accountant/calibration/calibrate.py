@@ -43,7 +43,7 @@ def guarantee_of(source: Guarantee[Any] | HasGuarantee, name: str = "guarantee")
     Example:
         >>> from dpproof.accountant import PureDP
         >>> guarantee_of(PureDP(epsilon=1))
-        PureDP(stated_epsilon=1, relation=AddRemove())
+        PureDP(epsilon=1, relation=AddRemove())
     """
     if isinstance(source, HasGuarantee) and not isinstance(source, type | Guarantee):
         source = source.guarantee()

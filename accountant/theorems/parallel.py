@@ -384,7 +384,7 @@ def shuffle_randomized_response(
         histogram of the reports be released, or the reports in a random order. It is dominated by
         the privacy blanket: B of the n - 1 others report a uniformly random category, B ~ Bin(n -
         1, k/(e^epsilon + k - 1)), and the person reports hidden among these.
-        From below: let all others have a third category, or, if k = 2, the neighbour's.
+        From below: let all others have a third category, or, if k = 2, the person's own.
     Source: proofs/theory/shuffle_model.md; Balle, Bell, Gascon & Nissim, arXiv:1903.02837. The pair
         of three atoms (user, or not) that circulates for k > 2 is false.
     Rounds: outwards; blocks of counts are bounded together.
@@ -487,8 +487,8 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
 
 
 def _guarantee(reports: Reports, derivation: Derivation) -> DominatingPair[ReplaceOne]:
-    """Return the pairs of both directions."""
-    pair = Product.of(ShuffledReportsPair(reports=reports))
+    """Return one pair for both directions, of two categories the larger order from below."""
+    pair = Product.of(ShuffledReportsPair(reports=reports, removal=False))
     return DominatingPair(forward=pair, backward=pair, relation=ReplaceOne(), derivation=derivation)
 
 

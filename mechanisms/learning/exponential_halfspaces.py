@@ -90,7 +90,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20, relation=ReplaceOne())
         >>> learner.guarantee()
-        BoundedRange(stated_epsilon=20, relation=ReplaceOne())
+        BoundedRange(epsilon=20, relation=ReplaceOne())
         >>> bool(learner.release([([0.1, 0.9], 1), ([0.2, -0.9], -1)]).weights[1] > 0)
         True
     """

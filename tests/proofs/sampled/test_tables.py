@@ -20,8 +20,7 @@ from dpproof.proofs import Rejected
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.certificate import show_rational
 from dpproof.proofs.core.pairs import FinitePair, LaplacePair as CheckedLaplace
-from dpproof.proofs.pairs.core_pairs import moments
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, moments
 from dpproof.proofs.sampled import table
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sampled.table import Table

@@ -43,7 +43,7 @@ from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
 from dpproof.proofs import VerifiedUnder
 from dpproof.proofs.logic.statement import LANGUAGE
-from dpproof.proofs.pairs.core_pairs import outcomes, terms
+from dpproof.proofs.pairs.pair import outcomes, terms
 
 PARTS = st.lists(
     st.tuples(st.fractions(Fraction(1, 10**12), Fraction(9, 10)), st.integers(1, 40)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,6 +129,23 @@ def test_noise_is_used_by_its_largest_loss() -> None:
         DiscreteGaussian(sigma=1, sensitivity=L1(1)).allocate(scheme).guarantee()
     with pytest.raises(NotImplied, match="got 40"):
         noise.allocate(BallsInBins(steps=5, epochs=20)).guarantee()
+
+
+@pytest.mark.parametrize("rounds", [1, 100, 10**5])
+def test_certificates_are_close_to_the_brackets(rounds: int) -> None:
+    """In both orders of datasets, at Renyi orders, and at delta 0, where nothing is infinite."""
+    found = Laplace(scale=1, sensitivity=L1(1)).allocate(RandomAllocation(steps=rounds)).guarantee()
+    for delta in (1e-6, 0):
+        certificate: Any = found.certify(delta=delta)
+        claim = float(Fraction(str(certificate.steps[-1].conclusion["epsilon"])))
+        assert check(certificate).ok
+        assert 1 <= claim / found.epsilon(delta=delta).upper <= 1 + 1e-7
+    for order in (2, 8):
+        certificate = found.certify(order=order)
+        points = dict(certificate.steps[-1].conclusion["points"])
+        claim = float(Fraction(points[str(order)]))
+        assert check(certificate).ok
+        assert 1 <= claim / found.rdp(order=order).upper <= 1.01
 
 
 def test_refused_certificates_say_what_is_missing() -> None:

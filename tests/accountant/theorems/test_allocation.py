@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from dpproof.accountant import (
     GDP,
     L1,
+    L2,
     BallsInBins,
     NotCertified,
     NotImplied,
@@ -23,7 +25,7 @@ from dpproof.accountant import (
 )
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.mechanisms import DiscreteGaussian, Laplace
+from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from dpproof.proofs import check
 
 RATIOS = (0.0, 0.1, 0.4, 0.9, 1.6)
@@ -156,3 +158,10 @@ def test_refused_certificates_say_what_is_missing() -> None:
         several.certify(delta=1e-6)
     with pytest.raises(NotCertified, match="a pair that the checker knows from above"):
         allocate_random(allocate_random(base, scheme), scheme).certify(delta=1e-6)
+
+    noise = Gaussian(sigma=Fraction(1, 2), sensitivity=L2(1))
+    two = noise.allocate(RandomAllocation(steps=1_000, chosen=2)).guarantee()
+    start = time.process_time()
+    with pytest.raises(NotCertified, match="Renyi divergences of allocated rounds"):
+        two.certify(order=8)
+    assert time.process_time() - start < 1

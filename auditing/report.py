@@ -10,7 +10,7 @@ from enum import Enum
 from html import escape
 from typing import Any, Final, final
 
-from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
+from dpproof.auditing.counts import Design, EventCounts, PrefixCounts
 from dpproof.auditing.errors import ClaimRefuted
 
 # What the words of an event or of a seen fact have in them, and the cause that fits.

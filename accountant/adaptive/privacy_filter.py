@@ -20,14 +20,18 @@ from dpproof.accountant.errors import (
     NotShared,
     RelationMismatch,
 )
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from dpproof.accountant.guarantees.provenance import applied, require_single, required_guarantee
-from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import (
+    DEFAULT_RELATION,
+    Guarantee,
+    applied,
+    renyi_order,
+    require_single,
+    required_guarantee,
+)
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import SPENT_BEFORE
 from dpproof.accountant.theorems.conversion import convert, notion_to_rdp

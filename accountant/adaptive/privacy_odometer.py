@@ -15,12 +15,17 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import (
+    DEFAULT_RELATION,
+    Guarantee,
+    renyi_order,
+    require_single,
+    required_guarantee,
+)
 from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.theorems.conversion import convert
 

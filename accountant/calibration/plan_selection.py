@@ -114,7 +114,7 @@ def plan_selection(
     Raises:
         CalibrationError: no noise meets the budget.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> plan = plan_selection(
         ...     lambda sigma: GDP(mu=1 / sigma),
         ...     epsilon=2, delta=1e-6, candidates=2, probability=0.99,

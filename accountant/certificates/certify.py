@@ -20,8 +20,8 @@ from dpproof.accountant.certificates.prove import prove_divergence, prove_point
 from dpproof.accountant.certificates.rederive import raise_numbers
 from dpproof.accountant.certificates.steps import Steps
 from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated

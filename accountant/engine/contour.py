@@ -37,9 +37,8 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.saddle_point import CHUNK, Saddle, smoothnesses, sum_cgf, total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.pair import Smoothness, log_decay
 from dpproof.accountant.pairs.product import Product, cgfs, cgfs_along, steers
-from dpproof.accountant.pairs.smoothness import log_decay
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
 # Relative and absolute error allowed in an estimate of K. Heuristic: ``build`` verifies the

@@ -98,7 +98,7 @@ class _Aimed:
         """
         distance = abs(epsilon - self.epsilon)
         return distance <= self.beside or (
-            distance <= _REACH * self.deviation and width <= _ALIKE * self.left
+            distance <= _REACH * self.deviation and width <= _ALIKE * self.left < math.inf
         )
 
     def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals], part: NDArray[np.intp]) -> None:

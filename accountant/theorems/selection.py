@@ -13,15 +13,11 @@ from dpproof.accountant.answers import deltas
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.provenance import applied, required_guarantee
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, PairGuarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP, listed_curve
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rdp import RDP, RenyiGuarantee, listed_curve
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
@@ -69,7 +65,7 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
     Raises:
         NotImplied: another law of the number of runs.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(koskela_redberg_wang(GDP(mu=0.25), law, delta=1e-6), 3)
         1.983
@@ -185,7 +181,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     Returns:
         One pair per direction, known by its profile.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> best = select_pair(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> round(best.epsilon(delta=1e-6).upper, 3)
@@ -263,7 +259,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     Raises:
         NotImplied: none of the bounds is finite at any order.
     Example:
-        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28
@@ -390,7 +386,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         ParameterError: not a law.
         NotImplied: the guarantee has no dominating pair.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> found = select_above(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> found.epsilon(delta=1e-6).upper < 2
@@ -441,7 +437,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Raises:
         ParameterError: not a law; a bare number does not say how it is drawn.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> select(GDP(mu=1), FixedRuns(count=1))
         GDP(mu_squared=1, relation=AddRemove())
     """

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, final
 
 from dpproof.accountant import Bound, Guarantee
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.answers import bound
 from dpproof.commands.budget import beside_poisson, together, total

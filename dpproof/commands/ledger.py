@@ -149,7 +149,7 @@ def reserve(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
     Do it before it runs; then commit or release. With --seconds, a quick upper end is taken when
     half of the time is up.
     """
-    from dpproof.accountant.guarantees.words import in_words  # noqa: PLC0415  # as in init
+    from dpproof.accountant.guarantees.guarantee import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, options_given)

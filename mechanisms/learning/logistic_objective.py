@@ -10,20 +10,16 @@ from attrs import field, frozen
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.logistic_release import Release

@@ -26,8 +26,8 @@ from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 # Above Euler's constant, and above 4 + 1 + 1/4 + 1/9 + ...: Theorem 2' of margins.md.
 _EULER: Final = 0.5772156650

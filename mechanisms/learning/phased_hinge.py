@@ -16,8 +16,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
-from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned

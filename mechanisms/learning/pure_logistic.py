@@ -11,17 +11,14 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.logistic_release import Release

@@ -15,7 +15,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.post_processing import map_records
+from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import WIDEST, Vectors

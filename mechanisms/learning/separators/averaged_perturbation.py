@@ -16,9 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import short_up, show
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS

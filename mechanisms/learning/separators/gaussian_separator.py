@@ -10,12 +10,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.floored_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.cut_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS

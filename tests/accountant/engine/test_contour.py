@@ -24,13 +24,11 @@ from dpproof.accountant.engine.contour import (
 )
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite import FinitePair, skellam_pair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
-from dpproof.accountant.pairs.skellam import skellam_pair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.mechanisms import Gaussian
 from tests.contracts.definition import ball

@@ -31,8 +31,8 @@ from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.engine import trade_off
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.profile import selection
 from dpproof.accountant.selection.selected_pair import SelectedPair

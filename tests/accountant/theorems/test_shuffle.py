@@ -21,7 +21,7 @@ from dpproof.accountant import (
     compose,
     self_compose,
 )
-from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
+from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import VerifiedUnder
 
 ONE = ReplaceOne()

@@ -113,7 +113,8 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(CoverClassifier, "fit", fitted)
     noiseless: dict[str, Any] = {"epsilon": 10**4, "delta": 1e-5, "random_state": 1}
-    model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], cover=AsWide())
+    cover: dict[str, Any] = {"cover": AsWide(), "random_state": 1}  # ties are drawn
+    model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], **cover)
     excused = EXCUSED | ASKING
     if name == "tuned":
         base = PerceptronClassifier(classes=[0, 1, 2], steps=4, **noiseless)

@@ -13,9 +13,8 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from dpproof.proofs import Rejected
 from dpproof.proofs.core.arithmetic import ball

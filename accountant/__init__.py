@@ -51,19 +51,26 @@ if TYPE_CHECKING:
         RelationMismatch as RelationMismatch,
     )
     from dpproof.accountant.form import DataError as DataError
-    from dpproof.accountant.guarantees.approx_dp import ApproxDP as ApproxDP
-    from dpproof.accountant.guarantees.attained import Attained as Attained
-    from dpproof.accountant.guarantees.bounded_range import BoundedRange as BoundedRange
-    from dpproof.accountant.guarantees.derivation import Derivation as Derivation
-    from dpproof.accountant.guarantees.dominating_pair import DominatingPair as DominatingPair
-    from dpproof.accountant.guarantees.gdp import GDP as GDP
+    from dpproof.accountant.guarantees.approx_dp import (
+        ApproxDP as ApproxDP,
+        PrivacyProfile as PrivacyProfile,
+        TradeOff as TradeOff,
+    )
+    from dpproof.accountant.guarantees.derivation import (
+        Attained as Attained,
+        Derivation as Derivation,
+    )
+    from dpproof.accountant.guarantees.dominating_pair import (
+        GDP as GDP,
+        DominatingPair as DominatingPair,
+    )
     from dpproof.accountant.guarantees.guarantee import Guarantee as Guarantee
-    from dpproof.accountant.guarantees.metric_dp import MetricDP as MetricDP
-    from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile as PrivacyProfile
-    from dpproof.accountant.guarantees.pure_dp import PureDP as PureDP
-    from dpproof.accountant.guarantees.rdp import RDP as RDP
-    from dpproof.accountant.guarantees.trade_off import TradeOff as TradeOff
-    from dpproof.accountant.guarantees.zcdp import ZCDP as ZCDP
+    from dpproof.accountant.guarantees.pure_dp import (
+        BoundedRange as BoundedRange,
+        MetricDP as MetricDP,
+        PureDP as PureDP,
+    )
+    from dpproof.accountant.guarantees.rdp import RDP as RDP, ZCDP as ZCDP
     from dpproof.accountant.relation import (
         AddRemove as AddRemove,
         Relation as Relation,
@@ -106,20 +113,19 @@ if TYPE_CHECKING:
     )
     from dpproof.accountant.theorems.composition import (
         compose as compose,
+        compose_concurrent as compose_concurrent,
+        map_records as map_records,
+        post_process as post_process,
         self_compose as self_compose,
     )
-    from dpproof.accountant.theorems.concurrent import compose_concurrent as compose_concurrent
     from dpproof.accountant.theorems.conversion import convert as convert
     from dpproof.accountant.theorems.group import group as group
     from dpproof.accountant.theorems.implications import restrict as restrict
-    from dpproof.accountant.theorems.mixture import choice as choice, mixture as mixture
     from dpproof.accountant.theorems.parallel import (
+        choice as choice,
+        mixture as mixture,
         parallel_compose as parallel_compose,
         parallel_positions as parallel_positions,
-    )
-    from dpproof.accountant.theorems.post_processing import (
-        map_records as map_records,
-        post_process as post_process,
     )
     from dpproof.accountant.theorems.selection import select as select, select_above as select_above
 else:

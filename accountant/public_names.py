@@ -15,7 +15,7 @@ def homes_of(package: str) -> dict[str, str]:
 
     Example:
         >>> homes_of("dpproof.accountant")["GDP"]
-        'dpproof.accountant.guarantees.gdp'
+        'dpproof.accountant.guarantees.dominating_pair'
     """
     source = pkgutil.get_data(package, "__init__.py") or b""
     homes = {

@@ -55,7 +55,8 @@ gamma=Fraction(1, 3)))
         }
         if list(shown) == [_positional(kind)]:
             return shortened(f"{kind.__name__}({readable(*shown.values())})")
-        fields = ", ".join(f"{name}={readable(value)}" for name, value in shown.items())
+        words = ((name.removeprefix("stated_"), value) for name, value in shown.items())
+        fields = ", ".join(f"{word}={readable(value)}" for word, value in words)
         return shortened(f"{kind.__name__}({fields})")
 
     def _repr_html_(self) -> str:

@@ -196,22 +196,22 @@ SAME_CANDIDATES: Final = SideCondition(
 )
 PERTURBED_MINIMUM: Final = SideCondition(
     "perturbed minimum",
-    "the released weights are a function of the exact minimum of the logistic losses of all "
-    "records, each of a row of norm at most {bound} that depends on its record alone, with penalty "
-    "{regulariser} ||w||^2 / 2 and a linear term of independent ideal Gaussian coordinates, and of "
-    "what is released beside it",
+    "the released weights are a function of an exact minimum, and of what is released beside it; "
+    "it is that of the logistic losses of all records, with penalty {regulariser} ||w||^2 / 2 and "
+    "a linear term of independent ideal Gaussian coordinates; each loss is of a row of norm at "
+    "most {bound} that depends on its record alone",
 )
 SPHERICAL_MINIMUM: Final = SideCondition(
     "spherical minimum",
-    "the released weights are a function of the exact minimum of the logistic losses of all "
-    "records, each of a row of norm at most {bound} that depends on its record alone, with penalty "
-    "{regulariser} ||w||^2 / 2 and a linear term of ideal noise whose density falls exponentially "
-    "with its Euclidean norm, and of what is released beside it",
+    "the released weights are a function of an exact minimum, and of what is released beside it; "
+    "it is that of the logistic losses of all records, with penalty {regulariser} ||w||^2 / 2 and "
+    "a linear term of ideal noise whose density falls exponentially with its Euclidean norm; each "
+    "loss is of a row of norm at most {bound} that depends on its record alone",
 )
 PERTURBED_CHOICE: Final = SideCondition(
     "perturbed choice",
     "the released candidate is the first, in an order that no data decides, to minimise an integer "
-    "objective plus the noise on the places of its pattern, and between {relation} neighbours the "
+    "objective plus the noise on the places of its pattern; between {relation} neighbours the "
     "difference of the objectives of two candidates moves by at most {shift} times the number of "
     "places in which their patterns differ",
 )
@@ -219,7 +219,7 @@ LIFTED_CHOICE: Final = SideCondition(
     "lifted choice",
     "the released candidate is the first, in an order that no data decides, to minimise an integer "
     "objective minus the product of the noise and a whole vector psi(w) of squared length at most "
-    "{length}, and between {relation} neighbours the difference of the objectives of w and u moves "
+    "{length}; between {relation} neighbours the difference of the objectives of w and u moves "
     "by at most {shift} <psi(w), psi(w) - psi(u)>",
 )
 AVERAGED_CHOICES: Final = SideCondition(
@@ -227,7 +227,7 @@ AVERAGED_CHOICES: Final = SideCondition(
     "what is released is a function of the sum of {calls} whole vectors from a box whose sides add "
     "up to {box}, plus discrete Laplace noise; each is the first, in an order that no data "
     "decides, to minimise an integer objective minus the product of the vector and geometric noise "
-    "of its own, and between {relation} neighbours the difference of the objectives of w and u "
+    "of its own; between {relation} neighbours the difference of the objectives of w and u "
     "moves by at most {slope} ||w - u||_1",
 )
 NEAR_MINIMUM: Final = SideCondition(

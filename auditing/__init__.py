@@ -13,31 +13,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names
-from dpproof.auditing.audit import WITNESSES as WITNESSES, audit as audit
-from dpproof.auditing.bounds.one_run import Guesses as Guesses, OneRunCurve as OneRunCurve
-from dpproof.auditing.bounds.prefix_band import PrefixBand as PrefixBand
-from dpproof.auditing.bounds.randomised_label import RandomisedLabel as RandomisedLabel
-from dpproof.auditing.bounds.rectangle import (
+from dpproof.auditing.audit import (
+    WITNESSES as WITNESSES,
+    audit as audit,
+    search_pairs as search_pairs,
+)
+from dpproof.auditing.bounds.curves import (
+    PrefixBand as PrefixBand,
+    RenyiBins as RenyiBins,
+    TradeOffRegion as TradeOffRegion,
+)
+from dpproof.auditing.bounds.event_bound import (
+    Enumeration as Enumeration,
     GaussianEvent as GaussianEvent,
+    RandomisedLabel as RandomisedLabel,
     Rectangle as Rectangle,
     RenyiEvent as RenyiEvent,
+    TwoSample as TwoSample,
 )
-from dpproof.auditing.bounds.renyi_bins import RenyiBins as RenyiBins
-from dpproof.auditing.bounds.run_bet import RunBet as RunBet
-from dpproof.auditing.bounds.trade_off_region import TradeOffRegion as TradeOffRegion
-from dpproof.auditing.bounds.two_sample import Enumeration as Enumeration, TwoSample as TwoSample
-from dpproof.auditing.canaries.audit_canaries import audit_canaries as audit_canaries
-from dpproof.auditing.canaries.made import (
-    margin_score as margin_score,
-    orthogonal_canaries as orthogonal_canaries,
+from dpproof.auditing.bounds.one_run import (
+    Guesses as Guesses,
+    OneRunCurve as OneRunCurve,
+    RunBet as RunBet,
 )
-from dpproof.auditing.canaries.membership import (
+from dpproof.auditing.canaries import (
     CanaryPlan as CanaryPlan,
     CanaryReport as CanaryReport,
+    audit_canaries as audit_canaries,
     bound_membership as bound_membership,
+    margin_score as margin_score,
+    orthogonal_canaries as orthogonal_canaries,
     plan_canaries as plan_canaries,
 )
-from dpproof.auditing.counts.counts import (
+from dpproof.auditing.counts import (
     BinCounts as BinCounts,
     Design as Design,
     EventCounts as EventCounts,
@@ -51,25 +59,14 @@ from dpproof.auditing.errors import (
     StoreRefused as StoreRefused,
     Unidentified as Unidentified,
 )
-from dpproof.auditing.evidence.confidence_sequence import ConfidenceSequence as ConfidenceSequence
-from dpproof.auditing.evidence.e_process import (
+from dpproof.auditing.evidence import (
     BetProcess as BetProcess,
+    ConfidenceSequence as ConfidenceSequence,
     EProcess as EProcess,
     EventBet as EventBet,
+    GaussianSequence as GaussianSequence,
 )
-from dpproof.auditing.evidence.gaussian_sequence import GaussianSequence as GaussianSequence
-from dpproof.auditing.evidence.store import (
-    EvidenceStore as EvidenceStore,
-    fingerprint as fingerprint,
-)
-from dpproof.auditing.inspection.batch_log import RecordedDataset as RecordedDataset
-from dpproof.auditing.inspection.check_query import check_query as check_query
-from dpproof.auditing.inspection.facts import (
-    Fact as Fact,
-    FactKind as FactKind,
-    Inspection as Inspection,
-    Movement as Movement,
-)
+from dpproof.auditing.inspection.batch_laws import RecordedDataset as RecordedDataset
 from dpproof.auditing.inspection.loader import (
     LoaderReport as LoaderReport,
     SchemeVerdict as SchemeVerdict,
@@ -77,39 +74,52 @@ from dpproof.auditing.inspection.loader import (
 )
 from dpproof.auditing.inspection.neighbours import (
     all_differ as all_differ,
+    check_query as check_query,
     crowded as crowded,
     neighbours as neighbours,
     permuted as permuted,
     records_like as records_like,
     suggested_pairs as suggested_pairs,
 )
-from dpproof.auditing.inspection.recorder import Recorder as Recorder
+from dpproof.auditing.inspection.recorder import (
+    Fact as Fact,
+    FactKind as FactKind,
+    Inspection as Inspection,
+    Movement as Movement,
+    Recorder as Recorder,
+)
 from dpproof.auditing.planning.plan import samples_needed as samples_needed
 from dpproof.auditing.report import Finding as Finding, Outcome as Outcome, Report as Report
-from dpproof.auditing.search import search_pairs as search_pairs
-from dpproof.auditing.trials.encoding import ObjectFeatures as ObjectFeatures
-from dpproof.auditing.trials.fingerprint import identity as identity
-from dpproof.auditing.trials.pair import Pair as Pair
-from dpproof.auditing.trials.programs import Command as Command, Server as Server
+from dpproof.auditing.trials.encoding import (
+    ObjectFeatures as ObjectFeatures,
+    Pair as Pair,
+    identity as identity,
+)
 from dpproof.auditing.trials.sampler import (
+    Command as Command,
     OneAtATime as OneAtATime,
     Sampler as Sampler,
+    Server as Server,
     Timed as Timed,
+)
+from dpproof.auditing.trials.trials import (
+    EvidenceStore as EvidenceStore,
+    fingerprint as fingerprint,
 )
 from dpproof.auditing.watch import Evidence as Evidence, watch as watch
 from dpproof.auditing.witnesses.coordinates import (
     FloatGrid as FloatGrid,
+    Histogram as Histogram,
     Independent as Independent,
+    Summaries as Summaries,
     Thresholds as Thresholds,
 )
-from dpproof.auditing.witnesses.histogram import Histogram as Histogram
-from dpproof.auditing.witnesses.learned import (
+from dpproof.auditing.witnesses.standard import (
     Boosting as Boosting,
+    LinearDiscriminant as LinearDiscriminant,
     Logistic as Logistic,
     learned as learned,
 )
-from dpproof.auditing.witnesses.standard import LinearDiscriminant as LinearDiscriminant
-from dpproof.auditing.witnesses.summaries import Summaries as Summaries
 from dpproof.auditing.witnesses.witness import Score as Score, Witness as Witness
 
 if not TYPE_CHECKING:  # type checkers read no list that is computed, and need none

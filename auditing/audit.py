@@ -1,53 +1,54 @@
-"""``audit``: does what comes out contradict what is claimed?"""
+"""``audit``: does what comes out contradict what is claimed? And which pair looks worst?"""
 
 from __future__ import annotations
 
 import math
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
+import numpy as np
+
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.counts.counts import PrefixCounts
-from dpproof.auditing.evidence.e_process import unbet
-from dpproof.auditing.evidence.e_values import log_evidence, training_counts
+from dpproof.auditing.counts import Claim, PrefixCounts
+from dpproof.auditing.evidence import log_evidence, training_counts, unbet
 from dpproof.auditing.inspection.neighbours import suggested_pairs
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
+    alike,
+    detectable_epsilon,
+    detectable_mu,
     plan_curve,
     plan_epsilon,
     questions,
     samples_needed,
 )
-from dpproof.auditing.planning.power import alike, detectable_epsilon, detectable_mu
-from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
-from dpproof.auditing.planning.unusual import with_unusual
+from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve, with_unusual
 from dpproof.auditing.report import Finding, Outcome, Overview, Report
 from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, sampling_rates, symptoms
-from dpproof.auditing.trials.drawing import Drawing, OutOfTime
-from dpproof.auditing.trials.encoding import FeatureMap
-from dpproof.auditing.trials.fingerprint import identity
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.encoding import FeatureMap, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
-from dpproof.auditing.trials.trial_store import TrialStore
-from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.both_sides import BothSides
-from dpproof.auditing.witnesses.coordinates import FloatGrid, Independent, Thresholds
-from dpproof.auditing.witnesses.histogram import Histogram
+from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
+from dpproof.auditing.witnesses.coordinates import (
+    FloatGrid,
+    Histogram,
+    Independent,
+    Summaries,
+    Thresholds,
+)
 from dpproof.auditing.witnesses.standard import LinearDiscriminant, meaning
-from dpproof.auditing.witnesses.summaries import Summaries
-from dpproof.auditing.witnesses.witness import Question, Witness
+from dpproof.auditing.witnesses.witness import BothSides, Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
     Thresholds(),
@@ -371,9 +372,10 @@ class _Test:
 
 
 def _report(run: _Run, drawn: int, seconds: float) -> Report:
+    least = min(run.detectable_epsilon, run.detectable_mu or math.inf)
     if run.violated:
         outcome = Outcome.VIOLATION
-    elif run.out_of_time or math.isinf(run.detectable_epsilon):
+    elif run.out_of_time or math.isinf(least):
         outcome = Outcome.INCONCLUSIVE
     else:
         outcome = Outcome.NO_EVIDENCE
@@ -443,3 +445,57 @@ def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Findin
 def order(question: Question | BothSides) -> str:
     """Return which dataset is more likely to be in the events."""
     return "neighbour" if question.swapped else "data"
+
+
+def search_pairs(
+    sampler: Sampler,
+    pairs: Iterable[Pair | tuple[Any, Any]],
+    claim: object,
+    *,
+    samples: int = 250,
+    keep: int = 1,
+    seconds: Number = 60,
+    seed: int | None = None,
+) -> list[Pair]:
+    """Return the pairs that look worst for a claim, worst first; nothing is tested with them.
+
+    Rounds of small audits: the better half of the pairs by their evidence against the claim goes
+    on, with twice the samples, until ``keep`` are left or the time ends. All trials are drawn for
+    the search and by seeds of their own. So an audit of the pair that is returned is exact.
+
+    Args:
+        sampler: as for ``audit``.
+        pairs: of ``neighbours``, say.
+        claim: as for ``audit``.
+        samples: per dataset in the first round.
+        keep: how many are returned, at most.
+        seconds: no audit begins after them, and none takes longer.
+        seed: None draws a fresh one.
+    Example:
+        >>> def total(records, size, rng):  # nan is not clipped
+        ...     return np.clip(records, 0, 1).sum() + rng.laplace(size=size).round(6)
+        >>> tried = [([0.5, x], [0.5]) for x in (0.0, 0.5, np.nan)]
+        >>> len(search_pairs(total, tried, (1.1, 0), seed=1)[0].data)
+        2
+    """
+    end = time.monotonic() + float(arguments.positive(seconds=seconds))
+    fresh = np.random.SeedSequence(None if seed is None else arguments.whole(seed=seed))
+    most, size = arguments.count(keep=keep), arguments.count(samples=samples)
+    left: Sequence[Pair] = [Pair.of(pair) for pair in withholding(list)(pairs)]
+    if not left:
+        raise ParameterError("pairs", pairs, "at least one pair")
+    while True:
+        ranked = []
+        for place, pair in enumerate(left):
+            remaining = end - time.monotonic()
+            evidence = -math.inf
+            if remaining > 0:
+                drawn = int(fresh.spawn(1)[0].generate_state(1, np.uint64)[0] >> 1)
+                evidence = audit(
+                    sampler, pair, claim, samples=size, seed=drawn, seconds=remaining
+                ).log_evidence
+            ranked.append((-evidence, place))
+        left = [left[place] for _, place in sorted(ranked)][: max(most, len(left) // 2)]
+        if len(left) <= most or end <= time.monotonic():
+            return list(left[:most])
+        size *= 2

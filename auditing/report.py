@@ -10,7 +10,7 @@ from enum import Enum
 from html import escape
 from typing import Any, Final, final
 
-from dpproof.auditing.counts.counts import Design, EventCounts, PrefixCounts
+from dpproof.auditing.counts import Design, EventCounts, PrefixCounts
 from dpproof.auditing.errors import ClaimRefuted
 
 # What the words of an event or of a seen fact have in them, and the cause that fits.
@@ -278,13 +278,15 @@ class Report:
 
     def power(self) -> str:
         """Return a sentence with the smallest violation that this audit would have found."""
-        if math.isinf(self.detectable_epsilon):
+        found = []
+        if math.isfinite(self.detectable_epsilon):
+            event = "on this pair, on an event as frequent as those above"
+            found.append(f"epsilon >= {self.detectable_epsilon:.4g} {event}")
+        if self.detectable_mu is not None and math.isfinite(self.detectable_mu):
+            found.append(f"mu >= {self.detectable_mu:.4g}")
+        if not found:
             return "no violation of any size would have been found with 95 % probability"
-        text = (
-            f"would have found, with 95 % probability, epsilon >= {self.detectable_epsilon:.4g} on "
-            "this pair, on an event as frequent as those above"
-        )
-        return text if self.detectable_mu is None else f"{text}; mu >= {self.detectable_mu:.4g}"
+        return f"would have found, with 95 % probability, {'; '.join(found)}"
 
     def require(self) -> Report:
         """Return the report itself, unless it is a violation.

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import LInf
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.inspection.facts import FactKind
-from dpproof.auditing.inspection.recorder import Recorder
-from dpproof.auditing.trials.encoding import FeatureMap, Features, encode
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.counts import Claim
+from dpproof.auditing.inspection.recorder import FactKind, Recorder
+from dpproof.auditing.trials.encoding import FeatureMap, Features, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training
 
 REPLAYED: Final = 8  # outputs of each of two calls

@@ -17,20 +17,19 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.counts.binomial import Floats
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.counts.counts import PrefixCounts
-from dpproof.auditing.evidence.confidence_sequence import ConfidenceSequence
-from dpproof.auditing.evidence.e_process import BetProcess, EProcess
-from dpproof.auditing.evidence.e_values import bet_on, training_counts
-from dpproof.auditing.evidence.gaussian_sequence import GaussianSequence
+from dpproof.auditing.counts import Claim, Floats, PrefixCounts
+from dpproof.auditing.evidence import (
+    BetProcess,
+    ConfidenceSequence,
+    EProcess,
+    GaussianSequence,
+    bet_on,
+    training_counts,
+)
 from dpproof.auditing.planning.plan import Method, best_event, clearness, plan_curve, questions
-from dpproof.auditing.trials.drawing import Drawing
-from dpproof.auditing.trials.encoding import FeatureMap
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.encoding import FeatureMap, Labels, Pair
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
-from dpproof.auditing.trials.trial_store import Labels
-from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.trials.trials import Drawing, Trials
 from dpproof.auditing.witnesses.witness import Question, Witness
 
 _FIRST_BLOCK = 64

@@ -46,6 +46,7 @@ _SECTIONS: dict[str, Callable[[Workers, int, Progress], Section]] = {
     "ablation": ablation.ablation,
     "mechanisms": mechanisms.mechanisms,
     "ledger": ledger.spends,
+    "waits": ledger.waits,
     "sweeps": sweeps.sweeps,
     "allocation": allocation.allocation,
     "auditors": auditors.auditors,

@@ -17,9 +17,9 @@ import dpproof as dp
 from benchmarks.auditors.claims import Outputs, Question, questions
 from dpproof import auditing
 from dpproof.auditing.audit import WITNESSES, _chosen, _Run
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.evidence.e_values import training_counts
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.counts import Claim
+from dpproof.auditing.evidence import training_counts
+from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.trials import Trials
 
 LEVEL, COORDINATES = 0.05, 50

@@ -1,14 +1,15 @@
-"""Spends of a ledger: the time of one in a file, and how many a second PostgreSQL takes."""
+"""Spends of a ledger: the time of one, how long many spenders wait, and how many a second go."""
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from multiprocessing.queues import Queue
@@ -21,6 +22,7 @@ import pytest
 from benchmarks.report import Goal, Progress, Section, seconds
 from benchmarks.worker import Workers
 from dpproof.accountant import L1, L2, ZCDP, AddRemove, ApproxDP, Guarantee, Poisson
+from dpproof.ledger.database import SQLiteDatabase
 from dpproof.ledger.ledger import Ledger
 from dpproof.mechanisms import Gaussian, Laplace
 from tests.dpproof.ledger import servers
@@ -29,6 +31,8 @@ LOCAL, RATE = 0.005, 200.0  # seconds a spend in a file, spends a second on Post
 CLIENTS: Final = (1, 4, 16)
 _SPENDS: Final = 200  # of one measurement, by all clients together
 _WARM: Final = 5
+_EACH: Final = 40  # spends of each client that waits, in a round
+_LATE, _LAST = 0.1, 1.0  # seconds of 99 % of all spends, and of the longest
 
 _TRAININGS: Final = "(epsilon, delta), trainings"
 _TRAINED, _NOISES = 0.05, (1.0, 2.0, 3.7)  # processor seconds of a new DP-SGD; in turn
@@ -169,22 +173,81 @@ def _rates(url: str, section: Section, repeats: int, progress: Progress) -> dict
         found = []
         for run in range(repeats):
             progress(f"PostgreSQL: {clients} clients")
-            found.append(_at_once(url, clients, f"{clients}.{run}"))
-        rate, cpu = (statistics.median(one) for one in zip(*found, strict=True))
-        rates[clients] = rate
+            found.append(_at_once(url, clients, _SPENDS // clients, f"{clients}.{run}"))
+        rates[clients] = rate = statistics.median(one.rate for one in found)
+        cpu = statistics.median(one.cpu for one in found)
         texts = (str(clients), seconds(clients / rate), seconds(cpu), f"{rate:.0f}")
         section.rows.append(("PostgreSQL", "rho of zCDP", *texts))
         section.data.append({"clients": clients, "rate": rate, "cpu": cpu})
     return rates
 
 
-def _at_once(url: str, clients: int, name: str) -> tuple[float, float]:
-    """Return spends a second of all clients, and the processor seconds of a client for each."""
+def waits(workers: Workers, repeats: int, progress: Progress) -> Section:
+    """Let processes spend at once from one file as fast as they can, and measure their waits."""
+    del workers
+    section = Section(
+        name="waits",
+        title="Spends from one file by many processes, each as fast as it can",
+        columns=(
+            *("clients", "median", "99 %", "longest", "processor", "lock held", "lock waited for"),
+            *("a second", "median, of one client's"),
+        ),
+    )
+    alone = 0.0
+    for clients in CLIENTS:
+        with tempfile.TemporaryDirectory() as folder:
+            place = str(Path(folder) / "ledger")
+            Ledger.create(place, budget=ZCDP(rho=10**6)).close()
+            progress(f"{clients} clients")
+            found = _at_once(place, clients, _EACH * repeats, str(clients))
+        times = sorted(end - start for start, end in found.turns)
+        median, late, last = (times[int(share * (len(times) - 1))] for share in (0.5, 0.99, 1.0))
+        alone = alone or median
+        asked, held = (statistics.median(one) for one in zip(*found.locks, strict=True))
+        numbers = [median, late, last, found.cpu, held, asked]
+        texts = (*map(seconds, numbers), f"{found.rate:.0f}", f"{median / alone:.1f}")
+        section.rows.append((str(clients), *texts))
+        section.data.append(dict(zip(section.columns, (clients, *numbers), strict=False)))
+    name = f"spend from a file, {clients} clients"
+    section.goals = [
+        Goal(f"{name}, 99 %", f"< {seconds(_LATE)}", seconds(late), late < _LATE),
+        Goal(f"{name}, longest", f"< {seconds(_LAST)}", seconds(last), last < _LAST),
+    ]
+    section.notes.append(
+        "Who waits in turn waits for all others: n clients take n times the time of one, and more "
+        "where they have to share the processors. Medians of the processor and of the lock."
+    )
+    return section
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _AtOnce:
+    """Spends of many processes at once.
+
+    Attributes:
+        turns: when each spend began and ended.
+        cpu: processor seconds of a spend.
+        locks: of each transaction in a file, the seconds until it had the lock, and with it.
+    """
+
+    turns: list[tuple[float, float]]
+    cpu: float
+    locks: list[tuple[float, float]]
+
+    @property
+    def rate(self) -> float:
+        """Return spends a second of all together."""
+        began, ended = min(one for one, _ in self.turns), max(one for _, one in self.turns)
+        return len(self.turns) / (ended - began)
+
+
+def _at_once(place: str, clients: int, each: int, name: str) -> _AtOnce:
+    """Let processes spend at once, so many times each."""
     context: Any = multiprocessing.get_context("spawn")
     start, results = context.Barrier(clients), context.Queue()
-    each = _SPENDS // clients
     processes = [
-        context.Process(target=_client, args=(url, f"{name}.{one}", each, start, results))
+        context.Process(target=_client, args=(place, f"{name}.{one}", each, start, results))
         for one in range(clients)
     ]
     for one in processes:
@@ -192,20 +255,42 @@ def _at_once(url: str, clients: int, name: str) -> tuple[float, float]:
     told = [results.get(timeout=300) for _ in processes]
     for one in processes:
         one.join()
-    began, ended, cpu = zip(*told, strict=True)
-    return clients * each / (max(ended) - min(began)), sum(cpu) / (clients * each)
+    turns, cpu, locks = zip(*told, strict=True)
+    every = itertools.chain.from_iterable
+    return _AtOnce([*every(turns)], sum(cpu) / (clients * each), [*every(locks)])
 
 
 def _client(
-    url: str, name: str, times: int, start: Barrier, results: Queue[tuple[float, float, float]]
+    place: str, name: str, times: int, start: Barrier, results: Queue[tuple[Any, float, Any]]
 ) -> None:
-    """Spend from a ledger on a server, from when all others do."""
-    ledger = Ledger.open(url)
+    """Spend from a ledger, from when all others do."""
+    ledger, turns = Ledger.open(place), []
     for number in range(_WARM):
         ledger.spend(ZCDP(rho=Fraction(1, 64)), key=f"{name}.warm{number}")
-    start.wait(300)
-    wall, cpu = time.time(), time.process_time()
-    for number in range(times):
-        ledger.spend(ZCDP(rho=Fraction(1, 64)), key=f"{name}.{number}")
-    results.put((wall, time.time(), time.process_time() - cpu))
+    with _timed_locks() as locks:
+        start.wait(300)
+        cpu = time.process_time()
+        for number in range(times):
+            began = time.time()
+            ledger.spend(ZCDP(rho=Fraction(1, 64)), key=f"{name}.{number}")
+            turns.append((began, time.time()))
+        results.put((turns, time.process_time() - cpu, locks))
     ledger.close()
+
+
+@contextmanager
+def _timed_locks() -> Iterator[list[tuple[float, float]]]:
+    """Time this process's turns at files: how long it waits for each, and how long it has it."""
+    locks, turn = [], SQLiteDatabase._turn  # noqa: SLF001  # what is measured
+
+    @contextmanager
+    def timed(database: SQLiteDatabase) -> Iterator[None]:
+        asked = time.perf_counter()
+        with turn(database):
+            given = time.perf_counter()
+            yield
+        locks.append((given - asked, time.perf_counter() - given))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SQLiteDatabase, "_turn", timed)
+        yield locks

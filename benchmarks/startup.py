@@ -21,6 +21,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 STAGES = "200-stages.toml"  # in the folder of compiled modules
+EXAMPLES = (
+    *("census-tables", "mnist-dpsgd", "private-digits", "training-and-analytics"),
+    *("tuned-training", "us-census-2020"),
+)
 COMMANDS: dict[str, tuple[list[str], float]] = {
     "import dpproof.mechanisms": (["-c", "import dpproof.accountant, dpproof.mechanisms"], 0.3),
     "import dpproof": (["-c", "import dpproof"], 0.3),
@@ -34,14 +38,13 @@ COMMANDS: dict[str, tuple[list[str], float]] = {
         1.0,
     ),
     "dpproof budget of 200 different stages": (["-m", "dpproof", "budget", STAGES], 2.0),
-    "dpproof report examples/training-and-analytics.toml": (
-        ["-m", "dpproof", "report", "examples/training-and-analytics.toml", "-o", os.devnull],
-        3.0,
-    ),
-    "dpproof report examples/tuned-training.toml": (
-        ["-m", "dpproof", "report", "examples/tuned-training.toml", "-o", os.devnull],
-        3.0,
-    ),
+    **{
+        f"dpproof report examples/{name}.toml": (
+            ["-m", "dpproof", "report", f"examples/{name}.toml", "-o", os.devnull],
+            3.0,
+        )
+        for name in EXAMPLES
+    },
 }
 _STAGE = """
 [[stage]]

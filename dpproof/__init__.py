@@ -74,15 +74,15 @@ if TYPE_CHECKING:
         RelationMismatch as RelationMismatch,
     )
     from dpproof.accountant.form import DataError as DataError
-    from dpproof.accountant.guarantees.approx_dp import ApproxDP as ApproxDP
-    from dpproof.accountant.guarantees.bounded_range import BoundedRange as BoundedRange
-    from dpproof.accountant.guarantees.gdp import GDP as GDP
+    from dpproof.accountant.guarantees.approx_dp import (
+        ApproxDP as ApproxDP,
+        PrivacyProfile as PrivacyProfile,
+        TradeOff as TradeOff,
+    )
+    from dpproof.accountant.guarantees.dominating_pair import GDP as GDP
     from dpproof.accountant.guarantees.guarantee import Guarantee as Guarantee
-    from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile as PrivacyProfile
-    from dpproof.accountant.guarantees.pure_dp import PureDP as PureDP
-    from dpproof.accountant.guarantees.rdp import RDP as RDP
-    from dpproof.accountant.guarantees.trade_off import TradeOff as TradeOff
-    from dpproof.accountant.guarantees.zcdp import ZCDP as ZCDP
+    from dpproof.accountant.guarantees.pure_dp import BoundedRange as BoundedRange, PureDP as PureDP
+    from dpproof.accountant.guarantees.rdp import RDP as RDP, ZCDP as ZCDP
     from dpproof.accountant.relation import (
         AddRemove as AddRemove,
         ReplaceLabel as ReplaceLabel,
@@ -111,22 +111,29 @@ if TYPE_CHECKING:
         L2Contribution as L2Contribution,
         LInf as LInf,
     )
-    from dpproof.accountant.theorems.composition import self_compose as self_compose
+    from dpproof.accountant.theorems.composition import (
+        post_process as post_process,
+        self_compose as self_compose,
+    )
     from dpproof.accountant.theorems.conversion import convert as convert
     from dpproof.accountant.theorems.group import group as group
-    from dpproof.accountant.theorems.mixture import choice as choice, mixture as mixture
-    from dpproof.accountant.theorems.parallel import parallel_compose as parallel_compose
-    from dpproof.accountant.theorems.post_processing import post_process as post_process
+    from dpproof.accountant.theorems.parallel import (
+        choice as choice,
+        mixture as mixture,
+        parallel_compose as parallel_compose,
+    )
     from dpproof.accountant.theorems.selection import select as select
     from dpproof.auditing.audit import audit as audit
     from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
-    from dpproof.auditing.inspection.check_query import check_query as check_query
     from dpproof.auditing.inspection.loader import inspect_loader as inspect_loader
-    from dpproof.auditing.inspection.neighbours import neighbours as neighbours
+    from dpproof.auditing.inspection.neighbours import (
+        check_query as check_query,
+        neighbours as neighbours,
+    )
     from dpproof.auditing.inspection.recorder import Recorder as Recorder
     from dpproof.auditing.planning.plan import samples_needed as samples_needed
     from dpproof.auditing.report import Outcome as Outcome
-    from dpproof.auditing.trials.pair import Pair as Pair
+    from dpproof.auditing.trials.encoding import Pair as Pair
     from dpproof.auditing.watch import watch as watch
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,
@@ -144,27 +151,29 @@ if TYPE_CHECKING:
         RandomizedResponse as RandomizedResponse,
     )
     from dpproof.mechanisms.mechanism import Mechanism as Mechanism
-    from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
-    from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
-    from dpproof.mechanisms.noise.gaussian import Gaussian as Gaussian
+    from dpproof.mechanisms.noise.gaussian import (
+        DiscreteGaussian as DiscreteGaussian,
+        Gaussian as Gaussian,
+    )
     from dpproof.mechanisms.noise.histogram import Histogram as Histogram
-    from dpproof.mechanisms.noise.laplace import Laplace as Laplace
+    from dpproof.mechanisms.noise.laplace import (
+        DiscreteLaplace as DiscreteLaplace,
+        Laplace as Laplace,
+    )
     from dpproof.mechanisms.queries import bound_contributions as bound_contributions
     from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
     from dpproof.mechanisms.selection.exponential import (
         ExponentialMechanism as ExponentialMechanism,
+        PermuteAndFlip as PermuteAndFlip,
+        Quantile as Quantile,
+        ReportNoisyMax as ReportNoisyMax,
+        TopK as TopK,
     )
     from dpproof.mechanisms.selection.partition_selection import (
         PartitionSelection as PartitionSelection,
-    )
-    from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
-    from dpproof.mechanisms.selection.quantile import Quantile as Quantile
-    from dpproof.mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
-    from dpproof.mechanisms.selection.thresholded_counts import (
         ThresholdedCounts as ThresholdedCounts,
     )
-    from dpproof.mechanisms.selection.top_k import TopK as TopK
     from dpproof.mechanisms.statistics.bounded_mean import (
         BoundedMean as BoundedMean,
         BoundedSum as BoundedSum,

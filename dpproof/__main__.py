@@ -7,6 +7,7 @@ be answered, with one line on standard error.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 HOLDS, DOES_NOT_HOLD, INTERRUPTED = 0, 1, 130
 BAD_INPUT = 2
+# Bytes of freed arrays that glibc keeps for others, and the names of its thresholds. Heuristic.
+_KEPT, _THRESHOLDS = 1 << 29, (-1, -3)
 OUT = click.Path(dir_okay=False, writable=True)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 _DELTA = "The delta of epsilon, by default a pipeline's, or 1e-6."
@@ -51,6 +54,10 @@ def commands(context: click.Context) -> None:
     """
     if context.invoked_subcommand != "audit":  # which runs programs of others
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads wait
+    if sys.platform == "linux":
+        with contextlib.suppress(AttributeError):  # another C library
+            for threshold in _THRESHOLDS:  # new pages for every array cost a tenth of the time
+                ctypes.CDLL(None).mallopt(threshold, _KEPT)
 
 
 @commands.command()

@@ -300,7 +300,7 @@ class _Runs:
         if self.path is None:
             return
         from dpproof import auditing  # noqa: PLC0415  # as in the fixture
-        from dpproof.auditing.evidence.e_values import LEAST  # noqa: PLC0415  # as in the fixture
+        from dpproof.auditing.evidence import LEAST  # noqa: PLC0415  # as in the fixture
 
         version = chosen.get("version")
         code = auditing.identity((sampler, chosen.get("features"))) if version is None else version

@@ -1,18 +1,19 @@
 """JAX with a loop of one's own, from the price to the report: digits, searched over two rates.
 
-    pip install . jax scikit-learn
+    pip install '.[plots,report]' jax scikit-learn
     python examples/jax_training.py digits  # both in the folder of dpproof
 
 1. Price: the noise at which the best of a random number of trainings costs (3, 1e-5).
 2. Ledger: the whole search is paid for before it runs.
 3. Search: as many trainings as the law says; run it again after a crash, and it goes on.
 4. Audit: the noisy step of this file, on two neighbours, against its claim.
-5. Report: certificate, curve and audit, in a folder.
+5. Report: a page for the board, the curve and the audit, in the folder.
 """
 
 from __future__ import annotations
 
 import secrets
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,32 @@ RATE, STEPS, CLIP = 0.1, 100, 1.0
 LEARNING_RATES = (0.02, 0.05)
 RUNS = dp.TruncatedNegativeBinomial(eta=1, gamma=0.5)  # two runs on average
 GRID = 2.0**-10
+PIPELINE = """[about]
+title = "A model that reads digits"
+unit = "one image"
+
+[pipeline]
+relation = "add-remove"
+delta = {delta}
+epsilon = {epsilon}
+
+[[stage]]
+name = "search"
+select = {{ runs = "geometric", gamma = {gamma} }}
+
+[[stage.stage]]
+name = "training"
+mechanism = "gaussian"
+noise_multiplier = {noise!r}
+sampling = {{ scheme = "poisson", rate = {rate} }}
+count = {steps}
+
+[[stage.stage]]
+name = "right answers"
+mechanism = "gaussian"
+sigma = 20
+sensitivity = 1
+"""
 
 
 def training(noise: float) -> dp.Mechanism[dp.AddRemove]:
@@ -88,7 +115,7 @@ def one_step(records: np.ndarray, size: int, rng: np.random.Generator) -> np.nda
 
 
 def main(folder: str, samples: int = 20_000) -> None:
-    """Run everything, and leave certificate, ledger, search, curve and report behind."""
+    """Run everything, and leave ledger, search, audit, curve and report behind."""
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     data = load_digits()
@@ -127,6 +154,13 @@ def main(folder: str, samples: int = 20_000) -> None:
     print(report.headline())
     (out / "audit.json").write_text(report.to_json(), encoding="utf-8")
     dp.plot.trade_off(whole).figure.savefig(out / "trade-off.png")
+
+    stated = PIPELINE.format(
+        delta=DELTA, epsilon=EPSILON, gamma=float(RUNS.gamma), noise=noise, rate=RATE, steps=STEPS
+    )
+    (out / "training.toml").write_text(stated, encoding="utf-8")
+    page = ("report", "training.toml", "-o", "report.html", "--ledger", "budget.ledger")
+    subprocess.run([sys.executable, "-m", "dpproof", *page], cwd=out, check=True)  # noqa: S603  # constants
 
 
 if __name__ == "__main__":

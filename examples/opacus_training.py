@@ -1,17 +1,18 @@
 """PyTorch with Opacus, from the price to the report: digits, ten epochs.
 
-    pip install . torch opacus scikit-learn
+    pip install '.[plots,report]' torch opacus scikit-learn
     python examples/opacus_training.py digits  # both in the folder of dpproof
 
 1. Price: the noise at which the training costs (3, 1e-5), with a certificate.
 2. Ledger: the training is paid for before it runs.
 3. Training: Opacus, with dpproof's accountant in place of its own.
 4. Audit: two outputs of the same step, with and without one record, against the claim.
-5. Report: the price, the curve and the audit, in a folder.
+5. Report: a page for the board, the curve and the audit, in the folder.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -28,11 +29,26 @@ from dpproof.interop import OpacusAccountant
 
 EPSILON, DELTA = 3, 1e-5
 BATCH, EPOCHS, CLIP = 64, 10, 1.0
+PIPELINE = """[about]
+title = "A model that reads digits"
+unit = "one image"
+
+[pipeline]
+relation = "add-remove"
+delta = {delta}
+epsilon = {epsilon}
+
+[[stage]]
+name = "training"
+mechanism = "gaussian"
+noise_multiplier = {noise!r}
+sampling = {{ scheme = "poisson", rate = "1/{batches}" }}
+count = {steps}
+"""
 
 
-def priced(records: int) -> tuple[float, dp.Mechanism[dp.AddRemove]]:
+def priced(batches: int) -> tuple[float, dp.Mechanism[dp.AddRemove]]:
     """Return the least noise multiplier that keeps the budget, and the training as a mechanism."""
-    batches = -(-records // BATCH)
 
     def training(noise: float) -> dp.Mechanism[dp.AddRemove]:
         step = dp.Gaussian(sigma=noise, sensitivity=dp.L2(1))
@@ -109,7 +125,8 @@ def main(folder: str, samples: int = 4000) -> None:
     shown, truth = records[1500:], labels[1500:]  # public: what they say costs nothing
     records, labels = records[:1500], labels[:1500]
 
-    noise, training = priced(len(records))
+    batches = -(-len(records) // BATCH)
+    noise, training = priced(batches)
     certificate = training.guarantee().labelled("digits").certify(delta=DELTA)
     (out / "certificate.json").write_text(certificate.to_json(), encoding="utf-8")
     print(f"noise multiplier {noise:.4f}: {type(dp.check(certificate)).__name__}")
@@ -128,6 +145,13 @@ def main(folder: str, samples: int = 4000) -> None:
     print(report.headline())
     (out / "audit.json").write_text(report.to_json(), encoding="utf-8")
     dp.plot.profile(training, delta=DELTA, epsilon=EPSILON).figure.savefig(out / "profile.png")
+
+    stated = PIPELINE.format(
+        delta=DELTA, epsilon=EPSILON, noise=noise, batches=batches, steps=batches * EPOCHS
+    )
+    (out / "training.toml").write_text(stated, encoding="utf-8")
+    page = ("report", "training.toml", "-o", "report.html", "--ledger", "budget.ledger")
+    subprocess.run([sys.executable, "-m", "dpproof", *page], cwd=out, check=True)  # noqa: S603  # constants
 
 
 if __name__ == "__main__":

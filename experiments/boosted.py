@@ -14,8 +14,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes
 from dpproof.mechanisms.learning.featured import Projected
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap

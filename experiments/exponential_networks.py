@@ -43,16 +43,6 @@ def _widths(widths: Sequence[int], name: str = "value") -> tuple[int, ...]:
     return tuple(arguments.count(**{name: width}) for width in given)
 
 
-def _number(candidates: int, _name: str = "value") -> int:
-    """Keep the number of networks."""
-    return checked_size(candidates)
-
-
-def _public_seed(seed: int, _name: str = "value") -> int:
-    """Keep a seed that was chosen before looking at the data."""
-    return checked_seed(seed)
-
-
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
 class ExponentialNetworks(MistakeExponential[R]):
@@ -96,8 +86,8 @@ class ExponentialNetworks(MistakeExponential[R]):
     """
 
     architecture: tuple[int, ...] = field(converter=_widths)
-    candidates: int = field(converter=_number)
-    seed: int = field(converter=_public_seed)
+    candidates: int = field(converter=checked_size)
+    seed: int = field(converter=checked_seed)
     eta: Fraction = field(default=Fraction(1), converter=parameters.positive)
     gain: Fraction = field(default=Fraction(1), converter=parameters.positive)
     margin: Fraction = field(init=False, default=Fraction(0))

@@ -16,8 +16,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, WIDEST, Vectors, clipped_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
 from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
+from dpproof.mechanisms.samplers.arrays import scale
 from dpproof.mechanisms.samplers.rng import ReplayRng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 _LAPLACIAN: Final = "laplacian"
 _MATERN: Final = "matern"
@@ -63,7 +63,7 @@ class HeavyFourierFeatures(FeatureMap):
 
     def __post_init__(self) -> None:
         """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
+        object.__setattr__(self, "features", checked_width(self.features))
         number = check.count(frequencies=self.frequencies)
         if 2 * number > WIDEST:
             raise ParameterError("frequencies", number, f"at most {WIDEST // 2}")

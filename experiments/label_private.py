@@ -16,8 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import ReplaceLabel
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
-from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
@@ -59,7 +59,7 @@ class LabelPrivateHalfspaces(Mechanism[ReplaceLabel]):
         >>> from dpproof.mechanisms.learning.covers import Polygon
         >>> learner = LabelPrivateHalfspaces(cover=Polygon(corners=64), epsilon=1)
         >>> learner.guarantee()
-        BoundedRange(stated_epsilon=1, relation=ReplaceLabel())
+        BoundedRange(epsilon=1, relation=ReplaceLabel())
     """
 
     cover: Cover

@@ -13,7 +13,7 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.chained import FollowUp

@@ -18,8 +18,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.margin_descent import MarginDescent

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.covers import finite_directions
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes

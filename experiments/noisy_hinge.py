@@ -11,18 +11,12 @@ from attrs import field, frozen
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Contributions,
-    NoisySums,
-    require_fixed_size,
-    scheme_of,
-)
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
 from dpproof.mechanisms.learning.grid import Vectors
 from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.learning.sum_learner import StepLearner, SumLearner
 from dpproof.mechanisms.parameters import named
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection
@@ -97,7 +91,7 @@ _LARGEST_DECAY: Final = 2
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SubsampledHinge(SumLearner[R]):
+class SubsampledHinge(StepLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss with L2 decay.
 
     Start from w = 0. In every step draw a sample, add up y x over its records with y <w, x> < 1,
@@ -132,31 +126,12 @@ class SubsampledHinge(SumLearner[R]):
 
     learning_rate: Fraction = field(converter=parameters.scale)
     decay: Fraction = field(default=Fraction(0), converter=parameters.non_negative)
-    steps: int = field(converter=parameters.count)
-    sigma: Fraction = field(converter=parameters.scale)
-    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
-    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
-    batch: WithoutReplacement | None = field(default=None)
 
     @decay.validator
     def _keeps_states_finite(self, _parameter: object, decay: Fraction) -> None:
         # Soundness: the grid of a state that is not finite would not be exact.
         if self.learning_rate * decay > _LARGEST_DECAY:
             raise ParameterError("decay", decay, f"at most {_LARGEST_DECAY} / learning_rate")
-
-    @batch.validator
-    def _is_public(self, _parameter: object, batch: object) -> None:
-        require_fixed_size(batch, rate=self.rate, relation=self.relation)
-
-    def sums(self) -> NoisySums[R]:
-        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
-        return NoisySums(
-            scheme=scheme_of(self.rate, self.batch),
-            steps=self.steps,
-            sigma=self.sigma,
-            norm=self._unit,
-            relation=self.relation,
-        )
 
     def _contributions(self, records: GridRecords) -> Contributions:
         # The engine's states are w / norm, and the grid's rows x / norm.

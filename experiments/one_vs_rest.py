@@ -12,7 +12,7 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.post_processing import map_records
+from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES

@@ -56,22 +56,20 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.correlated.stream import NoisyRounds as NoisyRounds
     from dpproof.mechanisms.learning import *  # noqa: F403
-    from dpproof.mechanisms.local.local_hashing import LocalHashing as LocalHashing
     from dpproof.mechanisms.local.plan_survey import (
         SurveyOption as SurveyOption,
         plan_survey as plan_survey,
     )
     from dpproof.mechanisms.local.randomized_response import (
+        LocalHashing as LocalHashing,
         RandomizedResponse as RandomizedResponse,
+        Rappor as Rappor,
+        SubsetSelection as SubsetSelection,
+        UnaryEncoding as UnaryEncoding,
     )
     from dpproof.mechanisms.local.reports import (
         Frequencies as Frequencies,
         FrequencyOracle as FrequencyOracle,
-    )
-    from dpproof.mechanisms.local.subset_selection import SubsetSelection as SubsetSelection
-    from dpproof.mechanisms.local.unary_encoding import (
-        Rappor as Rappor,
-        UnaryEncoding as UnaryEncoding,
     )
     from dpproof.mechanisms.mechanism import (
         Mechanism as Mechanism,
@@ -80,26 +78,26 @@ if TYPE_CHECKING:
         QueryMechanism as QueryMechanism,
     )
     from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
-    from dpproof.mechanisms.noise.correlated_gaussian import (
-        CorrelatedGaussian as CorrelatedGaussian,
-    )
-    from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
-    from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace as DiscreteLaplace
     from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
-    from dpproof.mechanisms.noise.gaussian import Gaussian as Gaussian
-    from dpproof.mechanisms.noise.histogram import Histogram as Histogram
-    from dpproof.mechanisms.noise.laplace import Laplace as Laplace
-    from dpproof.mechanisms.noise.propose_test_release import (
-        ProposeTestRelease as ProposeTestRelease,
+    from dpproof.mechanisms.noise.gaussian import (
+        CorrelatedGaussian as CorrelatedGaussian,
+        DiscreteGaussian as DiscreteGaussian,
+        Gaussian as Gaussian,
+        Skellam as Skellam,
     )
-    from dpproof.mechanisms.noise.skellam import Skellam as Skellam
+    from dpproof.mechanisms.noise.histogram import Histogram as Histogram
+    from dpproof.mechanisms.noise.laplace import (
+        DiscreteLaplace as DiscreteLaplace,
+        Laplace as Laplace,
+        Staircase as Staircase,
+        TruncatedLaplace as TruncatedLaplace,
+    )
     from dpproof.mechanisms.noise.smooth_sensitivity import (
+        ProposeTestRelease as ProposeTestRelease,
         SmoothBound as SmoothBound,
         SmoothMedian as SmoothMedian,
         SmoothSensitivity as SmoothSensitivity,
     )
-    from dpproof.mechanisms.noise.staircase import Staircase as Staircase
-    from dpproof.mechanisms.noise.truncated_laplace import TruncatedLaplace as TruncatedLaplace
     from dpproof.mechanisms.queries import (
         Additive as Additive,
         ClippedSum as ClippedSum,
@@ -113,37 +111,33 @@ if TYPE_CHECKING:
         Rng as Rng,
         SystemRng as SystemRng,
     )
-    from dpproof.mechanisms.selection.above_threshold import AboveThreshold as AboveThreshold
-    from dpproof.mechanisms.selection.exponential import (
-        ExponentialMechanism as ExponentialMechanism,
-    )
-    from dpproof.mechanisms.selection.gaussian_above_threshold import (
+    from dpproof.mechanisms.selection.above_threshold import (
+        AboveThreshold as AboveThreshold,
         GaussianAboveThreshold as GaussianAboveThreshold,
     )
-    from dpproof.mechanisms.selection.generalised_exponential import (
+    from dpproof.mechanisms.selection.exponential import (
+        ExponentialMechanism as ExponentialMechanism,
         GeneralisedExponential as GeneralisedExponential,
+        PermuteAndFlip as PermuteAndFlip,
+        Quantile as Quantile,
+        ReportNoisyMax as ReportNoisyMax,
+        TopK as TopK,
     )
     from dpproof.mechanisms.selection.partition_selection import (
         PartitionSelection as PartitionSelection,
-    )
-    from dpproof.mechanisms.selection.permute_and_flip import PermuteAndFlip as PermuteAndFlip
-    from dpproof.mechanisms.selection.quantile import Quantile as Quantile
-    from dpproof.mechanisms.selection.report_noisy_max import ReportNoisyMax as ReportNoisyMax
-    from dpproof.mechanisms.selection.thresholded_counts import (
         ThresholdedCounts as ThresholdedCounts,
     )
-    from dpproof.mechanisms.selection.top_k import TopK as TopK
     from dpproof.mechanisms.statistics.bounded_mean import (
         BoundedMean as BoundedMean,
         BoundedSum as BoundedSum,
-    )
-    from dpproof.mechanisms.statistics.magnitude_bound import (
         MagnitudeBound as MagnitudeBound,
         WithinBound as WithinBound,
     )
-    from dpproof.mechanisms.statistics.noisy_lloyd import NoisyLloyd as NoisyLloyd
     from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
-    from dpproof.mechanisms.statistics.second_moments import SecondMoments as SecondMoments
+    from dpproof.mechanisms.statistics.second_moments import (
+        NoisyLloyd as NoisyLloyd,
+        SecondMoments as SecondMoments,
+    )
 else:
     from dpproof.mechanisms import learning
 

@@ -30,7 +30,7 @@ from dpproof.accountant.relation import require_relation
 from dpproof.accountant.sensitivity import L1, L2, Change, Sensitivity
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, RANDOM_BITS, SENSITIVITY
 from dpproof.mechanisms.queries import Query, require_query
-from dpproof.mechanisms.samplers import sampler_arguments
+from dpproof.mechanisms.samplers import arrays
 
 Field: TypeAlias = "attrs.Attribute[Any]"
 Validator: TypeAlias = Callable[[Any, Field, Any], None]
@@ -99,12 +99,12 @@ def rate(value: Number, name: str = "value") -> Fraction:
 
 def scale(value: Number, name: str = "value") -> Fraction:
     """Keep a number in [2^-300, 2^300], in data units, exactly."""
-    return sampler_arguments.scale(**{name: value})
+    return arrays.scale(**{name: value})
 
 
 def optional_scale(value: Number | None, name: str = "value") -> Fraction | None:
     """Keep a number in [2^-300, 2^300], in data units, exactly, or None."""
-    return None if value is None else sampler_arguments.scale(**{name: value})
+    return None if value is None else arrays.scale(**{name: value})
 
 
 def half(value: Number, name: str = "value") -> Fraction:
@@ -117,7 +117,7 @@ def half(value: Number, name: str = "value") -> Fraction:
 
 def granularity(value: Number, name: str = "value") -> Fraction:
     """Keep a power of two, in data units."""
-    return sampler_arguments.granularity(**{name: value})[0]
+    return arrays.granularity(**{name: value})[0]
 
 
 def count(value: int, name: str = "value") -> int:

@@ -13,12 +13,11 @@ from dpproof.accountant.adaptive.privacy_filter import Costs, PrivacyFilter, der
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.theorems.conversion import convert
 

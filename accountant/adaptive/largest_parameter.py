@@ -13,7 +13,7 @@ from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import float_up
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rdp import RenyiGuarantee
 
 MARGIN: Final = 1e-9  # Largest share of epsilon that is given away. Heuristic.
 _STEPS: Final = 12  # Most steps of the secant method. Heuristic: the result is checked.
@@ -24,7 +24,7 @@ def implies(notion: Guarantee[Any], epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether a guarantee is proved to imply (epsilon, delta)-DP.
 
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> implies(GDP(mu=1), Fraction(6), Fraction(1, 10**6))
         True
     """
@@ -49,7 +49,7 @@ def largest_parameter(
         delta: above 0, below 1.
         start: a parameter beyond the largest.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> found = largest_parameter(
         ...     lambda square: GDP(mu_squared=square), Fraction(1), Fraction(1, 10**6), Fraction(9)
         ... )

@@ -20,14 +20,18 @@ from dpproof.accountant.errors import (
     NotShared,
     RelationMismatch,
 )
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from dpproof.accountant.guarantees.provenance import applied, require_single, required_guarantee
-from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import (
+    DEFAULT_RELATION,
+    Guarantee,
+    applied,
+    renyi_order,
+    require_single,
+    required_guarantee,
+)
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.side_conditions import SPENT_BEFORE
 from dpproof.accountant.theorems.conversion import convert, notion_to_rdp
@@ -379,9 +383,9 @@ RENYI_FILTER: Final = Theorem(
 class RenyiFilter(PrivacyFilter[R]):
     """A budget of Rényi divergence at one order that is fixed in advance.
 
-    Statement: if every mechanism has Rényi divergence at most r_i at the order, given the outputs
-        before it, r_i is chosen from those outputs alone, and sum_i r_i is at most epsilon on
-        every path, then all outputs together have divergence at most epsilon at the order.
+    Statement: let every mechanism have Rényi divergence at most r_i at the order, given the outputs
+        before it, r_i chosen from those outputs alone. If sum_i r_i is at most epsilon on
+        every path, all outputs together have divergence at most epsilon at the order.
         The best of several orders may not be chosen at the end.
     Source: Feldman & Zrnic (arXiv:2008.11193). Proof: proofs/theory/filters.md.
     Rounds: up, where a divergence is computed; sums are exact rationals.

@@ -15,12 +15,17 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
-from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import (
+    DEFAULT_RELATION,
+    Guarantee,
+    renyi_order,
+    require_single,
+    required_guarantee,
+)
 from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
 from dpproof.accountant.theorems.conversion import convert
 
@@ -29,14 +34,14 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
     """A running total of mechanisms that are chosen one by one, without a budget.
 
     Spend a guarantee before its mechanism runs. Let delta be fixed in advance, and spent_t what
-    ``spent`` says after t mechanisms. Then for neighbours D and D' (laws P and Q of the outputs),
-    every rule that stops at some time T after looking at outputs, and every set S of outputs up to
-    then on which spent_T is finite, P(S) <= E_Q[e^{spent_T}; S] + delta: whatever stops the run
-    below epsilon has cost (epsilon, delta)-DP. Unless parts have a delta of their own, still more
-    holds: with probability at least 1 - delta over the run on D, at all times t at once, the
-    privacy loss L_t, the log of the outputs' density given D over that given D', is at most
-    spent_t. Threads may spend from one odometer; it is not copied, pickled or spent in a forked
-    process.
+    ``spent`` says after t mechanisms. Let D and D' be neighbours (laws P and Q of the outputs).
+    Then for every rule that stops at some time T after looking at outputs, and every set S of
+    outputs up to then on which spent_T is finite, P(S) <= E_Q[e^{spent_T}; S] + delta: whatever
+    stops the run below epsilon has cost (epsilon, delta)-DP. Unless parts have a delta of their
+    own, still more holds: with probability at least 1 - delta over the run on D, at all times t at
+    once, the privacy loss L_t, the log of the outputs' density given D over that given D', is at
+    most spent_t. Threads may spend from one odometer; it is not copied, pickled or spent in a
+    forked process.
     """
 
     __slots__ = ("_relation", "_total")
@@ -124,8 +129,8 @@ class GDPOdometer(PrivacyOdometer[R]):
     """A running total in mu-GDP.
 
     Statement: if every mechanism is mu_i-GDP given the outputs before it, mu_i chosen from those
-        outputs alone, then with probability at least 1 - delta, for all t at once, L_t <= l, where
-        l solves sum_j w_j exp(x_j l - x_j (1 + x_j) m / 2) = 1/delta, m the sum of mu_1^2, ...,
+        outputs alone, then with probability at least 1 - delta, for all t at once, L_t <= l. Here
+        l solves sum_j w_j exp(x_j l - x_j (1 + x_j) m / 2) = 1/delta; m is the sum of mu_1^2, ...,
         mu_t^2, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
     Source: Ville's inequality for a mixture; Robbins (1970) for Brownian motion. Proof:
         proofs/theory/filters.md.
@@ -165,8 +170,8 @@ class ZCDPOdometer(PrivacyOdometer[R]):
 
     Statement: if every mechanism is rho_i-zCDP given the outputs before it, rho_i chosen from
         those outputs alone, then with probability at least 1 - delta, for all t at once,
-        L_t <= l, where l solves sum_j w_j exp(x_j l - x_j (1 + x_j) rho) = 1/delta, rho the sum of
-        rho_1, ..., rho_t, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
+        L_t <= l. Here l solves sum_j w_j exp(x_j l - x_j (1 + x_j) rho) = 1/delta; rho is the sum
+        of rho_1, ..., rho_t, x_j = 2^{j/2} and w_j = 2 / (3 (|j| + 1) (|j| + 2)).
     Source: Ville's inequality for a mixture; cf. Whitehouse, Ramdas, Rogers & Wu
         (arXiv:2203.05481). Proof: proofs/theory/filters.md.
     Rounds: up.
@@ -201,8 +206,8 @@ class ZCDPOdometer(PrivacyOdometer[R]):
 class RenyiOdometer(PrivacyOdometer[R]):
     """A running total of Rényi divergences at one order that is fixed in advance.
 
-    Statement: if every mechanism has Rényi divergence at most r_i at order a, given the outputs
-        before it, r_i chosen from those outputs alone, then with probability at least 1 - delta,
+    Statement: let every mechanism have Rényi divergence at most r_i at order a, given the outputs
+        before it, r_i chosen from those outputs alone. Then with probability at least 1 - delta,
         for all t at once, L_t <= r_1 + ... + r_t + log(1/delta) / (a - 1).
     Source: Ville's inequality; cf. Feldman & Zrnic (arXiv:2008.11193). Proof:
         proofs/theory/filters.md.
@@ -245,10 +250,10 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
 
     Statement: let every mechanism, given the outputs before it, be rho_i-zCDP, or (e_i, d_i)-DP
         with rho_i that of pure e_i-DP, all chosen from those outputs alone. Let delta and
-        failures < delta be fixed in advance, and for each t with sum_i d_i <= failures let l_t be
-        the smaller of sum_i e_i (if every part has one) and of the l that solves
-        sum_j w_j exp(x_j l - x_j (1 + x_j) sum_i rho_i) = 1 / (delta - failures), x_j = 2^{j/2}
-        and w_j = 2 / (3 (|j| + 1) (|j| + 2)); else l_t is infinite. Then for every rule that stops
+        failures < delta be fixed in advance. For each t with sum_i d_i <= failures let l_t be
+        the smaller of sum_i e_i (if every part has one) and of the l that solves:
+        sum_j w_j exp(x_j l - x_j (1 + x_j) sum_i rho_i) = 1 / (delta - failures); x_j = 2^{j/2}
+        and w_j = 2 / (3 (|j| + 1) (|j| + 2)). Else l_t is infinite. Then for every rule that stops
         at some T after looking at outputs, and every set S of outputs up to T on which l_T is
         finite, P(S) <= E_Q[e^{l_T}; S] + delta.
     Source: Whitehouse, Ramdas, Rogers & Wu (arXiv:2203.05481), for the mixture and the split of

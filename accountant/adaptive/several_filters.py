@@ -16,12 +16,10 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, up
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.renyi_bounds import epsilon_terms, log_delta_terms
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.rdp import ZCDP, epsilon_terms, log_delta_terms
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.side_conditions import SPENT_BEFORE
 

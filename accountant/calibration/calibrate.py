@@ -43,7 +43,7 @@ def guarantee_of(source: Guarantee[Any] | HasGuarantee, name: str = "guarantee")
     Example:
         >>> from dpproof.accountant import PureDP
         >>> guarantee_of(PureDP(epsilon=1))
-        PureDP(stated_epsilon=1, relation=AddRemove())
+        PureDP(epsilon=1, relation=AddRemove())
     """
     if isinstance(source, HasGuarantee) and not isinstance(source, type | Guarantee):
         source = source.guarantee()
@@ -132,7 +132,7 @@ def calibrate(
         NoBracket: the interval does not straddle the target.
 
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> found = calibrate(lambda sigma: GDP(mu=1 / sigma), epsilon=1, delta=1e-6)
         >>> round(found.value, 6), found.epsilon.upper <= 1
         (4.224679, True)

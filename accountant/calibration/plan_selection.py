@@ -100,10 +100,10 @@ def plan_selection(
     """Choose how many runs to draw and how much noise they need, for a total budget.
 
     Every run draws one of the candidates uniformly. Of the truncated negative binomial laws with
-    eta -1/2, 0 and 1 and the Poisson law, each is given just the parameter at which
-    a given candidate (the best one, unknown beforehand) is among the runs with the probability
-    wanted, and then just the noise at which the best of the runs meets the budget. A heavier tail
-    needs more runs for the same probability: ``runs.mean`` and ``runs.quantile`` say how many.
+    eta -1/2, 0 and 1 and the Poisson law, each is given just the parameter at which a given
+    candidate (the best one, unknown beforehand) is among the runs with the probability wanted. Then
+    it is given just the noise at which the best of the runs meets the budget. A heavier tail needs
+    more runs for the same probability: ``runs.mean`` and ``runs.quantile`` say how many.
 
     Args:
         build: from a noise to the mechanism or guarantee of one run; more noise costs less.
@@ -114,7 +114,7 @@ def plan_selection(
     Raises:
         CalibrationError: no noise meets the budget.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> plan = plan_selection(
         ...     lambda sigma: GDP(mu=1 / sigma),
         ...     epsilon=2, delta=1e-6, candidates=2, probability=0.99,

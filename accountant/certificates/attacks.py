@@ -17,9 +17,9 @@ from dpproof.accountant.certificates.prove import prove_point
 from dpproof.accountant.certificates.single_number.renyi import power_order
 from dpproof.accountant.certificates.steps import Steps
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rdp import RenyiGuarantee
 from dpproof.proofs.core.certificate import show_rational
 
 # Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.

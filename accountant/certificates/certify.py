@@ -20,8 +20,8 @@ from dpproof.accountant.certificates.prove import prove_divergence, prove_point
 from dpproof.accountant.certificates.rederive import raise_numbers
 from dpproof.accountant.certificates.steps import Steps
 from dpproof.accountant.errors import NotCertified, ParameterError
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges.pair import composes_ranges
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated
@@ -186,7 +186,8 @@ def _refuse_without_moments(products: list[Product], order: Number | None) -> No
 
     Their tables end where delta is negligible, and what lies beyond rules a Renyi divergence.
     """
-    pairs = [factor.pair for product in products for factor in product.factors]
+    above = (expanded(product, high=True) for product in products)
+    pairs = [factor.pair for product in above for factor in product.factors]
     if any(isinstance(pair, SubsampledPair) and is_allocated(pair.base) for pair in pairs):
         raise NotCertified(
             "the checker knows no moments of allocated rounds, and no samples of them; certify "

@@ -31,25 +31,22 @@ from dpproof.accountant.certificates.single_number.renyi import (
     with_room,
 )
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
-from dpproof.accountant.guarantees.point_lists import (
+from dpproof.accountant.guarantees.dominating_pair import (
+    GDP,
+    DominatingPair,
+    FaithfulPairGuarantee,
+    PairGuarantee,
     Points,
     chained,
     shortened,
     symmetric,
     value_at,
 )
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
 from dpproof.proofs.core.certificate import Step, show_rational

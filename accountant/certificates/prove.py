@@ -30,26 +30,28 @@ from dpproof.accountant.certificates.single_number.renyi import (
 )
 from dpproof.accountant.certificates.steps import Steps, law_of
 from dpproof.accountant.errors import NotCertified, NotImplied
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
 from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.dominating_pair import (
+    DominatingPair,
+    FaithfulPairGuarantee,
+    PairGuarantee,
+)
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import FaithfulPairGuarantee, PairGuarantee
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.theorems.allocation import ALLOCATE_PURE
-from dpproof.accountant.theorems.composition import compose_rdp, self_compose
+from dpproof.accountant.theorems.composition import (
+    compose_rdp,
+    map_records,
+    post_process,
+    self_compose,
+)
 from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
-from dpproof.accountant.theorems.mixture import MIXTURE
-from dpproof.accountant.theorems.post_processing import map_records, post_process
+from dpproof.accountant.theorems.parallel import MIXTURE, SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
 from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
-from dpproof.accountant.theorems.shuffle import SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
 from dpproof.proofs.core.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
@@ -119,10 +121,11 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
-        pair = with_logistic(pair)
+        pair = with_logistic(steps.substitutes.of(pair))
+        enough = with_room(pair.rdp(order=order).upper) if steps.substitutes.known else least
         if any(map(has_tables, distinct(pair))):
             ((_, enough),) = tabulated_points(pair, [order])
-            claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
+        claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
         steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
     elif isinstance(guarantee, BoundedRange):
         place, apart = steps.derive(guarantee.derivation)

@@ -18,9 +18,9 @@ from dpproof.accountant.certificates.hockey_stick.choose import Point
 from dpproof.accountant.certificates.selection.base_profile import Substitutes, with_logistic
 from dpproof.accountant.certificates.selection.finite_base import Aim, pair_of_bounds
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges.pair import ComposedRangePair
 from dpproof.proofs import limits

@@ -40,15 +40,11 @@ from dpproof.accountant.certificates.single_number.gdp_zcdp import (
 )
 from dpproof.accountant.certificates.single_number.renyi import rdp_witness, selected_witness
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.derivation import Derivation, Parameter
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import OneStepScheme

@@ -37,9 +37,8 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.saddle_point import CHUNK, Saddle, smoothnesses, sum_cgf, total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.pair import Smoothness
+from dpproof.accountant.pairs.pair import Smoothness, log_decay
 from dpproof.accountant.pairs.product import Product, cgfs, cgfs_along, steers
-from dpproof.accountant.pairs.smoothness import log_decay
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
 # Relative and absolute error allowed in an estimate of K. Heuristic: ``build`` verifies the
@@ -65,6 +64,11 @@ class RealBounds:
     def at(self, c: float) -> float:
         """Return the upper bound of K at one of the points."""
         return float(self.upper[self.points == c][0])
+
+    def moments_hold(self, other: RealBounds) -> bool:
+        """Return whether the other's moments lie within these, which are bounds, too, then."""
+        pairs = zip(self.moments, other.moments, strict=True)
+        return all(one.lower <= true.lower and true.upper <= one.upper for one, true in pairs)
 
 
 def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
@@ -259,7 +263,7 @@ class Contour:
 
         They hold for the product composed with the extra mechanism, if there is one.
         """
-        most = max(_BLOCK // self.s.size, 1)
+        most = max(_BLOCK // self.terms.known.size, 1)
         if epsilon.size > most:
             parts = [self.log_brackets(epsilon[i : i + most]) for i in range(0, epsilon.size, most)]
             return np.concatenate([one[0] for one in parts]), np.concatenate(
@@ -328,11 +332,11 @@ class _Terms:
     """The terms of the sum without e^{-s eps}, relative to e^{log_kernel} of the first.
 
     Attributes:
-        known: shape (n,), those known to some digits, 0 for the others.
+        known: shape (m,), the first of those known to some digits, 0 for the others.
         size: sum of the sizes of all of them.
-        moment: sum of their sizes times their imaginary parts.
-        reach: the largest imaginary part.
-        base: bound of the error of the sum, epsilon's part left out.
+        moment: sum of the first ones' sizes times their imaginary parts.
+        reach: the largest imaginary part of the first ones.
+        base: bound of the error of the sum, epsilon's part left out; the others are part of it.
     """
 
     known: Complexes
@@ -369,13 +373,17 @@ def _terms(s: Complexes, log_kernel: Complexes, radius: Reals, step: float) -> _
     turn = log_kernel.imag
     with np.errstate(over="ignore", invalid="ignore"):
         total = float(size.sum())  # of infinite size the sum says nothing
-        moment = float((size * s.imag).sum())  # whoever uses it asks whether it is finite
-        base = float((size * off).sum()) + 2 * _SUMMED * unit * total
+        rest = np.cumsum(size[::-1])[::-1] * (1 + 1e-9)
+        last = max(int((rest > unit * total).sum()), 1)  # what follows is less than a rounding
+        moment = float((size * s.imag)[:last].sum())  # whoever uses it asks whether it is finite
+        base = float((size * off)[:last].sum()) + 2 * _SUMMED * unit * total
+        base += 2.0 * float(rest[last:].max(initial=0.0))  # a term is at most twice its size
+    turn = turn[:last]
     return _Terms(
-        known=np.where(precise, size, 0.0) * (np.cos(turn) + 1j * np.sin(turn)),
+        known=np.where(precise, size, 0.0)[:last] * (np.cos(turn) + 1j * np.sin(turn)),
         size=total,
         moment=moment,
-        reach=float(s[-1].imag),
+        reach=float(s[last - 1].imag),
         base=base,
     )
 
@@ -450,7 +458,8 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
             limit = nodes // 2
             continue
         break
-    parts = smoothnesses(product, c, on_axis.moments)  # the guess only placed the nodes
+    if not guess.moments_hold(on_axis):  # else what is known of the guessed moments is true
+        parts = smoothnesses(product, c, on_axis.moments)
     log_moment = on_axis.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)

@@ -43,9 +43,8 @@ from dpproof.accountant.engine.contour import Aliases, alias_step, real_bounds
 from dpproof.accountant.engine.saddle_point import Saddle, smoothnesses, sum_cgf, total_cgf
 from dpproof.accountant.errors import COARSER, NotCertified
 from dpproof.accountant.pairs.finite import LatticePair
-from dpproof.accountant.pairs.pair import Lattice
+from dpproof.accountant.pairs.pair import Lattice, log_decay
 from dpproof.accountant.pairs.product import Product, cgfs
-from dpproof.accountant.pairs.smoothness import log_decay
 
 # Relative difference of equal spans, which the blur of their users has to cover. Soundness depends
 # on it.

@@ -11,8 +11,7 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import has_infinite_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from dpproof.accountant.pairs.product import Product
 
 _SAME = 1e-12  # Relative width of a bracket from the tails that is not narrowed. Heuristic.

@@ -75,13 +75,15 @@ class _Aimed:
     Attributes:
         epsilon: where it was aimed.
         beside: distance within which another contour's terms would be hardly smaller.
-        served: distance beyond which its terms are much larger.
+        deviation: standard deviation of the losses there, in which distances from it are told.
+        left: width of the log of the bracket that it left at its epsilon.
         contour: valid at every epsilon.
     """
 
     epsilon: float
     beside: float
-    served: float
+    deviation: float
+    left: float
     contour: Contour | LatticeContour
 
     @property
@@ -89,9 +91,19 @@ class _Aimed:
         """Return the number of nodes on a line; those of a lattice are few."""
         return self.contour.s.size if isinstance(self.contour, Contour) else 0
 
+    def is_alike(self, epsilon: float, width: float) -> bool:
+        """Return whether a bracket is nearly as narrow as one aimed there would be.
+
+        Heuristic: one aimed there would leave what this one left at its own epsilon.
+        """
+        distance = abs(epsilon - self.epsilon)
+        return distance <= self.beside or (
+            distance <= _REACH * self.deviation and width <= _ALIKE * self.left < math.inf
+        )
+
     def narrow(self, epsilon: Reals, ends: tuple[Reals, Reals], part: NDArray[np.intp]) -> None:
         """Intersect some brackets near enough with those of the contour, in place."""
-        near = part[np.abs(epsilon[part] - self.epsilon) <= self.served]
+        near = part[np.abs(epsilon[part] - self.epsilon) <= _SERVED * self.deviation]
         if near.size:
             _intersect(ends, self.contour, epsilon, near)
 
@@ -173,7 +185,8 @@ class SharedContours:
             for at in distinct(nearest):
                 self._aimed[at].narrow(epsilon, ends, wide[nearest == at])
         for at in wide.tolist():
-            if not ends[1][at] - ends[0][at] > least or self._is_beside(float(epsilon[at])):
+            width = float(ends[1][at] - ends[0][at])
+            if not width > least or self._is_alike(float(epsilon[at]), width):
                 continue
             try:
                 aimed = self._aim(float(epsilon[at]), float(ends[1][at]))
@@ -194,16 +207,17 @@ class SharedContours:
         aim = (epsilon, log_delta) if log_delta < 0.0 else None
         saddle = find_saddle(self.product, lambda one: one.epsilon - epsilon, aim)
         contour = reachable(self.product, saddle)
-        served = _SERVED * math.sqrt(saddle.spread)
-        aimed = _Aimed(epsilon, _BESIDE / saddle.c, served, contour)
+        low, high = contour.log_profile(np.array([epsilon]))
+        left = float(high[0] - low[0])
+        aimed = _Aimed(epsilon, _BESIDE / saddle.c, math.sqrt(saddle.spread), left, contour)
         self._aimed = [*self._aimed[1 - _MOST_AIMED :], aimed]
         while len(self._aimed) > 1 and sum(one.nodes for one in self._aimed) > _MOST_KEPT:
             del self._aimed[0]
         return aimed
 
-    def _is_beside(self, epsilon: float) -> bool:
-        """Return whether a kept contour was aimed so near that another would not be narrower."""
-        return any(abs(epsilon - one.epsilon) <= one.beside for one in self._aimed)
+    def _is_alike(self, epsilon: float, width: float) -> bool:
+        """Return whether a contour aimed there would not be much narrower than those kept."""
+        return any(one.is_alike(epsilon, width) for one in self._aimed)
 
     def _step_for(self, epsilon: float) -> int:
         """Return the largest rounded c whose saddle's epsilon is at most the one given."""

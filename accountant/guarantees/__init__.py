@@ -1,1 +1,1 @@
-"""The notions of privacy, one file each, with the same order of sections in every file."""
+"""The notions of privacy, with the same order of sections in every class."""

@@ -1,15 +1,16 @@
-"""The abstract ``Guarantee``: the questions that every privacy notion answers."""
+"""The abstract ``Guarantee``, where guarantees come from, and their words."""
 
 from __future__ import annotations
 
 import copy
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
-from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,21 +20,28 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import Reals, down, up
 from dpproof.accountant.bound import Bound, Bounds
-from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameter, Theorem
 from dpproof.accountant.guarantees.rounding import (
     ask_decreasing,
     ask_increasing,
     ask_power,
     floats_around,
+    show,
 )
-from dpproof.accountant.readable import Readable, table
-from dpproof.accountant.relation import AddRemove, R, Relation
+from dpproof.accountant.readable import Readable, declared, table
+from dpproof.accountant.relation import (
+    AddRemove,
+    R,
+    Relation,
+    require_relation,
+    require_same_relation,
+)
 
 if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
     from dpproof.proofs.core.certificate import Certificate
+
 
 _NARROW = 1e-6  # Relative width of an answer that is not asked alone. Heuristic.
 _SMALL_DELTAS = "deltas near 0 decide: give smallest_delta, such as 1e-6, to leave them out"
@@ -386,3 +394,182 @@ def renyi_order(*, order: Number) -> Fraction:
     if not exact > 1:
         raise ParameterError("order", order, "a finite number > 1")
     return exact
+
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+def stated(notion: str, guarantee: Guarantee[Any], attained: Attained) -> Derivation:
+    """Return a derivation without premises: the guarantee itself is the assumption.
+
+    The mechanisms that it describes are all that meet it. Of pairs one is the pair itself, on two
+    datasets; of Renyi curves a Gaussian mechanism has the lower ends that are computed.
+    """
+    statement = f"{guarantee.describe()} under {guarantee.relation}"
+    return Derivation(
+        theorem=Theorem(f"state/{notion}", "stated by the caller", attained),
+        statement=statement,
+        assumptions=(f"the mechanism is {statement}",),
+    )
+
+
+def state(
+    guarantee: Guarantee[Any],
+    notion: str,
+    relation: Relation,
+    derivation: Derivation | None,
+    *,
+    attained: Attained = Attained.WHOLE,
+    **fields: object,
+) -> None:
+    """Set the fields of a new guarantee; without a derivation it is an assumption.
+
+    Args:
+        guarantee: the new one.
+        notion: its name in rules.
+        relation: which datasets are neighbours.
+        derivation: what it follows from.
+        attained: what some mechanism that meets the statement attains of its answers.
+        fields: the others, by name.
+    Raises:
+        ParameterError: the relation is none.
+    """
+    for name, value in {**fields, "relation": require_relation(relation)}.items():
+        object.__setattr__(guarantee, name, value)
+    proof = derivation or stated(notion, guarantee, attained)
+    object.__setattr__(guarantee, "derivation", derived(guarantee, proof))
+
+
+def applied(
+    theorem: Theorem,
+    statement: str,
+    *premises: Guarantee[Any],
+    assumptions: tuple[str, ...] = (),
+    attained: Attained | None = None,
+    **parameters: Parameter,
+) -> Derivation:
+    """Return one application of a theorem to guarantees, with its parameters by name.
+
+    Args:
+        theorem: what is applied.
+        statement: what follows, in words and numbers.
+        premises: the guarantees.
+        assumptions: what is taken for granted.
+        attained: the level, where it hangs on more than the theorem and the premises' levels.
+        parameters: by name.
+    """
+    before = tuple(premise.derivation for premise in premises)
+    node = Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
+    return node if attained is None else replace(node, attained=attained)
+
+
+def rederived(guarantee: N, derivation: Derivation) -> N:
+    """Return the same statement with another derivation."""
+    twin = copy.copy(guarantee)
+    object.__setattr__(twin, "derivation", derived(twin, derivation))
+    return twin
+
+
+def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
+    """Return the derivation with its conclusion set to the guarantee."""
+    return replace(derivation, conclusion=guarantee)
+
+
+def required(parts: Sequence[Guarantee[R]], what: str) -> R:
+    """Return the relation of the parts; refuse an empty list, other objects, or mixed relations.
+
+    Guarantees about groups of different sizes do not mix either.
+    """
+    if not parts:
+        raise ParameterError("parts", tuple(parts), f"one guarantee or more to {what}")
+    for part in parts:
+        required_guarantee(part)
+    sizes = [part.derivation.apart for part in parts]
+    for position, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise RelationMismatch(
+                f"cannot {what} guarantees about groups of different sizes: part 0 is about "
+                f"{_neighbours(sizes[0])}, part {position} about {_neighbours(size)}; group every "
+                "part alike, or the total"
+            )
+    return require_same_relation([part.relation for part in parts], what)
+
+
+def require_single(guarantee: Guarantee[Any], theorem: str) -> None:
+    """Refuse a guarantee about groups if the theorem is about neighbours one step apart."""
+    size = guarantee.derivation.apart
+    if size != 1:
+        raise NotImplied(
+            f"{theorem} is about one record, and this guarantee about {_neighbours(size)}; apply "
+            "it to the guarantee about one record and group what follows"
+        )
+
+
+def _neighbours(size: int) -> str:
+    """Return the name of datasets so many steps apart."""
+    return "neighbours" if size == 1 else f"groups of {size}"
+
+
+def required_guarantee(part: Guarantee[Any]) -> None:
+    """Refuse anything but a guarantee."""
+    if not isinstance(part, Guarantee):
+        raise ParameterError("guarantee", part, "a guarantee", "call .guarantee() on a mechanism")
+
+
+_NAMES: Final = {"Gaussian", "Gaussians", "Laplace", "Poisson"}
+_MOST_PARTS: Final = 3  # that are named one by one
+_BREAK: Final = re.compile("(?<=[a-z])(?=[A-Z])")
+
+
+def pair_in_words(value: object) -> str:
+    """Return the kind of a pair or law, and its parameters that are numbers.
+
+    What it is made of stays unsaid, as a list of masses or the product that is sampled.
+    """
+    kind = " ".join(
+        one if one in _NAMES else one.lower() for one in _BREAK.split(type(value).__name__)
+    )
+    shown = [name for name in declared(value) or () if not name.startswith("_")]
+    fields = ((name, getattr(value, name)) for name in shown)
+    numbers = [
+        f"{name.replace('_', ' ')} = {show(Fraction(number))}"
+        for name, number in fields
+        if isinstance(number, int | Fraction) and not isinstance(number, bool)
+    ]
+    article = "" if kind.endswith("runs") else "an " if kind[0] in "aeio" else "a "
+    return f"{article}{kind}" + (f" with {', '.join(numbers)}" if numbers else "")
+
+
+def in_words(guarantee: Guarantee[Any]) -> str:
+    """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself.
+
+    Example:
+        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
+        >>> in_words(PureDP(epsilon=1)), in_words(PureDP(epsilon=1).labelled("counts"))
+        ('1-DP', 'counts')
+    """
+    return _words(guarantee.derivation) or guarantee.describe()
+
+
+def _words(step: Derivation) -> str:
+    """Return the words of one step, with those of its premises; empty for a stated notion."""
+    parts = [_words(premise) or premise.statement for premise in step.premises]
+    if step.label:
+        return step.label
+    match step.rule.partition("/")[0]:
+        case "mechanism":
+            return step.statement.partition(" is ")[0].partition(" (")[0]
+        case "repeat":
+            return f"{parts[0]}, {int(str(dict(step.parameters)['count'])):,} times"
+        case "group":
+            return f"{parts[0]}, groups of {dict(step.parameters)['size']}"
+        case "subsample" | "select":
+            return f"{parts[0]}, {step.statement}"
+        case "compose" if len(parts) > _MOST_PARTS:
+            return f"{len(parts)} releases together"
+        case "compose":
+            return "; ".join(parts)
+        case "state":
+            return ""
+        case _:
+            return "; ".join(map(_words, step.premises)) if parts else step.statement

@@ -1,1 +1,1 @@
-"""Dominating pairs: one file a pair."""
+"""Dominating pairs, one family a file."""

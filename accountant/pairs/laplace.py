@@ -1,10 +1,12 @@
-"""The Laplace pair: two Laplace distributions of scale 1 at distance epsilon."""
+"""Pairs of bounded loss: Laplace, logistic, randomised response."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from typing import Self, final
@@ -12,26 +14,157 @@ from typing import Self, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.elementary import exp_minus_linear, log1p_enclosure
+from dpproof.accountant.arithmetic.elementary import (
+    exp_minus_linear,
+    log1p_enclosure,
+    log_enclosure,
+)
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
     Reals,
+    log_exact,
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.pair import Exponentials, Lattice, Smoothness
-from dpproof.accountant.pairs.pure_loss import PureLoss
-from dpproof.accountant.pairs.smoothness import exponential_layers
-from dpproof.accountant.pairs.symmetry import CommonSupport, Reflected
+from dpproof.accountant.pairs.finite import AtomicPair, nearest_mass
+from dpproof.accountant.pairs.gaussian import pure_mu
+from dpproof.accountant.pairs.pair import (
+    CommonSupport,
+    ExactPair,
+    Exponentials,
+    Lattice,
+    Reflected,
+    Smoothness,
+    exponential_layers,
+    required_loss,
+)
+
+# Decimal digits of masses before they are rounded to floats. Soundness depends on it: with as many
+# categories as e^epsilon, epsilon cancels, and floats would lose its digits.
+_DIGITS = 60
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponsePair(Reflected, AtomicPair):
+    """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other one.
+
+    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
+    epsilon-DP mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof).
+    With ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added
+    where the other distribution has none: for k = 2 the pair of all
+    (epsilon, infinite)-DP mechanisms.
+
+    Attributes:
+        epsilon: exact, above 0, nats.
+        categories: k, at least 2.
+        infinite: exact, in [0, 1).
+    """
+
+    epsilon: Fraction
+    categories: int = 2
+    infinite: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter whose powers are not representable as floats."""
+        required_loss(epsilon=self.epsilon)
+
+    @property
+    def atoms(self) -> Atoms:
+        """Return the atoms, computed once and cached."""
+        return _response_atoms(self)
+
+    @property
+    def infinite_mass(self) -> float:
+        """Return the infinite mass that the pair was given."""
+        return nearest_mass(self.infinite)
+
+    @property
+    def max_loss(self) -> float:
+        """Return epsilon, rounded up."""
+        return float(self.epsilon) * (1 + 2e-16)
+
+    def work(self, s: complex) -> int:
+        """Return the number of terms in K(s)."""
+        return 3
+
+    def lattice(self, c: float) -> Lattice:
+        """Return the lattice of span 2 epsilon for two categories, epsilon for more."""
+        atoms, epsilon = self.atoms, float(self.epsilon)
+        span = 2.0 * epsilon if self.categories == 2 else epsilon
+        index = np.rint((atoms.loss + epsilon) / span)
+        return Lattice(-epsilon, span, atoms.adjacency(index, c))
+
+    def exponentials(self) -> Exponentials | None:
+        """Return the masses times e^{-l/2} at the losses."""
+        atoms = self.atoms
+        return Exponentials(atoms.loss, np.exp(atoms.log_p - 0.5 * atoms.loss)[:, None])
+
+
+@lru_cache(maxsize=256)
+def _response_atoms(pair: RandomizedResponsePair) -> Atoms:
+    """Return the pair's atoms as logs of masses."""
+    epsilon, others = float(pair.epsilon), pair.categories - 1
+    with localcontext(Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        exact = as_decimal(pair.epsilon)
+        kept = -(1 + others * (-exact).exp()).ln()
+        log_p = [float(kept), float(kept - exact)]
+        if others > 1:
+            log_p.append(float(Decimal(others - 1).ln() + kept - exact))
+    loss = [epsilon, -epsilon, 0.0][: len(log_p)]
+    finite = log_exact(1 - pair.infinite)
+    mass = nearest_mass(pair.infinite)
+    return Atoms(np.array(log_p) + finite, np.array(loss), mass, mass)
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Return a rational as a decimal of the context's precision."""
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+class PureLoss(ExactPair, ABC):
+    """A pair whose losses are those of pure epsilon-DP: at most epsilon, and at least -epsilon.
+
+    Attributes:
+        epsilon: exact, above 0, nats.
+    """
+
+    __slots__ = ()
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter whose powers are not representable as floats."""
+        required_loss(epsilon=self.epsilon)
+
+    @property
+    def max_loss(self) -> float:
+        """Return epsilon, rounded up."""
+        return float(self.epsilon) * (1 + 2e-16)
+
+    @property
+    def zcdp_bound(self) -> float:
+        """Return epsilon^2 / 2, rounded up.
+
+        Source: Bun & Steinke, arXiv:1605.02658, Proposition 1.4, for pure DP.
+        """
+        return 0.5 * float(self.epsilon) ** 2 * (1 + 1e-15)
+
+    @property
+    def gdp_bound(self) -> float:
+        """Return the mu of pure DP at the largest loss."""
+        return pure_mu(float(self.epsilon))
+
 
 _FLAT = np.zeros(1)  # The log of the weight 1.
 _LARGE = 600.0  # Exponents beyond which e^z could overflow. Heuristic.
 # Products of s and a below which their rounding is not certainly relative. Soundness depends on it.
 _LEAST = 1e-290
+_FAR = 1.0  # Least product of s and a from which e^z is taken without e^z - 1 - z. Heuristic.
+_SMALLEST = 1e-300  # Size below which only that of a moment is known. Soundness depends on it.
 _AT_ONCE = 1 << 13  # Values evaluated at once, to bound memory. Heuristic.
 
 
@@ -70,11 +203,16 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
             if (a * largest + a).max() > _LARGE or a.min() * smallest < _LEAST:
                 enclosures.extend(pair.cgf(s) for pair in some)
                 continue
-            first, second = s * a, -(s + 1.0) * a
-            arguments = np.concatenate([first.ravel(), second.ravel()])
-            both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
-            all_of_them = _from_excess(s, first, both[0], second, both[1])
-            enclosures.extend(map(Enclosure, all_of_them.value, all_of_them.radius))
+            far = np.abs(s) * a.min() >= _FAR
+            if far.all():
+                rows = _far_from_zero(s, a)
+            else:
+                rows = Enclosure(np.empty((a.size, s.size), complex), np.empty((a.size, s.size)))
+                for columns, enclose in ((~far, _near_zero), (far, _far_from_zero)):
+                    if columns.any():
+                        part = enclose(s[columns], a)
+                        rows.value[:, columns], rows.radius[:, columns] = part.value, part.radius
+            enclosures.extend(map(Enclosure, rows.value, rows.radius))
         return enclosures
 
     def _large(self, s: Complexes, a: float) -> Enclosure:
@@ -107,6 +245,33 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         scale = 0.5 * math.exp(-0.5 * a)
         weights = scale * np.array([[1.0, 0.5], [1.0, -0.5]])
         return Exponentials(np.array([a, -a]), weights)
+
+
+def _near_zero(s: Complexes, a: Reals) -> Enclosure:
+    """Enclose K at each s for each a of a column, through e^z - 1 - z."""
+    first, second = s * a, -(s + 1.0) * a
+    arguments = np.concatenate([first.ravel(), second.ravel()])
+    both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
+    return _from_excess(s, first, both[0], second, both[1])
+
+
+def _far_from_zero(s: Complexes, a: Reals) -> Enclosure:
+    """Enclose K at each s for each a of a column, the log of p e^z + q e^w, z = sa, w = -(s+1)a.
+
+    Rounds: an exponent is off by at most 3 u (|z| + |w|), its exponential by that and 2 c u, a
+    product with p or q, their quotients included, by 24 u; all relative to |p e^z| + |q e^w|.
+    """
+    p, q = (s + 1.0) / (2.0 * s + 1.0), s / (2.0 * s + 1.0)
+    up, down = np.exp(s.real * a), np.exp(-(s.real + 1.0) * a)
+    cosine, sine = np.cos(s.imag * a), np.sin(s.imag * a)
+    real = cosine * (up * p.real + down * q.real) - sine * (up * p.imag - down * q.imag)
+    imag = cosine * (up * p.imag + down * q.imag) + sine * (up * p.real - down * q.real)
+    size = np.maximum(np.hypot(real, imag), _SMALLEST)
+    units = 4.0 * (np.abs(s) + np.abs(s + 1.0)) * a + (2 * ELEMENTARY_ULPS + 48)
+    error = units * UNIT_ROUNDOFF * (up * np.abs(p) + down * np.abs(q))
+    value = np.empty(size.shape, complex)
+    value.real, value.imag = np.log(size), np.arctan2(imag, real)
+    return log_enclosure(value, error / size, 2 * ELEMENTARY_ULPS * (1.0 + np.abs(value)))
 
 
 def _from_excess(
@@ -187,3 +352,103 @@ def _atoms(pair: DiscreteLaplacePair) -> Atoms:
     )
     loss = np.concatenate([[-pair.shift], 2.0 * between - pair.shift, [pair.shift]]) * step
     return Atoms(log_p, loss, 0.0, 0.0)
+
+
+# Largest |z| for which K is summed as a series, next to 0. Error bounds depend on it.
+_SMALL = 0.25
+_TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error bounds depend on it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
+    """A pair of logistic distributions of scale 1 at distance epsilon.
+
+    With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
+    P the loss has density e^{l/2} / (4 sinh(epsilon/2)) on [-epsilon, epsilon], and
+
+        M(s) = sinh((s + 1/2) epsilon) / ((2s + 1) sinh(epsilon/2)).
+
+    Source: proofs/theory/bounded_range.md: an epsilon-bounded-range mechanism
+        changes the odds of every event by at most e^epsilon, which is this pair's trade-off.
+    """
+
+    epsilon: Fraction
+
+    def cgf(self, s: Complexes) -> Enclosure:
+        """Enclose K.
+
+        It is the log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2.
+        """
+        e = float(self.epsilon)
+        z = (s + 0.5) * e
+        if float(np.abs(z).max()) <= _SMALL:
+            return self._small(z, 0.5 * e)
+        # log(sinh z / z) - log(sinh h / h) with sinh z = e^z (1 - e^{-2z}) / 2, Re z >= 0
+        flip = np.where(z.real < 0, -z, z)
+        top = flip + np.log((1.0 - np.exp(-2.0 * flip)) / flip)
+        bottom = 0.5 * e + math.log(-math.expm1(-e) / (0.5 * e))
+        size = 4.0 + np.abs(flip) + np.abs(top) + e + 1.0 / np.abs(-np.expm1(-2.0 * flip))
+        return Enclosure(top - bottom + 0j, 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
+
+    def _small(self, z: Complexes, half: float) -> Enclosure:
+        """Enclose K next to 0 as log1p of the ratio minus 1.
+
+        It is summed from sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)).
+        """
+        square = z * z
+        difference = square - half * half  # = epsilon^2 s (s + 1)
+        total, base = np.zeros(z.shape, dtype=complex), 0.0
+        power_sum = np.zeros(z.shape, dtype=complex)
+        factor = 1.0
+        for k in range(1, _TERMS + 1):
+            # (z^{2k} - h^{2k}) / (z^2 - h^2) = z^2 * previous + h^{2(k-1)}
+            power_sum = square * power_sum + half ** (2 * k - 2)
+            factor /= (2 * k) * (2 * k + 1)
+            total = total + factor * power_sum
+            base += factor * half ** (2 * k)
+        excess = difference * total / (1.0 + base)
+        size = np.abs(square) + half * half
+        return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
+
+    def work(self, s: complex) -> int:
+        """Return the number of terms in K(s)."""
+        return 2
+
+    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
+        """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.
+
+        It is 0 above and 1 - t below.
+        """
+        e = float(self.epsilon)
+        inside = np.clip(epsilon, -e, e)
+        # (1 - e^{(eps-e)/2})^2 / (1 - e^{-e})
+        root, scale = -np.expm1(0.5 * (inside - e)), -math.expm1(-e)
+        value = root * root / scale
+        value = np.where(
+            epsilon < -e, -np.expm1(np.minimum(epsilon, 0.0)), np.where(epsilon >= e, 0.0, value)
+        )
+        slip = 8 * UNIT_ROUNDOFF * (np.abs(inside) + e)
+        margin = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * value
+        margin += slip * (root * (1.0 - root) + slip) / scale
+        left = epsilon < self.max_loss  # between a rounded and the exact end some delta is left
+        return np.maximum(value - margin, 0.0), value + np.where(left, margin, 0.0)
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Return layers of the tilted density, which is exponential on [-epsilon, epsilon]."""
+        e = float(self.epsilon)
+        log_sinh = 0.5 * e + math.log(-0.5 * math.expm1(-e))
+        scale = -math.log(4.0) - log_sinh - moment.upper
+        masses, widths = exponential_layers(c + 0.5, e, scale)
+        return Smoothness(masses=masses, widths=widths)
+
+    def exponentials(self) -> Exponentials | None:
+        """Return M as sinh(z e) / (2 z sinh(e/2))."""
+        e = float(self.epsilon)
+        scale = 0.5 * math.exp(-0.5 * e) / -math.expm1(-e)
+        return Exponentials(np.array([e, -e]), scale * np.array([[0.0, 1.0], [0.0, -1.0]]))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogisticPair(LogisticShift):
+    """The pair by itself: its powers are products."""

@@ -33,10 +33,16 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
-from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.smoothness import layers, required_rate, required_square
-from dpproof.accountant.pairs.subsampling_formulas import log_unsampled
-from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair, Reflected
+from dpproof.accountant.pairs.gaussian_mixtures import log_unsampled
+from dpproof.accountant.pairs.pair import (
+    CommonSupport,
+    ExactPair,
+    Reflected,
+    Smoothness,
+    layers,
+    required_rate,
+    required_square,
+)
 
 # The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF

@@ -34,15 +34,15 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import gaussian_profile
-from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures, TrapezoidRules, choose_rule
-from dpproof.accountant.pairs.pair import Pair, Smoothness
-from dpproof.accountant.pairs.smoothness import required_rate
-from dpproof.accountant.pairs.subsampling_formulas import (
+from dpproof.accountant.pairs.gaussian_mixtures import (
+    GaussianMixtures,
+    TrapezoidRules,
     addition_profile,
+    choose_rule,
     log_unsampled,
     removal_profile,
 )
-from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair
+from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Pair, Smoothness, required_rate
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0

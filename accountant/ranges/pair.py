@@ -17,10 +17,9 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.logistic import LogisticPair, LogisticShift
-from dpproof.accountant.pairs.pair import Pair, Power
+from dpproof.accountant.pairs.laplace import LogisticPair, LogisticShift
+from dpproof.accountant.pairs.pair import Pair, Power, Reflected
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.symmetry import Reflected
 from dpproof.accountant.ranges.recursion import MOST, ValueTable, value_table
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.arithmetic import convex_profile
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import Positions, ProfileHalf
-from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
 from dpproof.accountant.engine.profile import (
     closed_form,
@@ -43,7 +42,8 @@ _SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid tha
 _NEXT = 1.5  # Grid steps between neighbours that are close. Heuristic.
 _GATHERED = 3  # Most close neighbours that are taken together. Heuristic.
 _ABOVE = 1.001  # Factor above the infinite mass at which the profile counts as constant.
-_SHARP = 1e-13  # Relative distance to the end of a profile. Heuristic.
+# Rows of points that are asked for the end of a profile, and points of each. Heuristic.
+_ROWS, _ROW = 9, 33
 _APART = 1e-9  # Least relative distance of grid points.
 _FARTHEST = 600.0  # Largest loss, so that e^loss is representable as a float. Exceeding it raises.
 
@@ -227,10 +227,15 @@ def _sharpened(product: Product, end: float, delta: float) -> float:
     if alone is None or not alone.is_quick or alone.profile(np.zeros(1)) is None:
         return end
 
-    def exceeds(loss: float) -> bool:
-        return float(deltas(product, np.array([loss]))[1][0]) > delta
-
-    return end if exceeds(end) else bisect(exceeds, 0.0, end, near=_SHARP)[1]
+    low, high = 0.0, end
+    if deltas(product, np.array([end]))[1][0] > delta:
+        return end
+    for _ in range(_ROWS):
+        row = np.linspace(low, high, _ROW)
+        over = np.flatnonzero(deltas(product, row[1:-1])[1] > delta)
+        place = 2 + int(over[-1]) if over.size else 1  # the least point after all above delta
+        low, high = float(row[place - 1]), float(row[place])
+    return high
 
 
 def spread(last: int, count: int) -> Positions:

@@ -47,6 +47,7 @@ _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuris
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
 _LOOKS, _ROW = 2, 33  # Rows of points by which that is found. Heuristic.
 _CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
+_START = 1e-6  # Relative distance of points between which that search starts. Heuristic.
 _NEARBY = 0.03  # The same of its start by coarse lines. Heuristic.
 
 
@@ -221,7 +222,7 @@ class Selection:
         upper = self._where_reaches(lambda one: _upper(self, one), delta.lower, start, _CLOSE)
         return Bound(min(self._where_instance_exceeds(delta.upper, upper), upper), upper)
 
-    def _where_shifts_reach(self, delta: float, top: float, near: float = 1e-12) -> float:
+    def _where_shifts_reach(self, delta: float, top: float, near: float = _START) -> float:
         """Return an epsilon at which the f-divergence bound is at most delta, or +inf."""
 
         def exceeds(one: float) -> bool:

@@ -41,7 +41,8 @@ _FAINT_CUTS = 32  # Cuts of the masses below that. Heuristic.
 _PASSES = 400
 _MUCH = 0.01  # Mass of an outcome whose ends are cuts. Heuristic.
 _BEND = 0.5  # Weight of how much A bends. Heuristic.
-_ROWS = 1 << 9  # Outcomes evaluated at once, to bound memory. Heuristic.
+_ALIKE = 0.1  # Range of log s between the ends of a chord. Heuristic.
+_TOGETHER = 1 << 6  # Blocks whose lines are made at once. Heuristic.
 _MOST_SLOPE = 1e280  # Largest s, so that s phi'(1) is representable as a float. Heuristic.
 _FINER = 64  # More blocks and cells for one epsilon. Heuristic.
 
@@ -112,17 +113,25 @@ class Lines:
         return t * np.minimum(self.base.ratio[self.base.place(k)], _MOST_SLOPE / t)
 
     def _parts(self, epsilon: float) -> Reals:
-        """Return what each block adds to the bound."""
+        """Return what each block adds to the bound.
+
+        The largest of lines is convex in s, so that it is at most its chord between outcomes of a
+        block whose s are alike.
+        """
         middle, width, block, share = self.base.parts(self.cuts)
         s = self._slopes(epsilon, middle)
+        size = np.floor(np.log(np.maximum(s, 1e-300)) / _ALIKE)
+        first = np.flatnonzero((np.diff(block, prepend=-1) > 0) | (np.diff(size, prepend=0.0) > 0))
+        many = np.diff(first, append=s.size)
+        row, start, end = block[first], np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
+        length = np.repeat(np.where(end > start, end - start, 1.0), many)
+        after = (s - np.repeat(start, many)) / length
+        before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0) / length
         values = np.zeros(s.size)
-        for first in range(0, s.size, _ROWS):
-            at = slice(first, first + _ROWS)
-            near, far = (
-                np.maximum((g[block[at]] - s[at, None] * y[block[at]]).max(axis=1), 0.0)
-                for g, y in zip(self.gains, self.costs, strict=True)
-            )
-            values[at] = width[at] * ((1.0 - share[at]) * near + share[at] * far)
+        for g, y, part in zip(self.gains, self.costs, (1.0 - share, share), strict=True):
+            for at, weight in ((start, before), (end, after)):
+                height = np.maximum((g[row] - at[:, None] * y[row]).max(axis=1), 0.0)
+                values += width * part * weight * np.repeat(height, many)
         return np.bincount(block, values, minlength=self.cuts.size - 1).astype(float)
 
     def order(self, epsilon: float) -> tuple[Reals, Reals, Reals]:
@@ -258,6 +267,21 @@ def _lines(base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, x: Reals) -> tupl
     The first axis is a block's beginning and end. The first line is that of nothing ranked below;
     then come both ends of each cell of x, 0 where it is not after the block.
     """
+    gains, costs = np.zeros((2, 2, cuts.size - 1, 2 * x.size - 1))
+    for start in range(0, cuts.size - 1, _TOGETHER):  # of cells before all of some blocks, none
+        some = cuts[start : start + _TOGETHER + 1]
+        skip = int(np.clip(np.searchsorted(x, some[1]) - 1, 0, x.size - 2))
+        lines, rows = _lines_after(base, law, some, x[skip:]), slice(start, start + some.size - 1)
+        for whole, part in zip((gains, costs), lines, strict=True):
+            whole[:, rows, 0], after = part[:, :, 0], np.split(part[:, :, 1:], 2, axis=2)
+            whole[:, rows, 1 + skip : x.size], whole[:, rows, x.size + skip :] = after
+    return gains, costs
+
+
+def _lines_after(
+    base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, x: Reals
+) -> tuple[Reals, Reals]:
+    """Return the lines of some blocks, as ``_lines``, by cells that begin beside the first."""
     k = np.stack([cuts[:-1], cuts[1:]])
     first = np.clip(np.searchsorted(x, k[1]), 1, x.size - 1)
     above = x * (1 + 2 * POSITION_ERROR) - k[:, :, None]

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.randomized_response import as_decimal
+from dpproof.accountant.pairs.laplace import as_decimal
 from dpproof.accountant.sampling import (
     OneStepScheme,
     TruncatedPoisson,

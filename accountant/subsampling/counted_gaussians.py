@@ -24,7 +24,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.arithmetic.normal_distribution import log_ndtr, ndtr
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.opposite_gaussians import opposite_profile
-from dpproof.accountant.pairs.smoothness import required_square
+from dpproof.accountant.pairs.pair import required_square
 from dpproof.accountant.sampling import OneStepScheme, TruncatedPoisson, WithReplacement
 from dpproof.accountant.subsampling.count_laws import Counts, laws
 from dpproof.accountant.subsampling.tabulated import TabulatedPair

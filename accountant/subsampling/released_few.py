@@ -28,11 +28,10 @@ from dpproof.accountant.arithmetic.two_tables import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import infinite_mass, log_ends, max_loss
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.finite import AtomicPair
+from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.pairs.symmetry import CommonSupport, ExactPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import cornered
 

@@ -17,20 +17,18 @@ from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
-from dpproof.accountant.pairs.atomic import AtomicPair
+from dpproof.accountant.pairs.finite import AtomicPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.pair import Exponentials, Lattice, Pair
-from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair, as_decimal
-from dpproof.accountant.pairs.smoothness import required_rate
-from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.pairs.subsampling_formulas import (
+from dpproof.accountant.pairs.gaussian_mixtures import (
     addition_profile,
     log_unsampled,
     removal_profile,
     replacement_profile,
 )
-from dpproof.accountant.pairs.symmetry import CommonSupport
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair, as_decimal
+from dpproof.accountant.pairs.pair import CommonSupport, Exponentials, Lattice, Pair, required_rate
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair, base_corners
 
 _TINY = 1e-115  # A base's delta at which a table ends. Heuristic: what is beyond is added.

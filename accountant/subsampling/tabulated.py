@@ -24,8 +24,7 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.lattice import common_lattice
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.atomic import AtomicPair, ListedPair
-from dpproof.accountant.pairs.finite import LatticePair
+from dpproof.accountant.pairs.finite import AtomicPair, LatticePair, ListedPair
 from dpproof.accountant.pairs.pair import Lattice, Pair, Smoothness
 from dpproof.accountant.pairs.product import Product
 

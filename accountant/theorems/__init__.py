@@ -1,1 +1,1 @@
-"""Theorems from guarantees to a guarantee, each with its source and its rounding, one a file."""
+"""Theorems from guarantees to a guarantee, each with its source and its rounding."""

@@ -1,4 +1,4 @@
-"""Random allocation: what noise costs in rounds that records draw by themselves."""
+"""Schemes over whole epochs: random allocation, cyclic sampling, shuffled batches."""
 
 from __future__ import annotations
 
@@ -9,20 +9,38 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, cast
 
-from dpproof.accountant import answers
+from dpproof.accountant import answers, arguments
+from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied, require_single
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, require_single
 from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import BallsInBins, RandomAllocation
-from dpproof.accountant.side_conditions import BLANK_IGNORED, RANDOM_ALLOCATION, SAMPLE_HIDDEN
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
+from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling import (
+    BallsInBins,
+    CyclicPoisson,
+    RandomAllocation,
+    ShuffledBatches,
+)
+from dpproof.accountant.sensitivity import L2Contribution, required_contribution
+from dpproof.accountant.side_conditions import (
+    BLANK_ADDS_NOTHING,
+    BLANK_IGNORED,
+    CYCLIC_SAMPLE,
+    OUTPUT_ALONE,
+    RANDOM_ALLOCATION,
+    RANDOM_BITS,
+    SAMPLE_HIDDEN,
+    SHUFFLED_BATCHES,
+    SUM_OF_CONTRIBUTIONS,
+)
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
@@ -62,7 +80,7 @@ def allocate_random(
     Statement: let (N(mu, 1), N(0, 1)) dominate M(S + x) against M(S) in both orders, and every
         record draw one of t rounds, uniformly, independently of the other records and of what is
         released. Under add-remove M on the records of round 1, ..., t, in turn, is dominated by
-        (P, Q), P the mean over i of N(mu e_i, I) and Q = N(0, I) in t dimensions, and in the
+        (P, Q), P the mean over i of N(mu e_i, I) and Q = N(0, I) in t dimensions; in the
         other order by (Q, P). If the rounds are kept for E epochs, mu^2 is E times as large.
         Under zero-out the same holds when a blank record contributes nothing.
         If M is epsilon-DP the number of ones among t bits dominates, all of which are 1 with
@@ -238,3 +256,220 @@ def _of_gaussians(mu_squared: Fraction, rounds: int) -> Pair:
 def _of_bits(epsilon: Fraction, rounds: int) -> Pair:
     """Return the pair of one of so many bits, told by randomised response."""
     return ShuffledReportsPair(reports=Reports(rounds, epsilon, 2, alike=True))
+
+
+ALLOCATE_CYCLIC: Final = Theorem(
+    rule="allocate/cyclic-poisson",
+    source="proofs/theory/matrix.md, section 6",
+    attained=Attained.NO,  # the last columns of a factor are shorter, and parts are hidden
+)
+
+
+def allocate_cyclic(
+    *,
+    sigma: Number,
+    contribution: L2Contribution[R],
+    scheme: CyclicPoisson,
+    rounds: int,
+    bands: int,
+    column: Fraction,
+    factor: str,
+    listed: Rows,
+) -> DominatingPair[R]:
+    """Release sums of rounds that a banded factor weights, over Poisson samples of parts in turn.
+
+    Statement: let each of n rounds sum up contributions of Euclidean norm at most B of a Poisson
+        sample of rate q of one of b parts of the records, part i mod b in round i; contributions
+        may depend on earlier releases. Let C be lower triangular with at most b bands and columns
+        of Euclidean norm at most c, and let C times the sums be released, row by row, with
+        independent N(0, sigma^2) noise in every coordinate. Let mu = c B / sigma and N(r) be the
+        normal law of mean r mu and variance 1. Then all rounds are dominated by the product of
+        ceil(n/b) pairs ((1-q) N(0) + q N(1), N(0)), and swapped pairs in the other order; under
+        replace-one by that of ((1-q) N(0) + q N(1), (1-q) N(0) + q N(-1)).
+    Source: proofs/theory/matrix.md, section 6; Choquette-Choo et al., arXiv:2306.08153, Theorems 4
+        and 5, without its equal split under add-remove.
+    Rounds: not at all; the pairs carry exact parameters.
+    Assumes: sum of contributions; cyclic sample; hidden sample; random bits; output alone;
+        blank adds nothing (under ZeroOut).
+    Laws: one band and a cycle of 1 is a Poisson sample in every round; increases in mu, q and n.
+
+    Args:
+        sigma: standard deviation of the noise, in data units.
+        contribution: a bound on what one record adds to the sum of a round, in data units, under
+            add-remove, zero-out or replace-one.
+        scheme: the rate within a part, and the number of parts.
+        rounds: how many.
+        bands: entries of C so far below the diagonal are 0; at most as many as parts.
+        column: the square of c.
+        factor: the kind of C, as a certificate names it.
+        listed: its numbers there.
+    Returns:
+        One pair per direction.
+    Raises:
+        NotImplied: fewer parts than bands, where what is added to several rounds is mixed.
+        ParameterError: not an L2Contribution, or one under replace-label.
+    Example:
+        >>> from dpproof.accountant import CyclicPoisson, L2Contribution
+        >>> step = allocate_cyclic(
+        ...     sigma=1,
+        ...     contribution=L2Contribution(1),
+        ...     scheme=CyclicPoisson(sampling_rate=0.01, cycle=4),
+        ...     rounds=400,
+        ...     bands=2,
+        ...     column=Fraction(5, 4),
+        ...     factor="toeplitz",
+        ...     listed=((Fraction(1), Fraction(1, 2)),),
+        ... )
+        >>> round(step.epsilon(delta=1e-6).upper, 4)
+        1.3891
+    """
+    relation, rate, parts = required_contribution(contribution), scheme.sampling_rate, scheme.cycle
+    if not isinstance(relation, AddRemove | ZeroOut | ReplaceOne):
+        raise ParameterError("relation", relation, "AddRemove(), ZeroOut() or ReplaceOne()")
+    if bands > parts:
+        raise NotImplied(
+            f"a factor of {bands} bands has no guarantee over a cycle of {parts}: noisy rows would "
+            "hold several samples of one record; use at least as many parts as bands, or fewer "
+            "bands"
+        )
+    noise, bound = arguments.positive(sigma=sigma), show(contribution.bound)
+    mu_squared, blocks = column * (contribution.bound / noise) ** 2, -(-rounds // parts)
+    forward = Product.of(_sampled(mu_squared, rate, relation)).times(blocks)
+    alone = isinstance(relation, AddRemove)
+    dealt = "depends on no other record" if alone else "is drawn without looking at any record"
+    return DominatingPair(
+        forward=forward,
+        backward=forward if isinstance(relation, ReplaceOne) else forward.swapped(),
+        relation=relation,
+        derivation=applied(
+            ALLOCATE_CYCLIC,
+            f"Gaussian noise of standard deviation {show(noise)} on {rounds} sums of contributions "
+            f"of norm at most {bound}, weighted by a factor of {bands} bands and columns of "
+            f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
+            f"{parts} parts in turn ({relation})",
+            assumptions=(
+                SUM_OF_CONTRIBUTIONS(bound=bound),
+                CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
+                SAMPLE_HIDDEN(),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+            ),
+            sigma=noise,
+            contribution=contribution.bound,
+            sampling_rate=rate,
+            cycle=parts,
+            rounds=rounds,
+            bands=bands,
+            factor=factor,
+            listed=listed,
+        ),
+    )
+
+
+def _sampled(mu_squared: Fraction, rate: Fraction, relation: Relation) -> Pair:
+    """Return the pair of one Poisson sample, of the removal where there is one."""
+    if isinstance(relation, ReplaceOne):
+        return OppositeGaussiansPair(mu_squared=mu_squared, sampling_rate=rate)
+    return SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=True)
+
+
+ALLOCATE_SHUFFLED: Final = Theorem(
+    rule="allocate/shuffled",
+    source="proofs/theory/shuffled.md",
+    attained=Attained.WHOLE,  # a record against all others: the lower ends are of that pair
+)
+
+
+def allocate_shuffled(
+    *, sigma: Number, contribution: L2Contribution[R], scheme: ShuffledBatches
+) -> DominatingPair[R]:
+    """Release Gaussian sums of shuffled batches, under zero-out or replace-one.
+
+    Statement: let a uniformly random order of the records fill T batches of public sizes, and be
+        kept for E epochs; of every batch the sum of the contributions, vectors of Euclidean norm
+        at most C, is released in every epoch with independent N(0, sigma^2) noise in every
+        coordinate. All releases are mu-GDP with mu^2 = E (C / sigma)^2 under zero-out, and
+        4 E (C / sigma)^2 under replace-one; a blank record adds nothing.
+        From below: for one record of contribution C against others of -C, the largest of the
+        batches' centred sums is a function of the releases. In units of sigma / sqrt(E) it is the
+        maximum of T normal variables, of which one has mean 2 mu with the record and mu when it is
+        zeroed out (mu and 0 when it is replaced), the others 0.
+    Source: proofs/theory/shuffled.md. The datasets are those of Chua et al., arXiv:2403.17673, and
+        2411.04205; the maximum, and other batch sizes, are ours.
+    Rounds: not at all; the pair carries exact parameters. Upper ends are a Gaussian's, lower ends
+        those of the maximum.
+    Assumes: sum of contributions; shuffled batches; random bits; output alone; blank adds nothing
+        (under ZeroOut).
+    Laws: one batch is the Gaussian mechanism, from below as well; lower ends fall with the number
+        of batches; a kept order costs what less noise by sqrt(E) costs.
+
+    Args:
+        sigma: standard deviation of the noise, in data units.
+        contribution: a bound on what one record adds to a sum, in data units. A sensitivity is
+            not enough: every record's contribution matters, as records change places. Under
+            zero-out or replace-one, where the number of records is public.
+        scheme: the number of batches, and for how many epochs the order is kept.
+    Returns:
+        One pair per direction, of which one pair above and one below are known.
+    Raises:
+        NotImplied: under add-remove, where shuffling amplifies nothing, and replace-label.
+        ParameterError: not an L2Contribution.
+    Example:
+        >>> from dpproof.accountant import L2Contribution, ShuffledBatches, ZeroOut, self_compose
+        >>> epoch = allocate_shuffled(
+        ...     sigma=1,
+        ...     contribution=L2Contribution(1, ZeroOut()),
+        ...     scheme=ShuffledBatches(batches=469),
+        ... )
+        >>> cost = self_compose(epoch, 10).epsilon(delta=1e-6)
+        >>> round(cost.lower, 2), round(cost.upper, 2)
+        (6.9, 19.42)
+    """
+    relation = required_contribution(contribution)
+    _require_public_size(relation)
+    noise, replaced = arguments.positive(sigma=sigma), isinstance(relation, ReplaceOne)
+    moved = contribution.as_l2().value / noise
+    pair = ShuffledGaussianPair(
+        mu_squared=scheme.epochs * moved**2, batches=scheme.batches, replaced=replaced
+    )
+    forward = Product.of(pair)
+    bound = show(contribution.bound)
+    per = f"{scheme.epochs} epochs" if scheme.epochs > 1 else "one epoch"
+    return DominatingPair(
+        forward=forward,
+        backward=forward if replaced else forward.swapped(),
+        relation=relation,
+        derivation=applied(
+            ALLOCATE_SHUFFLED,
+            f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
+            f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
+            assumptions=(
+                SUM_OF_CONTRIBUTIONS(bound=bound),
+                SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+            ),
+            sigma=noise,
+            contribution=contribution.bound,
+            batches=scheme.batches,
+            epochs=scheme.epochs,
+        ),
+    )
+
+
+def _require_public_size(relation: object) -> None:
+    """Refuse relations under which the number of records is not public, or nothing is proved."""
+    if isinstance(relation, AddRemove):
+        raise NotImplied(
+            "shuffled batches have no guarantee under add-remove: one record less moves another "
+            "into the last batch, and the number of batches may show it; shuffling amplifies "
+            "nothing there. State the sum under ZeroOut() or ReplaceOne(), where the number of "
+            "records is public"
+        )
+    if not isinstance(relation, ZeroOut | ReplaceOne):
+        raise NotImplied(
+            f"shuffled batches have a guarantee under ZeroOut() and ReplaceOne(), got "
+            f"{type(relation).__name__}; state it under ReplaceOne() and restrict the result"
+        )

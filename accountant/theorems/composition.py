@@ -1,29 +1,43 @@
-"""Composition: what several mechanisms on the same data cost together."""
+"""Composition, also of interactive mechanisms, and post-processing."""
 
 from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Parameters, Premises, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.provenance import applied, required, required_guarantee
-from dpproof.accountant.guarantees.rdp import RDP, shared_orders
+from dpproof.accountant.guarantees.derivation import (
+    Attained,
+    Derivation,
+    Parameters,
+    Premises,
+    Theorem,
+)
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
+from dpproof.accountant.guarantees.guarantee import (
+    Guarantee,
+    applied,
+    rederived,
+    required,
+    required_guarantee,
+)
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges.pair import has_worst_case
+from dpproof.accountant.ranges.pair import has_worst_case, ranges_apart
 from dpproof.accountant.relation import R
-from dpproof.accountant.side_conditions import FIXED, OWN_RANDOMNESS
+from dpproof.accountant.side_conditions import (
+    CONCURRENT,
+    FIXED,
+    MAPPED_ALONE,
+    OUTPUTS_ALONE,
+    OWN_RANDOMNESS,
+)
 from dpproof.accountant.theorems.conversion import gdp_to_rdp, notion_to_rdp
 from dpproof.accountant.theorems.implications import gdp_to_zcdp
 
@@ -150,7 +164,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
 
     Example:
-        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> compose_rdp([RDP(points=((2, 1), (4, 3))), ZCDP(rho=1)]).points[0]
         (Fraction(2, 1), Fraction(3, 1))
     """
@@ -236,7 +250,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Laws: order does not matter; a part that reveals nothing changes nothing.
 
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant.guarantees.pure_dp import PureDP
         >>> len(compose_pair([GDP(mu=1), PureDP(epsilon=1), GDP(mu=1)]).forward.factors)
         2
@@ -411,3 +425,184 @@ def _composed_level(
     if has_worst_case(forward) and has_worst_case(backward):
         return Attained.POINTS.of_premises(telling, pointwise=True)
     return Attained.WHOLE.of_premises(telling, pointwise=len(telling) == 1)
+
+
+COMPOSE_CONCURRENT: Final = Theorem(
+    rule="compose/concurrent",
+    source="Vadhan & Zhang, STOC 2023, arXiv:2207.08335; of Renyi divergences Lyu, "
+    "arXiv:2207.09397",
+    attained=Attained.WHOLE,  # one mechanism after the other is a way to ask them
+    again=lambda premises, _: compose_concurrent(*premises),
+)
+
+
+def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
+    """Compose interactive mechanisms that one analyst asks at the same time, in any order.
+
+    A stream of rounds, a threshold that is asked about one query after another: each answers
+    many questions, and a question to one may depend on answers of the others. ``compose`` speaks of
+    mechanisms that run one after the other.
+
+    Statement: let each part be what an interactive mechanism satisfies towards every analyst who
+        asks it alone, and let its messages be finitely many, from finite sets. What ``compose``
+        states of the parts then holds of everything that one analyst sees who asks all of them on
+        the same data, however questions to them alternate and depend on earlier answers.
+    Assumes: fixed in advance; own randomness; asked at once.
+    Source: Vadhan & Zhang, "Concurrent Composition Theorems for Differential Privacy", STOC 2023,
+        arXiv:2207.08335, for trade-off functions, and so for dominating pairs of one order of two
+        neighbours; of Renyi divergences Lyu, arXiv:2207.09397. Mechanisms of parameters that
+        are chosen after looking are Haney et al., arXiv:2309.05901: filters.
+    Rounds: as ``compose``.
+
+    Args:
+        parts: at least two guarantees, all under the same relation, in notions that need no
+            recursion over what runs after what.
+
+    Returns:
+        The notion and the numbers of ``compose``.
+
+    Raises:
+        RelationMismatch: two parts differ in relation; names both and their positions.
+        ParameterError: fewer than two parts.
+        NotImplied: a bounded range is among them, whose composition is no product of pairs.
+    Laws: the numbers are those of ``compose``.
+
+    Example:
+        >>> from dpproof.accountant import GDP
+        >>> compose_concurrent(GDP(mu=3), GDP(mu=4)).describe()
+        '5-GDP'
+    """
+    required(parts, "compose")
+    if len(parts) < 2:
+        raise ParameterError("parts", len(parts), "two guarantees or more")
+    if any(_is_a_range(part) for part in parts):
+        raise NotImplied(
+            "bounded ranges compose by what runs after what, and no theorem here covers questions "
+            "that alternate; convert(guarantee, to=PureDP) first"
+        )
+    total = compose(*parts)
+    proof = total.derivation
+    premises: list[Any] = [one.conclusion for one in proof.premises]
+    derivation = applied(
+        COMPOSE_CONCURRENT,
+        f"{proof.statement}, asked at the same time",
+        *premises,
+        assumptions=(FIXED(), OWN_RANDOMNESS(), CONCURRENT()),
+        attained=proof.attained,
+    )
+    return rederived(total, derivation)
+
+
+def _is_a_range(part: Guarantee[R]) -> bool:
+    """Return whether a bounded range is all that is known, or is in the part's pair."""
+    if isinstance(part, BoundedRange) or not isinstance(part, PairGuarantee):
+        return isinstance(part, BoundedRange)
+    pair = part.to_pair()
+    return any(ranges_apart(product)[0] for product in (pair.forward, pair.backward))
+
+
+N = TypeVar("N", bound=Guarantee[Any])
+
+
+POST_PROCESS: Final = Theorem(
+    rule="post-process",
+    source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
+    attained=Attained.NO,  # the map may forget
+    again=lambda premises, given: post_process(premises[0], description=given["description"]),
+)
+
+
+def post_process(guarantee: N, *, description: str) -> N:
+    """Record that only a function of the outputs is released.
+
+    Statement: if M satisfies a guarantee and g is a (randomised) map that does not look at the
+        data, then g(M) satisfies the same guarantee.
+    Assumes: outputs alone.
+    Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8 (for trade-offs, hence for every
+        notion here but bounded range; for that, a ratio of averages lies between the extremes
+        of the ratios).
+    Rounds: nothing.
+
+    Args:
+        guarantee: any notion; it comes back as the same notion.
+        description: what is computed from the outputs, for the derivation.
+
+    Returns:
+        An equal guarantee with one more node in its derivation.
+
+    Raises:
+        ParameterError: the description is empty, or the guarantee is not one.
+    Laws: identity on the statement; every answer is unchanged.
+
+    Example:
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> post_process(GDP(mu=1), description="rounding") == GDP(mu=1)
+        True
+    """
+    text = _described(guarantee, description, "a few words on what is computed")
+    derivation = applied(
+        POST_PROCESS,
+        f"{guarantee.describe()} after {text}",
+        guarantee,
+        assumptions=(OUTPUTS_ALONE(description=text),),
+        description=text,
+    )
+    return rederived(guarantee, derivation)
+
+
+MAP_RECORDS: Final = Theorem(
+    rule="map-records",
+    source="proofs/theory/map_records.md",
+    attained=Attained.NO,  # the map may bring records closer together
+    again=lambda premises, given: map_records(premises[0], description=given["description"]),
+)
+
+
+def map_records(guarantee: N, *, description: str) -> N:
+    """State the guarantee of a mechanism that sees every record through a map.
+
+    Statement: let M satisfy a guarantee under a relation, and let f map every record to one record
+        that depends on it alone, blank ones to blank ones and features without looking at labels.
+        Then M applied to the mapped records satisfies the same guarantee. So do f and its output
+        together, if f is public.
+    Assumes: each record mapped alone.
+    Source: proofs/theory/map_records.md.
+    Rounds: nothing.
+
+    Args:
+        guarantee: any notion; it comes back as the same notion.
+        description: the map, with everything that decides it, for the derivation.
+
+    Returns:
+        An equal guarantee with one more node in its derivation.
+
+    Raises:
+        ParameterError: the description is empty, or the guarantee is not one.
+    Laws: identity on the statement; every answer is unchanged.
+
+    Example:
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> map_records(GDP(mu=1), description="clipping to norm 1") == GDP(mu=1)
+        True
+    """
+    text = _described(guarantee, description, "a few words on what the map is")
+    derivation = applied(
+        MAP_RECORDS,
+        f"{guarantee.describe()} on records mapped by {text}",
+        guarantee,
+        assumptions=(MAPPED_ALONE(description=text),),
+        description=text,
+    )
+    return rederived(guarantee, derivation)
+
+
+def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
+    """Return a description without blanks at its ends.
+
+    Raises:
+        ParameterError: it is empty or no text, or the guarantee is none.
+    """
+    required_guarantee(guarantee)
+    if not isinstance(description, str) or not description.strip():
+        raise ParameterError("description", description, allowed)
+    return description.strip()

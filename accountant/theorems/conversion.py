@@ -12,23 +12,18 @@ from typing import Any, Final, final, overload
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.provenance import applied, required_guarantee
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
+from dpproof.accountant.guarantees.guarantee import (
+    Guarantee,
+    applied,
+    renyi_order,
+    required_guarantee,
+)
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.implications import (
     approx_to_pure,
@@ -77,7 +72,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
     Laws: monotone in the order; loses everything that finitely many orders do not say.
 
     Example:
-        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> notion_to_rdp(ZCDP(rho=1), orders=[2, 3]).points[1]
         (Fraction(3, 1), Fraction(3, 1))
     """
@@ -134,9 +129,9 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     """Write the guarantee as its dominating pair.
 
     Statement: epsilon-DP is dominated by randomised response, (epsilon, delta)-DP by randomised
-        response with a delta of full disclosure, mu-GDP by two Gaussians, epsilon-bounded-range
-        by two logistic distributions, metric DP along paths by two Laplace
-        distributions, a profile or a trade-off curve by a finite pair.
+        response with a delta of full disclosure, mu-GDP by two Gaussians. Bounded range is
+        dominated by two logistic distributions, metric DP along paths by two Laplace distributions,
+        a profile or a trade-off curve by a finite pair.
     Assumes: nothing.
     Source: the notion's ``to_pair``, where each is proved.
     Rounds: nothing, but e^epsilon of a profile's points, up.
@@ -149,7 +144,7 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     Laws: every answer is unchanged; lossless but for bounded range.
 
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> len(notion_to_pair(GDP(mu=1)).forward.factors)
         1
     """
@@ -190,7 +185,7 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
     Laws: monotone: a larger delta never gives a larger epsilon; loses all other points.
 
     Example:
-        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> round(float(notion_to_approx(ZCDP(rho=0.5), delta=1e-6).stated_epsilon), 4)
         5.2215
     """
@@ -325,7 +320,7 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     Laws: the trade-off of the result is at or below the original everywhere.
 
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> len(notion_to_trade_off(GDP(mu=1), epsilons=[0, 1, 2]).points)
         6
     """
@@ -359,7 +354,7 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
     Laws: loses everything but mu.
 
     Example:
-        >>> from dpproof.accountant.guarantees.trade_off import TradeOff
+        >>> from dpproof.accountant.guarantees.approx_dp import TradeOff
         >>> mu = pair_to_gdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).mu
         >>> round(float(mu), 6)
         1.34898
@@ -402,7 +397,7 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
     Laws: loses everything but the largest loss.
 
     Example:
-        >>> from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+        >>> from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
         >>> pair_to_pure(PrivacyProfile(points=((1, 0),))).stated_epsilon >= 1
         True
     """
@@ -447,7 +442,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     Laws: loses everything but the slope; for a product at most the sum of the parts' rho.
 
     Example:
-        >>> from dpproof.accountant.guarantees.trade_off import TradeOff
+        >>> from dpproof.accountant.guarantees.approx_dp import TradeOff
         >>> pair_to_zcdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).rho < 1
         True
     """

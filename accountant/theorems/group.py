@@ -12,26 +12,25 @@ from typing import Any, Final
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.point_lists import chained, profile_places
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.provenance import applied, required_guarantee
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import (
+    GDP,
+    DominatingPair,
+    chained,
+    profile_places,
+)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair, LogisticShift
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    LogisticPair,
+    LogisticShift,
+)
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R

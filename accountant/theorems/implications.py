@@ -9,16 +9,12 @@ from typing import Any, Final, overload
 
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.provenance import applied, derived, required_guarantee
-from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, derived, required_guarantee
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.relation import AddRemove, R, ReplaceLabel, ReplaceOne
 

@@ -1,36 +1,45 @@
-"""Mechanisms on disjoint parts of the data."""
+"""Parallel composition, mixtures and choices, and shuffled reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from fractions import Fraction
+from typing import Any, Final, TypeVar, cast
 
+from dpproof.accountant import arguments, arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import NotImplied
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.common_worst import common_worst
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.provenance import applied, rederived, require_single, required
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP, shared_orders
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.accountant.relation import AddRemove, R, ZeroOut
+from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee, Points
+from dpproof.accountant.guarantees.guarantee import (
+    Guarantee,
+    applied,
+    rederived,
+    require_single,
+    required,
+)
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee, common_worst, shared_orders
+from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
+from dpproof.accountant.sampling import Shuffle
 from dpproof.accountant.side_conditions import (
     APART,
+    CATEGORIES,
     FIXED,
+    OUTPUT_ALONE,
     OWN_RANDOMNESS,
+    PUBLIC_DRAW,
+    RANDOM_BITS,
+    SHUFFLED_REPORTS,
     SPLIT,
     SPLIT_BY_POSITION,
     SPLIT_KEPT,
 )
+from dpproof.accountant.subsampling.mixture import MixturePair
+from dpproof.accountant.subsampling.shuffled_reports import Reports, ShuffledReportsPair
 from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_rdp
 
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
@@ -219,3 +228,285 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
         assumptions=(SPLIT_BY_POSITION(), OWN_RANDOMNESS(), FIXED()),
     )
     return rederived(worst, derivation)
+
+
+CHOICE: Final = Theorem(
+    rule="choice",
+    source="proofs/theory/choice.md",
+    attained=Attained.WHOLE,  # the worst mechanism whatever is drawn
+    pointwise=True,
+    again=lambda premises, _: choice(*premises),
+)
+
+
+def choice(*parts: Guarantee[R]) -> Guarantee[R]:
+    """Run one of several mechanisms, drawn by a law that looks at no data, and say which.
+
+    A configuration drawn at random, with which a model is trained, is such a draw.
+
+    Statement: let i be drawn by a law that is the same for all datasets, and M_i run. If every M_i
+        is dominated by one pair, the output (i, M_i) is, too. If every M_i is mu_i-GDP it is
+        max mu_i-GDP, and the same holds for epsilon of pure DP and for rho of zCDP. Equal bounded
+        ranges give their pair, not a bounded range: the interval of losses may differ between the
+        M_i, so that all losses together span twice as much.
+    Assumes: fixed in advance; own randomness; public draw.
+    Source: proofs/theory/choice.md.
+    Rounds: nothing.
+
+    Args:
+        parts: at least one guarantee, all under the same relation.
+    Returns:
+        The common notion, with the largest parameter; for other notions the pair they share.
+    Raises:
+        RelationMismatch: two parts differ in relation.
+        NotImplied: parts of different notions, or with different pairs.
+    Laws: order does not matter; equal parts give what each of them gives; never better than any.
+    Example:
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> choice(GDP(mu=1), GDP(mu=2), GDP(mu=1)).mu
+        Fraction(2, 1)
+    """
+    required(parts, "choose")
+    if len(parts) == 1:
+        return parts[0]
+    compared, worst = common_worst(parts)
+    derivation = applied(
+        CHOICE,
+        f"{worst.describe()}, the worst of {len(parts)} of which one is drawn",
+        *compared,
+        assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
+        attained=None if all(part == worst for part in compared) else Attained.NO,
+    )
+    return rederived(worst, derivation)
+
+
+MIXTURE: Final = Theorem(
+    rule="mixture",
+    source="proofs/theory/choice.md, Theorem 2",
+    attained=Attained.WHOLE,  # every mechanism on the same neighbours
+    again=lambda premises, given: mixture(premises, weights=given["weights"]),
+    written="mixed",
+)
+_LEAST = Fraction(1, 10**100)  # Smaller weights would lose their digits as floats.
+
+
+def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> DominatingPair[R]:
+    """Run one of several mechanisms, drawn by public probabilities, and say which.
+
+    Statement: let i be drawn with the same probabilities for all datasets, and M_i run. If every
+        M_i is dominated by (P_i, Q_i), the output (i, M_i) is dominated by the pair of (i, x), x
+        drawn from P_i or from Q_i; its profile is the mean of the profiles and its M is the
+        mean of the M. Where all M_i attain their pairs on the same neighbours, so does the output.
+        ``choice`` states less: the worst of the parts, where one is the worst at every epsilon.
+    Assumes: fixed in advance; own randomness; public draw.
+    Source: proofs/theory/choice.md, Theorem 2.
+    Rounds: nothing.
+
+    Args:
+        parts: at least one guarantee that has a dominating pair, all under the same relation.
+        weights: the probabilities, at least 1e-100 each, of sum exactly 1.
+    Returns:
+        One pair per direction; that of the parts if they share it.
+    Raises:
+        RelationMismatch: two parts differ in relation.
+        NotImplied: a part is known only by a Renyi curve.
+        ParameterError: not one weight for each part, or they are no probabilities.
+    Laws: order does not matter; equal parts give what each of them gives; between the best and the
+        worst part.
+    Example:
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> drawn = mixture([GDP(mu=1), GDP(mu=2)], weights=[0.5, 0.5])
+        >>> each = [GDP(mu=mu).delta(epsilon=1).upper for mu in (1, 2)]
+        >>> abs(drawn.delta(epsilon=1).upper - sum(each) / 2) < 1e-12
+        True
+    """
+    required(parts, "draw one of")
+    exact = _probabilities(weights, len(parts))
+    bounded = [part for part in parts if isinstance(part, PairGuarantee)]
+    if len(bounded) < len(parts):
+        names = sorted({type(one).__name__ for one in parts if not isinstance(one, PairGuarantee)})
+        raise NotImplied(
+            f"a mixture needs dominating pairs, and {', '.join(names)} has none; choice(...) takes "
+            "parts that are all zCDP"
+        )
+    pairs = [part.to_pair() for part in bounded]
+    ways = [(pair.forward, pair.backward) for pair in pairs]
+    shares = dict.fromkeys(ways, Fraction(0))
+    for way, weight in zip(ways, exact, strict=True):
+        shares[way] += weight
+    if len(shares) == 1:
+        return cast("DominatingPair[R]", choice(*pairs))
+    masses = tuple(shares.values())
+    forward, backward = zip(*shares, strict=True)
+    return DominatingPair(
+        forward=Product.of(MixturePair(weights=masses, parts=forward)),
+        backward=Product.of(MixturePair(weights=masses, parts=backward)),
+        relation=pairs[0].relation,
+        derivation=applied(
+            MIXTURE,
+            f"the mixture of {len(pairs)} pairs of which one is drawn",
+            *pairs,
+            assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
+            weights=exact,
+        ),
+    )
+
+
+def _probabilities(weights: Sequence[Number], count: int) -> tuple[Fraction, ...]:
+    """Return exact weights.
+
+    Raises:
+        ParameterError: not so many, or they are no probabilities.
+    """
+    exact = tuple(Fraction(check.positive(weights=one)) for one in weights)
+    if len(exact) != count or sum(exact) != 1 or min(exact) < _LEAST:
+        allowed = f"{count} probabilities of at least 1e-100 that sum to exactly 1"
+        raise ParameterError("weights", weights, allowed, "fractions.Fraction(1, 3) is exact")
+    return exact
+
+
+_LARGEST: Final = 32  # Nats; beyond it shuffling hides nothing.
+
+SHUFFLE_RANDOMIZED_RESPONSE: Final = Theorem(
+    rule="shuffle/randomized-response",
+    source="proofs/theory/shuffle_model.md, Theorem 1",
+    attained=Attained.WHOLE,  # all others alike: the lower ends are of that pair
+    written="shuffled_reports",
+)
+
+
+def shuffle_randomized_response(
+    *, epsilon: Number, categories: int, scheme: Shuffle, relation: ReplaceOne
+) -> DominatingPair[ReplaceOne]:
+    """Release how often each category occurs among reports by randomised response.
+
+    Statement: let n persons report one of k categories each by randomised response, and only the
+        histogram of the reports be released, or the reports in a random order. It is dominated by
+        the privacy blanket: B of the n - 1 others report a uniformly random category, B ~ Bin(n -
+        1, k/(e^epsilon + k - 1)), and the person reports hidden among these.
+        From below: let all others have a third category, or, if k = 2, the person's own.
+    Source: proofs/theory/shuffle_model.md; Balle, Bell, Gascon & Nissim, arXiv:1903.02837. The pair
+        of three atoms (user, or not) that circulates for k > 2 is false.
+    Rounds: outwards; blocks of counts are bounded together.
+    Assumes: categories; shuffled reports; random bits; output alone.
+    Laws: one report is no better than randomised response; more records cost less.
+
+    Args:
+        epsilon: of each report, above 0 and at most 32.
+        categories: k, from 2.
+        scheme: the public number of records.
+        relation: replace-one, under which it is public.
+    Returns:
+        One pair per direction, of which one pair above and one below are known.
+    Raises:
+        NotImplied: under another relation.
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> shuffled = shuffle_randomized_response(
+        ...     epsilon=1, categories=4, scheme=Shuffle(records=10_000), relation=ReplaceOne()
+        ... )
+        >>> cost = shuffled.epsilon(delta=1e-6)
+        >>> round(cost.lower, 3), round(cost.upper, 3)
+        (0.034, 0.034)
+    """
+    _require_replace_one(relation)
+    exact, kinds = _within(epsilon), arguments.count(categories=categories)
+    if not 2 <= kinds <= 1 << 50:
+        raise ParameterError("categories", categories, "from 2 to 2^50")
+    return _guarantee(
+        Reports(scheme.records, exact, kinds),
+        applied(
+            SHUFFLE_RANDOMIZED_RESPONSE,
+            f"{scheme.records} shuffled reports by randomised response at epsilon {show(exact)} on "
+            f"{kinds} categories ({relation})",
+            assumptions=(
+                CATEGORIES(categories=kinds),
+                SHUFFLED_REPORTS(records=scheme.records),
+                RANDOM_BITS(),
+                OUTPUT_ALONE(),
+            ),
+            epsilon=exact,
+            categories=kinds,
+            records=scheme.records,
+        ),
+    )
+
+
+SHUFFLE_PURE: Final = Theorem(
+    rule="shuffle/pure-dp",
+    source="proofs/theory/shuffle_model.md, Theorem 2",
+    attained=Attained.NO,  # no randomiser is known that does
+    again=lambda premises, given: shuffle_pure(
+        premises[0], scheme=Shuffle(records=given["records"])
+    ),
+    written="shuffled_reports",
+)
+
+
+def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPair[ReplaceOne]:
+    """Release local reports in a random order, each of them epsilon-DP.
+
+    Statement: let n persons report by one randomiser that is epsilon-DP for any two records, and
+        only the reports in a random order be released. Each other report is a clone of either of
+        the person's two reports with probability e^-epsilon: of C ~ Bin(n - 1, e^-epsilon) clones
+        a uniformly random number is of either, and the person's own bit is hidden among them, told
+        with probability e^epsilon/(e^epsilon + 1).
+    Source: proofs/theory/shuffle_model.md; Feldman, McMillan & Talwar, arXiv:2012.12803. The
+        probability 2/(e^epsilon + 1) of arXiv:2208.04591 is published, not proved here, and unused.
+    Rounds: outwards; blocks of counts are bounded together.
+    Assumes: shuffled reports.
+    Laws: more records cost less; never better than randomised response on two categories.
+
+    Args:
+        report: what is stated of one report, of a dataset of one record.
+        scheme: the public number of records.
+    Returns:
+        One pair, the same in both directions.
+    Raises:
+        NotImplied: under another relation than replace-one.
+        ParameterError: not a PureDP, or its epsilon is not above 0 and at most 32.
+    Example:
+        >>> from dpproof.accountant import PureDP
+        >>> report = PureDP(epsilon=1, relation=ReplaceOne())
+        >>> shuffle_pure(report, scheme=Shuffle(records=10_000)).epsilon(delta=1e-6).upper < 0.07
+        True
+    """
+    if not isinstance(report, PureDP):
+        raise ParameterError("report", report, "PureDP(...)", "convert(report, to=PureDP)")
+    _require_replace_one(report.relation)
+    return _guarantee(
+        Reports(scheme.records, _within(report.stated_epsilon), 0),
+        applied(
+            SHUFFLE_PURE,
+            f"{scheme.records} shuffled reports, each {report.describe()} ({report.relation})",
+            report,
+            assumptions=(SHUFFLED_REPORTS(records=scheme.records),),
+            records=scheme.records,
+        ),
+    )
+
+
+def _guarantee(reports: Reports, derivation: Derivation) -> DominatingPair[ReplaceOne]:
+    """Return one pair for both directions, of two categories the larger order from below."""
+    pair = Product.of(ShuffledReportsPair(reports=reports, removal=False))
+    return DominatingPair(forward=pair, backward=pair, relation=ReplaceOne(), derivation=derivation)
+
+
+def _within(epsilon: Number) -> Fraction:
+    """Return the epsilon of one report."""
+    exact = Fraction(arguments.positive(epsilon=epsilon))
+    if exact > _LARGEST:
+        raise ParameterError(
+            "epsilon", epsilon, f"at most {_LARGEST}", "beyond it shuffling hides next to nothing"
+        )
+    return exact
+
+
+def _require_replace_one(relation: object) -> None:
+    """Refuse relations under which the number of records is not public, or nothing is proved."""
+    if not isinstance(relation, ReplaceOne):
+        raise NotImplied(
+            "shuffled reports have a guarantee under ReplaceOne(), where the number of records is "
+            f"public, got {type(relation).__name__}: what they reveal under other relations, only "
+            "publications say; state the report under ReplaceOne()"
+        )

@@ -13,15 +13,11 @@ from dpproof.accountant.answers import deltas
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.provenance import applied, required_guarantee
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, PairGuarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP, listed_curve
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
+from dpproof.accountant.guarantees.rdp import RDP, RenyiGuarantee, listed_curve
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
@@ -69,7 +65,7 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
     Raises:
         NotImplied: another law of the number of runs.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(koskela_redberg_wang(GDP(mu=0.25), law, delta=1e-6), 3)
         1.983
@@ -165,12 +161,12 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism K times on the same data, release only the best output.
 
     Statement: let (P, Q) dominate (M(D), M(D')), let K have generating function phi and not
-        depend on the data, and let the selected output be the best of K independent ones by a
-        score of the output, ties broken at random. With w(a) = phi'(1 - a), for every epsilon
-        at or above 0 the hockey-stick divergence of the selected outputs is at most the
-        supremum, over the events U in [0, 1] and with A and B the least and largest mass under
-        Q of a set of a given mass under P, of the integral over U of
-        w(u) du - e^epsilon w(Q(p = 0) + A(k) + B(u - k)) dA(k), k the length of U up to u. Some
+        depend on the data. Let the selected output be the best of K independent ones by a
+        score of the output, ties broken at random. Let w(a) be phi'(1 - a), and A and B the
+        least and largest mass under Q of a set of a given mass under P. For every epsilon at or
+        above 0 the hockey-stick divergence of the selected outputs is at most the supremum,
+        over the events U in [0, 1], of the integral over U of this:
+        w(u) du - e^epsilon w(Q(p = 0) + A(k) + B(u - k)) dA(k); k is the length of U up to u. Some
         mechanism and score attain it. It is at most E_Q[psi(dP/dQ)] with
         psi(l) = max over a of (w(a) l - e^epsilon w(g(a)))_+, g(a) the largest mass under Q of
         a set of mass a under P. No run at all reveals nothing.
@@ -185,7 +181,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     Returns:
         One pair per direction, known by its profile.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> best = select_pair(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> round(best.epsilon(delta=1e-6).upper, 3)
@@ -263,7 +259,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     Raises:
         NotImplied: none of the bounds is finite at any order.
     Example:
-        >>> from dpproof.accountant.guarantees.zcdp import ZCDP
+        >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28
@@ -372,7 +368,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         nothing, and let g(a) = (1 - phi(1 - a))/a. Release the first of K runs whose score is
         at or above the threshold, or that there is none. For every t > 0 the hockey-stick
         divergence is at most the supremum over a in [0, 1] of
-        min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+, where b
+        min(g(a) H_{t g(b)/g(a)}(P|Q), 1 - phi(1 - a)) + (phi(1 - a) - t phi(1 - b))_+. Here b
         is the largest mass under Q of a set of mass a under P.
     Assumes: independent number of runs; own randomness; score and fixed threshold; first output
         alone.
@@ -390,7 +386,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         ParameterError: not a law.
         NotImplied: the guarantee has no dominating pair.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> found = select_above(GDP(mu=0.25), TruncatedNegativeBinomial(eta=1, gamma=0.1))
         >>> found.epsilon(delta=1e-6).upper < 2
@@ -441,7 +437,7 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Raises:
         ParameterError: not a law; a bare number does not say how it is drawn.
     Example:
-        >>> from dpproof.accountant.guarantees.gdp import GDP
+        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> select(GDP(mu=1), FixedRuns(count=1))
         GDP(mu_squared=1, relation=AddRemove())
     """

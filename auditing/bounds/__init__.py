@@ -1,1 +1,1 @@
-"""Lower confidence bounds on privacy loss: one theorem a file, each exact at every sample size."""
+"""Lower confidence bounds on privacy loss: each exact at every sample size."""

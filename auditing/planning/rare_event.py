@@ -1,18 +1,16 @@
-"""The event to test where smooth odds promise most: of epsilon beside all others, of a curve."""
+"""Events beside the plans: where smooth odds promise most, and those never seen in training."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.auditing.counts.binomial import Floats, lower_limit, tail_up
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.counts.counts import Design, PrefixCounts
+from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, lower_limit, tail_up
 from dpproof.auditing.planning.plan import (
     FEW,
     HANDICAP,
@@ -23,9 +21,8 @@ from dpproof.auditing.planning.plan import (
     clearness,
 )
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
-from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
-from dpproof.auditing.witnesses.witness import Question
+from dpproof.auditing.witnesses.coordinates import Unusual, row_keys
+from dpproof.auditing.witnesses.witness import BothSides, Question, SmoothOdds, both_sides
 
 # Part of the significance of the sharp event; the rest is for what smooth odds do not see.
 _SHARE = 0.75
@@ -192,3 +189,46 @@ def _nested(cell: NDArray[np.int64], weights: Floats, events: int) -> Floats:
 
 def _logistic(odds: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50.0, 50.0))))
+
+
+_RARE: Final = 0.01  # Share of the pilot, at most, in which an output is unusual. Heuristic.
+_UNUSUAL_SHARE: Final = (
+    0.9  # Of the significance, for the events beside everything else. Heuristic.
+)
+_WEIGHT: Final = 30.0  # Log of the weight of a hit where none is expected: one ends it all.
+
+
+def with_unusual(
+    plans: tuple[EpsilonPlan, ...], training: Training, claim: Claim
+) -> tuple[EpsilonPlan, ...]:
+    """Return the plans, and beside them nearly all of the significance for a rare release.
+
+    A key that its threshold lets through with probability e^epsilon delta, and never on the other
+    dataset, comes up a few times in a pilot or not at all, so that nothing can be learned of it.
+    Where nearly all outputs of the pilot are one value, the event that an output is another is
+    fixed nevertheless: in the order that the pilot shows, or half and half in both.
+
+    Returns:
+        The plans alone, where outputs vary, or where the claim has no delta.
+    """
+    rows = row_keys(training.features, training.features.shape[1])
+    values, first, seen = np.unique(rows, return_index=True, return_counts=True)
+    usual = int(np.argmax(seen))
+    if claim.delta == 0 or seen[usual] < (1 - _RARE) * len(rows):
+        return plans
+    score, unusual = Unusual(training.features[first[usual]]), rows != values[usual]
+    on_data = int((unusual & training.labels).sum())
+    on_neighbour = int(unusual.sum()) - on_data
+    orders = [on_neighbour > on_data] if on_data != on_neighbour else [False, True]
+    expected = claim.epsilon if min(on_data, on_neighbour) else _WEIGHT
+    rare = [
+        EpsilonPlan(
+            Question(score, upwards=True, swapped=swapped, thresholds=np.array([1.0])),
+            0,
+            expected,
+            Method.TWO_SAMPLE,
+            _UNUSUAL_SHARE / len(orders),
+        )
+        for swapped in orders
+    ]
+    return (*(replace(plan, share=(1 - _UNUSUAL_SHARE) * plan.share) for plan in plans), *rare)

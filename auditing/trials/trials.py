@@ -1,22 +1,451 @@
-"""Trials: coins, outputs, and samples that can serve one purpose only."""
+"""Trials: drawn here or on an executor, kept in a store, and used for one purpose only."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, final
+import math
+import secrets
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.auditing.counts.binomial import Floats
-from dpproof.auditing.counts.counts import PrefixCounts
-from dpproof.auditing.errors import SamplesUsed
-from dpproof.auditing.trials.drawing import Drawing, Task, widened
-from dpproof.auditing.trials.encoding import FeatureMap
-from dpproof.auditing.trials.pair import Pair
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.auditing.counts import Floats, PrefixCounts
+from dpproof.auditing.errors import SamplerFailed, SamplesUsed, StoreRefused
+from dpproof.auditing.trials.encoding import FeatureMap, Features, Labels, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training
+
+Chunk = tuple[Features, Labels]
+
+# Locked as long as it is open: two audits would draw the same. The write-ahead log then needs no
+# shared memory, whatever the file system, and keeps every chunk when the process is killed.
+_KIND = 0x64707472
+_SCHEMA = f"""
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+BEGIN EXCLUSIVE;
+PRAGMA application_id = {_KIND};
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS chunks (
+    position INTEGER PRIMARY KEY,
+    features BLOB NOT NULL,
+    labels BLOB NOT NULL
+) STRICT;
+COMMIT;
+"""
+
+
+@final
+class TrialStore:
+    """A SQLite file with the chunks of trials that one audit has drawn.
+
+    The trials of one audit serve its purposes alone: which ones choose a test and which ones make
+    it depends on everything that was asked. So a file is refused when anything but the time
+    budget differs from what it was made for; the test that is made of a resumed audit's trials is
+    the one that would have been made of the uninterrupted audit's.
+
+    Args:
+        path: the file; made when it is not there.
+        about: what the trials are of, in digests.
+        seed: of the audit; None takes the file's own, or a fresh one.
+    Attributes:
+        seed: of the audit.
+    Raises:
+        StoreRefused: the file is of another audit, in use, or not of this kind.
+    """
+
+    def __init__(self, path: str | Path, about: Mapping[str, str], seed: int | None) -> None:
+        self._path = Path(path)
+        try:
+            self._database = sqlite3.connect(self._path, timeout=0.0, isolation_level=None)
+        except sqlite3.Error as error:
+            raise self._refused(f"cannot be opened: {error}") from error
+        try:
+            self._check_kind()
+            self._database.executescript(_SCHEMA)
+            self.seed = self._agree({**about, "seed": None if seed is None else str(seed)})
+        except sqlite3.Error as error:
+            self._database.close()
+            raise self._refused(f"cannot be used: {error}") from error
+        except StoreRefused:
+            self._database.close()
+            raise
+
+    def _check_kind(self) -> None:
+        (kind,) = self._database.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and kind != _KIND:
+            raise self._refused("is a database of something else")
+
+    def _agree(self, asked: Mapping[str, str | None]) -> int:
+        """Return the seed if everything asked agrees with the file, or the file has nothing yet."""
+        stored: dict[str, str] = dict(self._database.execute("SELECT name, value FROM about"))
+        if not stored:
+            stored = {name: value for name, value in asked.items() if value is not None}
+            stored.setdefault("seed", str(secrets.randbits(63)))
+            with self._database:
+                self._database.execute("BEGIN")
+                self._database.executemany("INSERT INTO about VALUES (?, ?)", stored.items())
+        other = [name for name, value in asked.items() if value not in (None, stored.get(name))]
+        if other or set(stored) != set(asked):
+            names = ", ".join(other) or "something else"
+            raise self._refused(f"has the trials of an audit that differs in: {names}")
+        try:
+            return int(stored["seed"])
+        except ValueError:
+            raise self._refused("has no whole number as its seed") from None
+
+    def chunk(self, position: int, size: int) -> Chunk | None:
+        """Return the chunk at a position, None where it was not finished.
+
+        Raises:
+            StoreRefused: it is damaged, or has not the size that the audit gives it.
+        """
+        asked = "SELECT features, labels FROM chunks WHERE position = ?"
+        try:
+            row = self._database.execute(asked, (position,)).fetchone()
+            if row is None:
+                return None
+            features, labels = map(_array, row)
+        except (sqlite3.Error, ValueError, TypeError, EOFError, OSError):
+            raise self._refused(f"has damaged trials at {position}") from None
+        if features.dtype != np.float64 or labels.dtype != np.bool_:
+            raise self._refused(f"has damaged trials at {position}")
+        if features.shape[:1] != (size,) or labels.shape != (size,):
+            raise self._refused(f"has {len(labels)} trials at {position}, not {size}")
+        return features, labels
+
+    def add(self, position: int, chunk: Chunk) -> None:
+        """Keep a finished chunk; what is written survives the process."""
+        self._database.execute(
+            "INSERT INTO chunks VALUES (?, ?, ?)", (position, *map(_blob, chunk))
+        )
+
+    def __enter__(self) -> TrialStore:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        """Close the file and unlock it."""
+        self._database.close()
+
+    def _refused(self, why: str) -> StoreRefused:
+        return StoreRefused(f"{self._path} {why}; name another file, or remove this one")
+
+
+def _blob(array: NDArray[Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _array(blob: bytes) -> NDArray[Any]:
+    return np.asarray(np.load(io.BytesIO(blob), allow_pickle=False))
+
+
+_RUNS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    log_evidence REAL NOT NULL
+) STRICT
+"""
+
+
+@final
+class EvidenceStore:
+    """A SQLite file of accumulated evidence, one row a run.
+
+    Statement: runs with independent trials have e-values whose product is an e-value, so
+        Pr(the product ever reaches 1 / significance) <= significance while the claim holds. The
+        product starts again at 1 when the fingerprint (of code and claim) changes: evidence
+        against other code says nothing about this.
+
+    Args:
+        path: the file; made when it is not there.
+    Raises:
+        StoreRefused: it cannot be opened, or is no database.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        try:
+            with closing(self._connect()) as database, database:
+                database.execute(_RUNS_SCHEMA)
+        except sqlite3.Error as error:
+            raise StoreRefused(f"{self._path} cannot keep evidence: {error}") from error
+
+    def begin(self, name: str, fingerprint: str, *, least: float) -> int:
+        """Count a run before it draws anything, at the least that it can come to.
+
+        Whether a run comes to its end may depend on its trials. One that does not is worth no
+        more than if it had.
+
+        Args:
+            name: whose evidence.
+            fingerprint: of what is audited and claimed; see ``fingerprint``.
+            least: lower bound of the log of the run's e-value.
+        Returns:
+            What ``finish`` is told.
+        """
+        with closing(self._connect()) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "DELETE FROM runs WHERE name = ? AND fingerprint <> ?", (name, fingerprint)
+            )
+            row = (name, fingerprint, _number(least))
+            made = database.execute(
+                "INSERT INTO runs (name, fingerprint, log_evidence) VALUES (?, ?, ?)", row
+            )
+        return int(made.lastrowid or 0)
+
+    def finish(self, run: int, log_evidence: float) -> float:
+        """Give a run its evidence and return the log of the product, of 1 where it was deleted.
+
+        Args:
+            run: what ``begin`` returned.
+            log_evidence: of this run alone, whose trials no other run has used.
+        Raises:
+            ParameterError: the evidence is nan.
+        """
+        with closing(self._connect()) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            database.execute(
+                "UPDATE runs SET log_evidence = ? WHERE id = ?", (_number(log_evidence), run)
+            )
+            rows = database.execute(
+                "SELECT log_evidence FROM runs JOIN (SELECT name, fingerprint FROM runs "
+                "WHERE id = ?) USING (name, fingerprint)",
+                (run,),
+            ).fetchall()
+        return math.fsum(log for (log,) in rows)
+
+    def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
+        """Begin and finish a run in one call, for runs that always come to their end.
+
+        Raises:
+            ParameterError: the evidence is nan.
+        """
+        run = self.begin(name, fingerprint, least=log_evidence)
+        return self.finish(run, log_evidence)
+
+    def runs(self, name: str) -> int:
+        """Return the number of runs behind the present evidence of a name."""
+        with closing(self._connect()) as database:
+            row = database.execute("SELECT count(*) FROM runs WHERE name = ?", (name,)).fetchone()
+        return int(row[0])
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=60.0, isolation_level=None)
+
+
+def _number(log_evidence: float) -> float:
+    """Return log evidence as a finite number for SQLite; -inf becomes a very low number."""
+    if math.isnan(log_evidence):
+        raise ParameterError("log_evidence", log_evidence, "a number")
+    return max(log_evidence, -1e300)
+
+
+def fingerprint(*parts: str | bytes) -> str:
+    """Return a digest of everything that identifies code and claim, in order.
+
+    Example:
+        >>> fingerprint("def f(): ...", "epsilon = 1") != fingerprint("def f(): ...epsilon = 1")
+        True
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        digest.update(len(content).to_bytes(8, "big"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+class OutOfTime(Exception):
+    """The time budget ended before the planned trials were drawn; no error, an outcome."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Task:
+    """One chunk of trials, on any process: everything it needs to be drawn again."""
+
+    sampler: Sampler
+    pair: Pair
+    features: FeatureMap | None
+    seed: int
+    position: int
+    size: int
+
+
+def draw(task: Task) -> tuple[int, Chunk]:
+    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position too.
+
+    The number of trials on D is Bin(size, 1/2) and the order is random, which is the law of
+    ``size`` coins. Every chunk has its own streams.
+    """
+    root = np.random.SeedSequence(entropy=task.seed, spawn_key=(task.position,))
+    coins, first, second = (np.random.default_rng(child) for child in root.spawn(3))
+    on_data = int(coins.binomial(task.size, 0.5))
+    parts = [
+        encode(_outputs(task, data, count, rng), count, task.features)
+        for data, count, rng in (
+            (task.pair.data, on_data, first),
+            (task.pair.neighbour, task.size - on_data, second),
+        )
+        if count
+    ]
+    width = max(part.shape[1] for part in parts)
+    features = np.concatenate([widened(part, width) for part in parts])
+    order = coins.permutation(task.size)
+    return task.position, (features[order], (np.arange(task.size) < on_data)[order])
+
+
+def result_of(future: Future[tuple[int, Chunk]], position: int) -> Chunk:
+    """Return the result of a task, or refuse an executor that gives that of another one."""
+    at, chunk = future.result()
+    if at != position:
+        raise SamplerFailed(f"the executor gave task {position} the result of task {at}")
+    return chunk
+
+
+def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  # as a sampler
+    """Call the sampler; one that ends the program ends the audit with an error."""
+    try:
+        return withholding(task.sampler)(data, count, rng)
+    except SystemExit:
+        raise ParameterError(
+            "sampler", "SystemExit", "a function that returns outputs", "it called sys.exit"
+        ) from None
+
+
+def widened(part: Features, width: int) -> Features:
+    """Return outputs padded with nan to a common width."""
+    return np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=np.nan)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """The way from tasks to chunks: the executor that draws them, the store that keeps them.
+
+    A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
+    audit sees the same whatever the executor, its number of workers, and what finishes first.
+
+    Attributes:
+        executor: where tasks run; None is here.
+        store: has the chunks of an earlier run, and gets each new one as soon as it is finished.
+        deadline: ``time.monotonic()`` after which ``OutOfTime`` is raised.
+    """
+
+    executor: Executor | None = None
+    store: TrialStore | None = None
+    deadline: float = math.inf
+
+    def chunks(self, tasks: Iterable[Task], ahead: Callable[[], int]) -> Iterator[Chunk]:
+        """Yield the chunks of the tasks, in order.
+
+        Args:
+            tasks: taken one at a time.
+            ahead: how many of them may be started beyond the chunk that is delivered next; asked
+                again before every task. Memory is bounded by that many chunks.
+        """
+        flight = _Flight(self)
+        try:
+            for task in tasks:
+                flight.start(task)
+                while len(flight.waiting) > (ahead() if self.executor else 0):
+                    yield flight.deliver()
+            while flight.waiting:
+                yield flight.deliver()
+        finally:
+            flight.land()
+
+    def left(self) -> float | None:
+        """Return the seconds until the deadline; None, which waiting takes, without one.
+
+        Raises:
+            OutOfTime: it is over.
+        """
+        seconds = self.deadline - time.monotonic()
+        if seconds <= 0:
+            raise OutOfTime
+        return None if math.isinf(seconds) else seconds
+
+
+@final
+class _Flight:
+    """Tasks that were started and are not delivered yet."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+        self.waiting: deque[Task] = deque()
+        self._ready: dict[int, Chunk] = {}
+        self._running: dict[int, tuple[Task, Future[tuple[int, Chunk]]]] = {}
+        self._finished: SimpleQueue[int] = SimpleQueue()
+
+    def start(self, task: Task) -> None:
+        """Take the task's chunk from the store, or have it drawn."""
+        self._drawing.left()
+        executor, store = self._drawing.executor, self._drawing.store
+        stored = None if store is None else store.chunk(task.position, task.size)
+        self.waiting.append(task)
+        if stored is not None:
+            self._ready[task.position] = stored
+        elif executor is None:
+            self._keep(task, draw(task)[1])
+        else:
+            future = executor.submit(draw, task)
+            self._running[task.position] = task, future
+            future.add_done_callback(lambda _: self._finished.put(task.position))
+
+    def deliver(self) -> Chunk:
+        """Return the oldest task's chunk; store others that finish meanwhile at once."""
+        first = self.waiting[0].position
+        while first not in self._ready:
+            try:
+                position = self._finished.get(timeout=self._drawing.left())
+            except Empty:
+                continue  # asks what is left, which is nothing
+            task, future = self._running.pop(position)
+            self._keep(task, result_of(future, task.position))
+        self.waiting.popleft()
+        return self._ready.pop(first)
+
+    def _keep(self, task: Task, chunk: Chunk) -> None:
+        if self._drawing.store is not None:
+            self._drawing.store.add(task.position, chunk)
+        self._ready[task.position] = chunk
+
+    def land(self) -> None:
+        """Keep finished work and cancel work that has not begun, whatever ended the work."""
+        for _, future in self._running.values():
+            future.cancel()
+        for task, future in self._running.values():
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self._keep(task, result_of(future, task.position))
+
 
 _NUMBERS = 1 << 15  # in one chunk
 _FIRST = 64

@@ -1,1 +1,1 @@
-"""Witnesses: scores whose high values tell one dataset from the other, one kind a file."""
+"""Witnesses: scores whose high values tell one dataset from the other."""

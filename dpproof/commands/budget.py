@@ -16,9 +16,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, PrivacyError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee, profile_places
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.point_lists import profile_places
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sampling import ShuffledBatches
 from dpproof.accountant.theorems.composition import compose

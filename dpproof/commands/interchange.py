@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, final
 
 from dpproof.accountant import Bound, Guarantee
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.answers import bound
 from dpproof.commands.budget import beside_poisson, together, total
@@ -50,13 +50,21 @@ def document(text: str, file: str) -> Mapping[str, Any]:
         InputError: it is none.
     """
     try:
-        record = json.loads(text)
+        record = json.loads(text, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
         own = file.endswith(".toml")  # a pipeline of ours needs no import
         reason = f"; what a pipeline file costs says dpproof budget {file}" if own else f": {error}"
         raise InputError(f"{file}: expected {KNOWN}{reason}") from None
     if not isinstance(record, Mapping):
         raise InputError(f"{file}: expected {KNOWN}")
+    return record
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object each of whose names is there once."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("an object has a name twice")
     return record
 
 
@@ -93,17 +101,23 @@ def _guarantee(
             f"{file}: it does not say which datasets are neighbours, and the answer depends on "
             "it; say it with --relation, as --relation add-remove"
         )
-    with placed(file):
-        if "class_name" in record:
-            return from_dp_event(record, relation=stated)
-        if "history" in record:
-            return from_opacus_history(record, poisson, stated)
-        if "noise_multiplier" in record:
-            return from_training(record, stated, poisson=poisson)
-        if "spent_budget" in record:
-            return from_diffprivlib(record, stated)
-        if "mechanism_specs" in record:
-            return from_pipeline_dp(record, stated)
+    tools = [name for name in ("history", *SILENT) if name in record]
+    if len(tools) > 1:
+        raise InputError(f"{file}: expected one of {' and '.join(tools)}, which are of many tools")
+    try:
+        with placed(file):
+            if "class_name" in record:
+                return from_dp_event(record, relation=stated)
+            if "history" in record:
+                return from_opacus_history(record, poisson, stated)
+            if "noise_multiplier" in record:
+                return from_training(record, stated, poisson=poisson)
+            if "spent_budget" in record:
+                return from_diffprivlib(record, stated)
+            if "mechanism_specs" in record:
+                return from_pipeline_dp(record, stated)
+    except InputError as refusal:  # readers of other tools do not know the file
+        raise InputError(f"{file}: {str(refusal).removeprefix(f'{file}: ')}") from None
     raise InputError(f"{file}: expected {KNOWN}")
 
 

@@ -18,7 +18,7 @@ from dpproof.accountant.relation import RELATIONS, Relation
 from dpproof.commands.calibrate import warn
 from dpproof.errors import InputError
 from dpproof.rounding import above, percent_below
-from dpproof.streams import say_json
+from dpproof.streams import say, say_json
 from dpproof.time_limit import ROUGH, SECONDS, in_time, known_in
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def init(
         head_file=head_file,
     )
     made.close()
-    click.echo(f"{made.place}: {budget.describe()} for {relation} neighbours")
+    say(f"{made.place}: {budget.describe()} for {relation} neighbours")
     return HOLDS
 
 
@@ -149,7 +149,7 @@ def reserve(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
     Do it before it runs; then commit or release. With --seconds, a quick upper end is taken when
     half of the time is up.
     """
-    from dpproof.accountant.guarantees.words import in_words  # noqa: PLC0415  # as in init
+    from dpproof.accountant.guarantees.guarantee import in_words  # noqa: PLC0415  # as in init
     from dpproof.ledger.errors import AlreadySpent  # noqa: PLC0415  # as in init
 
     opened, guarantee, options = _asked(file, pipeline, options_given)
@@ -158,7 +158,7 @@ def reserve(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
     if spend.committed:
         raise AlreadySpent(f"the key {spend.key!r} was committed before: run nothing for it again")
     words = f"reserved {in_words(guarantee)} for {spend.key!r}"
-    click.echo(f"{words}; {_left(opened)}{_closing(spend.closed)}")
+    say(f"{words}; {_left(opened)}{_closing(spend.closed)}")
     return HOLDS
 
 
@@ -180,7 +180,7 @@ def spend_(file: str, pipeline: str, *, idempotent: bool, **options_given: Any) 
         click.echo(f"dpproof: {refusal}", err=True)
         return PAID_BEFORE
     words = "spent" if spend.fresh else "was spent before, and may not run again,"
-    click.echo(f"{words} for {options['key']!r}; {_left(opened)}{_closing(spend.closed)}")
+    say(f"{words} for {options['key']!r}; {_left(opened)}{_closing(spend.closed)}")
     return HOLDS
 
 
@@ -204,7 +204,7 @@ def _ending(name: str) -> Any:  # noqa: ANN401  # for click
     def run(file: str, *, key: str, head_file: str | None) -> int:
         opened = opened_at(file, head_file)
         getattr(opened, name)(key)
-        click.echo(f"{ENDS[name][0]} {key!r}; {_left(opened)}")
+        say(f"{ENDS[name][0]} {key!r}; {_left(opened)}")
         return HOLDS
 
     return options(click.argument("file"), KEY, HEAD_FILE)(run)
@@ -233,7 +233,7 @@ def _changing(name: str, method: str, states: bool) -> Any:  # noqa: ANN401, FBT
         about |= {one: options.pop(one) or "" for one in ("by",) if one in options}
         budget = [_budget(opened.status().relation.name, options)] if states else []
         waits = getattr(opened, method)(*budget, **about) is False
-        click.echo(f"{'signed: it waits for a second name' if waits else name}; {_left(opened)}")
+        say(f"{'signed: it waits for a second name' if waits else name}; {_left(opened)}")
         return HOLDS
 
     return HEAD_FILE(where(numbers(run) if states else run))
@@ -266,10 +266,10 @@ def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
             if one.after is None
             else f"{percent_below(one.after.remaining)} after"
         )
-        click.echo(f"{one.before.describe()}: {left} left, {then}{_closing(one.closes)}")
+        say(f"{one.before.describe()}: {left} left, {then}{_closing(one.closes)}")
         for name, costs in one.costs.items():
             words = " and ".join(above(cost, 6) for cost in costs or ())
-            click.echo(f"  {name:9} {words or 'not bounded or too large'}")
+            say(f"  {name:9} {words or 'not bounded or too large'}")
     return HOLDS if all(one.after for one in effects) else DOES_NOT_HOLD
 
 
@@ -285,6 +285,8 @@ def log(
     """Print every entry, its epsilon and what was left."""
     from dpproof.ledger.log import COLUMNS  # noqa: PLC0415  # as in init
 
+    if as_json and as_csv:
+        raise click.UsageError("log prints one of --json and --csv")
     entries = opened_at(file, head_file).log(delta=delta)
     if as_json:
         say_json("ledger-log", {"entries": [one.to_dict() for one in entries]})
@@ -292,7 +294,7 @@ def log(
     if as_csv:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(one.row() for one in entries)])
-        click.echo(text.getvalue(), nl=False)
+        say(text.getvalue(), end="")
         return HOLDS
     for one in entries:
         cost = "" if one.epsilon is None else f"ε {above(one.epsilon)}"
@@ -300,7 +302,7 @@ def log(
         who = ", ".join(name for name in (one.dataset, one.principal, one.who) if name)
         columns = (cost, one.guarantee, left, who, one.label)
         words = "; ".join(text for text in columns if text)
-        click.echo(f"{one.time[:19]} {one.kind:9} {one.key}{': ' if one.key else ''}{words}")
+        say(f"{one.time[:19]} {one.kind:9} {one.key}{': ' if one.key else ''}{words}")
     return HOLDS
 
 
@@ -330,6 +332,8 @@ def status(
     file: str, *, as_json: bool, metrics: bool, older_than: float | None, head_file: str | None
 ) -> int:
     """Print the spent and the remaining budget."""
+    if as_json and metrics:
+        raise click.UsageError("status prints one of --json and --metrics")
     opened = opened_at(file, head_file)
     state = opened.status()
     old = [one for one in state.reservations if one.age() > (older_than or 0)]
@@ -338,12 +342,12 @@ def status(
         say_json("ledger", state.to_dict())
         return code
     if metrics:
-        click.echo(state.metrics(), nl=False)
+        say(state.metrics(), end="")
         return code
-    click.echo(f"{opened.place}: {state}")
+    say(f"{opened.place}: {state}")
     for waiting in old:
         who = ", ".join(text for text in (waiting.principal, waiting.owner) if text)
-        click.echo(f"  pending: {waiting.key}, {waiting.age() / 3600:.1f} h{who and ', '}{who}")
+        say(f"  pending: {waiting.key}, {waiting.age() / 3600:.1f} h{who and ', '}{who}")
     return code
 
 
@@ -364,12 +368,12 @@ def verify(file: str, *, head: str | None, seconds: float | None, head_file: str
         ask = partial(opened.verify, head=head)
         verified = in_time(seconds, f"{opened.place}: the verdict", ask)
     except LedgerDamaged as damage:
-        click.echo(f"damaged: {damage}")
+        say(f"damaged: {damage}")
         return DOES_NOT_HOLD
-    click.echo(f"verified {verified.entries} entries and {verified.certificates} certificates")
+    say(f"verified {verified.entries} entries and {verified.certificates} certificates")
     for key, reason in verified.uncertified:
-        click.echo(f"  without a certificate: {key}: {reason}")
-    click.echo(f"head {verified.head}")
+        say(f"  without a certificate: {key}: {reason}")
+    say(f"head {verified.head}")
     return HOLDS
 
 
@@ -391,7 +395,7 @@ def backup(file: str, copy: str) -> int:
     """
     opened = opened_at(file)
     opened.backup(copy)
-    click.echo(f"{copy}: a copy of {opened.place}")
+    say(f"{copy}: a copy of {opened.place}")
     return HOLDS
 
 
@@ -407,7 +411,7 @@ def restore(copy: str, file: str, *, head_file: str | None) -> int:
     opened = opened_at(copy, head_file)
     opened.verify()
     opened.backup(file)
-    click.echo(f"{file}: restored from {opened.place}; {_left(opened)}")
+    say(f"{file}: restored from {opened.place}; {_left(opened)}")
     return HOLDS
 
 
@@ -424,7 +428,7 @@ def import_(export: str, file: str, *, head_file: str | None) -> int:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{export}: no JSON can be read there ({type(error).__name__})") from None
     made = Ledger.from_export(read, file, head_file=head_file)
-    click.echo(f"{made.place}: imported; {_left(made)}")
+    say(f"{made.place}: imported; {_left(made)}")
     return HOLDS
 
 
@@ -471,7 +475,7 @@ def certificate(
 def _written(text: str, output: str | None) -> int:
     """Print a text, or write it to a new file."""
     if output is None:
-        click.echo(text, nl=False)
+        say(text, end="")
         return HOLDS
     try:
         with Path(output).open("x", encoding="utf-8") as stream:

@@ -11,7 +11,7 @@ from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert, 
 from dpproof.accountant.arguments import Number, probability
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.guarantees.provenance import require_single
+from dpproof.accountant.guarantees.guarantee import require_single
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
 from dpproof.errors import InputError
 

@@ -20,7 +20,7 @@ from dpproof.accountant.arithmetic.enclosure import float_up
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sampling import OneStepScheme
-from dpproof.accountant.theorems.one_step import subsample_counted_sum
+from dpproof.accountant.theorems.subsampling import subsample_counted_sum
 from dpproof.interop.event import Event
 
 Result: TypeAlias = Guarantee[Relation]

@@ -26,17 +26,19 @@ from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import require_single
+from dpproof.accountant.guarantees.guarantee import require_single
 from dpproof.accountant.guarantees.rounding import exp_up, sqrt_up
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from dpproof.interop.samples import event_of_sample
-from dpproof.mechanisms.selection.permute_and_flip import MECHANISM_PERMUTE_AND_FLIP
+from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
 

@@ -15,7 +15,7 @@ from dpproof.accountant import (
     arguments,
 )
 from dpproof.accountant.relation import AddRemove, Relation
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.errors import InputError
 from dpproof.mechanisms import Gaussian
 

@@ -50,7 +50,7 @@ class CoverClassifier(LinearClassifier):
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover)
         >>> model.guarantee()
-        BoundedRange(stated_epsilon=20, relation=AddRemove())
+        BoundedRange(epsilon=20, relation=AddRemove())
         >>> rows = [[0.1, 0.9], [0.2, -0.9], [-0.3, 0.5]] * 9
         >>> model.fit(rows, ["yes", "no", "yes"] * 9).predict(rows[:3]).tolist()
         ['yes', 'no', 'yes']

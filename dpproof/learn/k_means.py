@@ -15,7 +15,7 @@ from dpproof.accountant import Guarantee, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.private_estimator import UnlabelledEstimator
 from dpproof.learn.reading import in_blocks, read_rows
 from dpproof.mechanisms import Blocks, Mechanism, NoisyLloyd
 from dpproof.mechanisms.parameters import scale
@@ -26,7 +26,7 @@ _CANDIDATES: Final = 50
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[misc]  # untyped
+class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped
     """Find clusters under differential privacy, by Lloyd's iteration on noisy means.
 
     Steps of ``NoisyLloyd`` from public centres. Neither the labels of the rows that were fitted nor
@@ -64,18 +64,7 @@ class KMeans(TransformerMixin, ClusterMixin, PrivateEstimator):  # type: ignore[
     steps: int = 5
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
-        """Release centres of the rows.
-
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: ignored.
-        Raises:
-            ParameterError: as for ``learner``.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X is not a matrix.
-        """
+        """Release centres of the rows; arguments and refusals are those of ``PCA.fit``."""
         in_blocks(self, X)  # the first centres are as wide as the rows
         return self._fitted(X)
 

@@ -18,7 +18,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.private_estimator import UnlabelledEstimator
 from dpproof.learn.reading import clipped_to_norm, matrix, read_rows
 from dpproof.mechanisms import SecondMoments
 
@@ -29,7 +29,7 @@ _CONSTANT: Final = Fraction(1, 4)
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Find principal components under differential privacy, from noisy second moments.
 
     The eigenvectors of one release of ``SecondMoments`` (Dwork, Talwar, Thakurta & Zhang, STOC
@@ -69,21 +69,6 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
     n_components: int = field(default=2, kw_only=False)
     norm: Number = 1
     center: bool = True
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
-        """Release second moments of the rows, and keep their largest eigenvectors.
-
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: ignored.
-        Raises:
-            ParameterError: as for ``learner``, or fewer features than components.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X is not a matrix.
-        """
-        return self._fitted(X)
 
     def partial_fit(
         self,

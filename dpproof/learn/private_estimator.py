@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, Self, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from dpproof.accountant import GDP, Guarantee, calibrate
@@ -334,6 +335,26 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
             stacklevel=5,
         )
         return np.random.default_rng(self.random_state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UnlabelledEstimator(PrivateEstimator, ABC):
+    """A private estimator that fits rows alone."""
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
+        """Release what is learned of the rows, and keep it.
+
+        A second fit is a second release: if it sees a record again, the costs of both add up.
+
+        Args:
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
+            y: ignored.
+        Raises:
+            ParameterError: as for ``learner``, or rows that do not fit the arguments.
+            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
+            ValueError: X is not a matrix.
+        """
+        return self._fitted(X)
 
 
 def _read_by(estimator: PrivateEstimator, block: Any) -> Any:  # noqa: ANN401

@@ -17,7 +17,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
-from dpproof.learn.private_estimator import PrivateEstimator
+from dpproof.learn.private_estimator import UnlabelledEstimator
 from dpproof.learn.reading import matrix, read_rows
 from dpproof.mechanisms import ClassMeans, Records
 from dpproof.mechanisms.learning.grid import RECORD_BITS, clipped_rows, unit_rows
@@ -29,7 +29,7 @@ _COUNT: Final = 4
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Subtract the mean of every column, and divide by its standard deviation, both with noise.
 
     One release of ``ClassMeans``: the number of rows and the sum of the rows, and with
@@ -65,21 +65,6 @@ class PrivateScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  
     norm: Number | None = None
     bounds: tuple[Sequence[Number], Sequence[Number]] | None = None
     with_std: bool = False
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
-        """Release the moments of the rows.
-
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: ignored.
-        Raises:
-            ParameterError: as for ``learner``.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X is not a matrix.
-        """
-        return self._fitted(X)
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
         """Keep the means, and standard deviations from the means of squares."""

@@ -62,11 +62,7 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
             nothing.
         bound: cells are clipped to [-bound, bound] for the scores, a public bound in data units.
         relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         columns_: positions of the columns, in the order in which they were picked.
         n_features_in_: features of ``fit``.

@@ -239,35 +239,52 @@ class SQLiteDatabase(Database):
         return facts.st_mtime_ns, facts.st_size
 
 
+def _is_given(lock: Callable[[], None]) -> bool:
+    """Ask for a lock until it is given; a minute at most."""
+    for _ in range(int(_WAIT / _POLL)):
+        try:
+            lock()
+        except OSError:
+            time.sleep(_POLL)
+        else:
+            return True
+    return False
+
+
 if sys.platform == "win32":
     import msvcrt
 
     def _take_turn(queue: int) -> None:
-        """Wait for the lock of a file, a minute at most."""
-        for _ in range(int(_WAIT / _POLL)):
-            try:
-                msvcrt.locking(queue, msvcrt.LK_NBLCK, 1)
-            except OSError:
-                time.sleep(_POLL)
-            else:
-                return
+        """Wait for the lock of a file."""
+        _is_given(lambda: msvcrt.locking(queue, msvcrt.LK_NBLCK, 1))
 
 else:
     import fcntl
 
-    def _take_turn(queue: int) -> None:
-        """Wait for the lock of a file, which the system gives in the order of asking.
+    _NOW: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
+    _COUNT: Final = 8  # bytes of the last number, at the beginning of the file
 
-        The system knows no limit of time, so that a thread waits for a minute at most.
+    def _take_turn(queue: int) -> None:
+        """Take the next number, and wait for the one before it.
+
+        Each writer locks the byte of its number until its turn ends. One lock for all would often
+        go to the writer that just gave it back, as others have to wake up first. The system knows
+        no limit of time, so that a thread waits for a minute at most.
         """
+        if not _is_given(lambda: fcntl.lockf(queue, _NOW, _COUNT)):
+            return
+        number = int.from_bytes(os.pread(queue, _COUNT, 0), "big") + 1
+        os.pwrite(queue, number.to_bytes(_COUNT, "big"), 0)
+        fcntl.lockf(queue, _NOW, 1, _COUNT + number)
+        fcntl.lockf(queue, fcntl.LOCK_UN, _COUNT)
         try:
-            fcntl.lockf(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(queue, _NOW, 1, _COUNT + number - 1)
         except BlockingIOError:
-            turn = threading.Thread(target=_wait, args=(queue,), daemon=True)
+            turn = threading.Thread(target=_wait, args=(queue, _COUNT + number - 1), daemon=True)
             turn.start()
             turn.join(_WAIT)
 
-    def _wait(queue: int) -> None:
-        """Wait for it without a limit; if the file is closed meanwhile, the lock is not taken."""
+    def _wait(queue: int, place: int) -> None:
+        """Wait without a limit; if the file is closed meanwhile, the lock is not taken."""
         with contextlib.suppress(OSError):
-            fcntl.lockf(queue, fcntl.LOCK_EX)
+            fcntl.lockf(queue, fcntl.LOCK_EX, 1, place)

@@ -17,7 +17,7 @@ from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import BudgetExceeded, RelationMismatch
-from dpproof.accountant.guarantees.provenance import require_single, required_guarantee
+from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest

@@ -97,8 +97,8 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a person lists them: ``a, b or c``."""
-    *head, last = names
+    """Return names as a person lists them, each once: ``a, b or c``."""
+    *head, last = dict.fromkeys(names)
     return f"{', '.join(head)} or {last}" if head else last
 
 

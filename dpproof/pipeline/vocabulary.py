@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import final
 
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import Relation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters

@@ -14,8 +14,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.certificates.certify import unchecked
 from dpproof.accountant.engine.profile import infinite_mass, max_loss
 from dpproof.accountant.errors import PrivacyError
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
 from dpproof.accountant.relation import Relation
 from dpproof.commands.budget import MU, Budget, StageCost, spend, total
 from dpproof.pipeline.pipeline import Pipeline, Stage
@@ -23,8 +23,7 @@ from dpproof.proofs import Rejected, check_text
 from dpproof.time_limit import ended_in_time
 
 DELTAS: Final = tuple(10.0**-k for k in (2, 4, 6, 8, 10))
-SMALL: Final = 5  # epsilons below that of the largest delta, for the middle of the trade-off
-RATES: Final = tuple((k / 80) ** 2 for k in range(81))
+SMALL: Final = 4  # epsilons below that of the largest delta, for the middle of the trade-off
 NOISES: Final = ("noise_multiplier", "sigma", "scale")
 MORE: Final = Fraction(11, 10)
 MOST_STAGES: Final = 40  # of the what-if table: each of its lines is a total of its own
@@ -175,21 +174,37 @@ def small_epsilons(
 
 
 def missed(
-    curve: Sequence[tuple[float, float]], rates: Sequence[float] = RATES
+    curve: Sequence[tuple[float, float]], rates: Sequence[float] = ()
 ) -> tuple[tuple[float, float], ...]:
-    """Return a lower bound of the miss rate at every false-alarm rate.
+    """Return a lower bound of the miss rate at every false-alarm rate, or at its corners.
 
     Each (epsilon, delta) gives miss >= max(1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)).
     """
-    listed = []
-    for rate in rates:
-        bounds = [0.0]
-        for delta, epsilon in curve:
-            if epsilon < math.log(1e300):
-                odds = math.exp(epsilon)
-                bounds += [1 - delta - odds * rate, (1 - delta - rate) / odds]
-        listed.append((rate, max(bounds) * (1 - 1e-12)))
-    return tuple(listed)
+    lines = [(0.0, 0.0)]
+    for delta, epsilon in curve:
+        if epsilon < math.log(1e300):
+            odds = math.exp(epsilon)
+            lines += [(-odds, 1 - delta), (-1 / odds, (1 - delta) / odds)]
+    return tuple(
+        (at, max(height + slope * at for slope, height in lines) * (1 - 1e-12))
+        for at in rates or _corners(sorted(lines))
+    )
+
+
+def _corners(lines: Sequence[tuple[float, float]]) -> list[float]:
+    """Return where the largest of lines bends from 0 to 1, and both ends; slopes must rise."""
+    parts: list[tuple[float, float, float]] = []
+    for slope, height in lines:
+        start = 0.0
+        while parts:
+            before, fall, top = parts[-1]
+            start = (top - height) / (slope - fall) if slope > fall else 0.0
+            if start > before:
+                break
+            parts.pop()
+            start = 0.0
+        parts.append((start, slope, height))
+    return [*(start for start, _, _ in parts if start < 1.0), 1.0]
 
 
 def _what_ifs(budget: Budget) -> list[WhatIf]:

@@ -107,6 +107,24 @@ def smooth(points: Sequence[Point]) -> list[Point]:
     return [*line, points[-1]]
 
 
+def smooth_below(corners: Sequence[Point]) -> list[Point]:
+    """Return a smooth line through the corners of a convex falling polygon, nowhere above it.
+
+    Each piece is a parabola in the triangle of an edge and the tangents at its ends.
+    """
+    edges = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(corners)]
+    inner = [2 * one * other / (one + other or 1.0) for one, other in pairwise(edges)]
+    slopes, line = [edges[0], *inner, edges[-1]], [corners[0]]
+    for k, ((a, b), (c, d)) in enumerate(pairwise(corners)):
+        left, right = slopes[k], slopes[k + 1]
+        x = (d - b + left * a - right * c) / (left - right) if left < right else c
+        y = b + left * (x - a)
+        for t in (piece / PIECES for piece in range(1, PIECES + 1)):
+            first, second, last = (1 - t) ** 2, 2 * t * (1 - t), t**2
+            line.append((first * a + second * x + last * c, first * b + second * y + last * d))
+    return line
+
+
 def _figure(name: str, words: str, parts: Sequence[str]) -> str:
     return (
         f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg">'

@@ -18,7 +18,7 @@ from dpproof.pipeline.pipeline import Pipeline
 from dpproof.reports import registry, words
 from dpproof.reports.deployments import PUBLISHED, Deployment
 from dpproof.reports.facts import Facts, collect
-from dpproof.reports.figures import Axis, curve, smooth
+from dpproof.reports.figures import Axis, curve, smooth, smooth_below
 from dpproof.reports.printing import browser, print_page
 from dpproof.rounding import above, exactly, percent_above
 from dpproof.streams import progress
@@ -110,7 +110,7 @@ def _figures(facts: Facts) -> list[dict[str, str]]:
     words = (
         "Every attack lies on or above the solid line; dashed is guessing, which learns nothing."
     )
-    lines = [("none", [(0.0, 1.0), (1.0, 0.0)]), ("ours", [*facts.trade_off])]
+    lines = [("none", [(0.0, 1.0), (1.0, 0.0)]), ("ours", smooth_below(facts.trade_off))]
     svg = curve("Trade-off of attacks", words, (x, y), lines)
     figures.append({"svg": svg, "words": f"Misses against false alarms. {words}"})
     return figures

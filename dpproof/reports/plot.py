@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import MissingDependency
 from dpproof.auditing import Outcome, Report, TradeOffRegion
-from dpproof.auditing.counts.claim import Claim, supported
-from dpproof.auditing.counts.counts import Design
+from dpproof.auditing.counts import Claim, Design, supported
 from dpproof.auditing.report import Overview
 from dpproof.errors import InputError
 

@@ -231,12 +231,12 @@ def strength(budget: Budget) -> str:
     """Return how much the worst case protects, by how often an attacker is right. Heuristic."""
     if budget.advantage.upper >= 1 > budget.advantage.lower:
         return "How much this protects is not known"
-    right = (1 + budget.advantage.upper) / 2
+    right, attacker = (1 + budget.advantage.upper) / 2, "an attacker who knows all other records"
     if right > LITTLE:
-        return "This protects little: such an attacker is almost always right"
+        return f"This protects little: {attacker} is almost always right"
     if right > SOME:
-        return "This protects in part: such an attacker is right far more often than a coin"
-    return "This protects well: such an attacker does little better than a coin"
+        return f"This protects in part: {attacker} is right far more often than a coin"
+    return f"This protects well: {attacker} does little better than a coin"
 
 
 def meaning_of_epsilon(epsilon: float, relation: Relation) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.calibration.calibrate import calibrate
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms.learning.grid import WIDEST
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap

@@ -19,9 +19,12 @@ from dpproof.accountant.sampling import (
     ShuffledBatches,
 )
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.allocation import allocate_random, replace_allocated
-from dpproof.accountant.theorems.cyclic import allocate_cyclic
-from dpproof.accountant.theorems.epochs import allocate_shuffled
+from dpproof.accountant.theorems.allocation import (
+    allocate_cyclic,
+    allocate_random,
+    allocate_shuffled,
+    replace_allocated,
+)
 from dpproof.mechanisms.batches import index_batches, index_samples
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.correlated.factors import Triangular

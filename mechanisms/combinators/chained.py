@@ -17,8 +17,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, require_same_relation
-from dpproof.accountant.theorems.composition import compose as compose_guarantees
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose as compose_guarantees, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs, join

@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R, ReplaceOne
 from dpproof.accountant.sampling import Shuffle
 from dpproof.accountant.theorems.conversion import pair_to_pure
-from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
+from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.mechanisms.combinators.subsampled import records_of
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report

@@ -22,8 +22,11 @@ from dpproof.accountant.sampling import (
     WithoutReplacement,
 )
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.one_step import subsample_counted_sum
-from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
+from dpproof.accountant.theorems.subsampling import (
+    subsample_counted_sum,
+    subsample_poisson,
+    subsample_without_replacement,
+)
 from dpproof.mechanisms.batches import is_about, sampled_indices
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian

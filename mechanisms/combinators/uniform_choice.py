@@ -10,10 +10,10 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.common_worst import has_common_worst
 from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.rdp import has_common_worst
 from dpproof.accountant.relation import R, require_same_relation
-from dpproof.accountant.theorems.mixture import choice, mixture
+from dpproof.accountant.theorems.parallel import choice, mixture
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs, join
 from dpproof.mechanisms.samplers import uniform_below

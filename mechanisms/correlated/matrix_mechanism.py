@@ -11,10 +11,9 @@ from attrs import field, frozen
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2, L2Contribution
@@ -47,9 +46,9 @@ class MatrixMechanism(NoiseMechanism[R]):
     N(0, sigma^2) in every coordinate, each row exactly and then rounded to a grid. What is
     released solves it for x: x + C^-1 Z, or with a tree differences of noisy prefix sums.
 
-    Statement: if between neighbours the value of a round moves by at most Delta in Euclidean norm,
-        in the rounds of one pattern of the participation and in no other, all rounds together are
-        mu-GDP with mu = sens(C) Delta / sigma. Values may depend on earlier releases.
+    Statement: let the value of a round move between neighbours by at most Delta in Euclidean norm,
+        in the rounds of one pattern of the participation and in no other. Then all rounds together
+        are mu-GDP with mu = sens(C) Delta / sigma. Values may depend on earlier releases.
     Assumes: participation; one shape; random bits; output alone.
     Source: proofs/theory/matrix.md; Denisov et al., arXiv:2202.08312, for adaptive values.
 

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import R, require_relation
+from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
-_MOST = 2**20
+_FEW = parameters.within(1, 2**20, f"at most {2**20}")
 
 # From the records of one block to the number of a candidate, by any means.
 Vote = Callable[[Any], object]
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Aggregated(Mechanism[R]):
     """Pick a candidate by votes, one a block: probabilities proportional to e^(epsilon votes / 2).
 
@@ -65,23 +66,16 @@ class Aggregated(Mechanism[R]):
         2
     """
 
-    vote: Vote
-    epsilon: Fraction
-    blocks: int
-    candidates: int
-    relation: R
+    vote: Vote = field()
+    epsilon: Fraction = field(converter=parameters.positive)
+    blocks: int = field(converter=parameters.count, validator=_FEW)
+    candidates: int = field(converter=parameters.count, validator=_FEW)
+    relation: R = field(validator=parameters.neighbours)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        if not callable(self.vote):
-            raise ParameterError("vote", self.vote, "a function of the records of one block")
-        object.__setattr__(self, "epsilon", check.positive(epsilon=self.epsilon))
-        for name in ("blocks", "candidates"):
-            number = check.count(**{name: getattr(self, name)})
-            if number > _MOST:
-                raise ParameterError(name, number, f"at most {_MOST}")
-            object.__setattr__(self, name, number)
-        object.__setattr__(self, "relation", require_relation(self.relation))
+    @vote.validator
+    def _is_called(self, _parameter: object, vote: object) -> None:
+        if not callable(vote):
+            raise ParameterError("vote", vote, "a function of the records of one block")
 
     def guarantee(self) -> Guarantee[R]:
         """State epsilon-bounded range, whatever votes."""

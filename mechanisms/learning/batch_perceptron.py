@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, TypeAlias, final, get_args
 
@@ -11,19 +12,13 @@ from attrs import field, frozen
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Contributions,
-    NoisySums,
-    require_fixed_size,
-    scheme_of,
-)
+from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
 from dpproof.mechanisms.learning.halfspace import mistakes_of_coordinates, mistakes_within
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.learning.stops import Stop
-from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.learning.sum_learner import StepLearner
 from dpproof.mechanisms.parameters import named
 
 MarginNorm: TypeAlias = Literal["l2", "linf"]
@@ -34,16 +29,11 @@ _UNREACHABLE = 2
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class Perceptron(SumLearner[R], ABC):
+class Perceptron(StepLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
     margin: Fraction = field(converter=parameters.non_negative)
-    steps: int = field(converter=parameters.count)
-    sigma: Fraction = field(converter=parameters.scale)
-    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
-    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     stop: Stop | None = field(default=None)
-    batch: WithoutReplacement | None = field(default=None)
     iterates: bool = field(default=False, converter=parameters.flag)
     margin_norm: MarginNorm = field(
         default="l2", validator=parameters.one_of(*get_args(MarginNorm))
@@ -55,10 +45,6 @@ class Perceptron(SumLearner[R], ABC):
             allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
             raise ParameterError("stop", stop, allowed)
 
-    @batch.validator
-    def _is_public(self, _parameter: object, batch: object) -> None:
-        require_fixed_size(batch, rate=self.rate, relation=self.relation)
-
     @abstractmethod
     def _squared_bound(self) -> int:
         """Return a bound of the squared norm of one record's contribution, in units of norm^2."""
@@ -66,16 +52,9 @@ class Perceptron(SumLearner[R], ABC):
     @final
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
-        return NoisySums(
-            scheme=scheme_of(self.rate, self.batch),
-            steps=self.steps,
-            sigma=self.sigma,
-            norm=self._unit,
-            squared_bound=self._squared_bound(),
-            relation=self.relation,
-            stop=self.stop,
-            iterates=self.iterates,
-        )
+        bound = self._squared_bound()
+        sums = StepLearner.sums(self)
+        return replace(sums, squared_bound=bound, stop=self.stop, iterates=self.iterates)
 
     @final
     def _relative_margin(self) -> Fraction:

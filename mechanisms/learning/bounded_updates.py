@@ -25,8 +25,7 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms.learning.grid import RECORD_BITS
 from dpproof.mechanisms.learning.records import GridRecords, Matrix
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
@@ -76,11 +75,6 @@ class Batches:
         for run in drawn:
             run[subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
         return drawn
-
-
-def scheme_of(rate: Fraction, batch: WithoutReplacement | None) -> Poisson | WithoutReplacement:
-    """Return the scheme that a learner's two parameters stand for."""
-    return Poisson(sampling_rate=rate) if batch is None else batch
 
 
 def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> None:

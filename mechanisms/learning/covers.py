@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final, final
+from typing import ClassVar, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import ArrayLike
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
-from dpproof.mechanisms.learning.grid import STATE_BITS, WIDEST, Vectors, unit_rows
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
+from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
 from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8
@@ -31,6 +34,8 @@ class Cover(Readable, ABC):
     """
 
     __slots__ = ()
+    paired: ClassVar[bool] = True
+    """Whether every direction of odd number is the opposite of the one before it."""
 
     @property
     @abstractmethod
@@ -41,11 +46,6 @@ class Cover(Readable, ABC):
     @abstractmethod
     def dimension(self) -> int:
         """Return the number of coordinates of a direction."""
-
-    @property
-    @abstractmethod
-    def paired(self) -> bool:
-        """Return whether every direction of odd number is the opposite of the one before it."""
 
     @property
     @abstractmethod
@@ -87,27 +87,15 @@ class Cover(Readable, ABC):
         return both[start % 2 :][: stop - start]
 
 
-def checked_dimension(dimension: object) -> int:
-    """Return the number of coordinates of a direction, checked.
-
-    Raises:
-        ParameterError: not a count, or more than learners take.
-    """
-    width = check.count(dimension=dimension)
-    if width > WIDEST:
-        raise ParameterError("dimension", width, f"at most {WIDEST}")
-    return width
-
-
-def checked_size(size: object) -> int:
-    """Return the number of directions, checked.
+def checked_size(value: int, name: str = "size") -> int:
+    """Keep a number of directions.
 
     Raises:
         ParameterError: not a count, or more than can be looked at.
     """
-    number = check.count(size=size)
+    number = check.count(**{name: value})
     if number > MOST_CANDIDATES:
-        raise ParameterError("size", number, f"at most {MOST_CANDIDATES} candidates")
+        raise ParameterError(name, number, f"at most {MOST_CANDIDATES} candidates")
     return number
 
 
@@ -183,6 +171,8 @@ class FiniteCover(Cover):
                [0.6, 0.8]])
     """
 
+    paired = False
+
     candidates: tuple[tuple[float, ...], ...]
 
     def __init__(self, candidates: ArrayLike) -> None:
@@ -201,11 +191,6 @@ class FiniteCover(Cover):
         return len(self.candidates[0])
 
     @property
-    def paired(self) -> bool:
-        """Return False: the directions come in any order."""
-        return False
-
-    @property
     def description(self) -> str:
         """Return a description that says how many directions there are."""
         return f"FiniteCover of {self.size} public directions in {self.dimension} dimensions"
@@ -218,7 +203,7 @@ _LEAST: Final = 4
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class Polygon(Cover):
     """The corners of a regular polygon: every direction of the plane has one within pi / corners.
 
@@ -234,14 +219,12 @@ class Polygon(Cover):
                [ 0.707107,  0.707107]])
     """
 
-    corners: int
+    corners: int = field(converter=checked_size)
 
-    def __post_init__(self) -> None:
-        """Refuse odd numbers."""
-        number = checked_size(check.count(corners=self.corners))
+    @corners.validator
+    def _is_even(self, _parameter: object, number: int) -> None:
         if number % 2 or number < _LEAST:
-            raise ParameterError("corners", self.corners, f"even, at least {_LEAST}")
-        object.__setattr__(self, "corners", number)
+            raise ParameterError("corners", number, f"even, at least {_LEAST}")
 
     @property
     def size(self) -> int:
@@ -254,11 +237,6 @@ class Polygon(Cover):
         return 2
 
     @property
-    def paired(self) -> bool:
-        """Return True: a corner is followed by the opposite one."""
-        return True
-
-    @property
     def description(self) -> str:
         """Return a description that names the number."""
         return f"Polygon of {self.corners} corners"
@@ -269,7 +247,7 @@ class Polygon(Cover):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class CubeSurface(Cover):
     """Directions to the centres of cells on the 2 k faces of the cube [-1, 1]^k.
 
@@ -289,13 +267,10 @@ class CubeSurface(Cover):
         96
     """
 
-    dimension: int
-    cells: int
+    dimension: int = field(converter=checked_width)
+    cells: int = field(converter=parameters.count)
 
-    def __post_init__(self) -> None:
-        """Refuse what is not a count, and covers that are too large."""
-        object.__setattr__(self, "dimension", checked_dimension(self.dimension))
-        object.__setattr__(self, "cells", check.count(cells=self.cells))
+    def __attrs_post_init__(self) -> None:
         digits = (self.dimension - 1) * math.log10(self.cells)
         checked_size(self.size if digits < 9 else 10**9)
 
@@ -308,11 +283,6 @@ class CubeSurface(Cover):
     def radius(self) -> float:
         """Return the chord within which every direction has one of the cover."""
         return math.sqrt(self.dimension - 1) / self.cells
-
-    @property
-    def paired(self) -> bool:
-        """Return True: a cell is followed by the opposite one."""
-        return True
 
     @property
     def description(self) -> str:
@@ -339,7 +309,7 @@ _BLOCK: Final = 4096
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class RandomDirections(Cover):
     """Directions uniform on the sphere, in pairs of opposite ones, from a public seed.
 
@@ -361,20 +331,9 @@ class RandomDirections(Cover):
         True
     """
 
-    size: int
-    dimension: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        """Refuse sizes that are not counts, and a seed that is no integer."""
-        object.__setattr__(self, "size", checked_size(self.size))
-        object.__setattr__(self, "dimension", checked_dimension(self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-
-    @property
-    def paired(self) -> bool:
-        """Return whether each direction is followed by its opposite."""
-        return True
+    size: int = field(converter=checked_size)
+    dimension: int = field(converter=checked_width)
+    seed: int = field(converter=checked_seed)
 
     @property
     def description(self) -> str:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
 from dpproof.mechanisms.learning.halfspace import signed, signs
@@ -90,7 +90,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
         >>> learner = ExponentialHalfspaces(cover=cover, epsilon=20, relation=ReplaceOne())
         >>> learner.guarantee()
-        BoundedRange(stated_epsilon=20, relation=ReplaceOne())
+        BoundedRange(epsilon=20, relation=ReplaceOne())
         >>> bool(learner.release([([0.1, 0.9], 1), ([0.2, -0.9], -1)]).weights[1] > 0)
         True
     """

@@ -6,32 +6,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, final
 
-import numpy as np
 from attrs import field, frozen
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.grid import row_width
-from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.logistic_release import Release
 from dpproof.mechanisms.learning.pure_logistic import PureLogisticObjective
-from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
@@ -49,8 +41,6 @@ MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
 # the squares add up to 1, so that the total is mu exactly. Heuristic: t = 2^-8.
 _SHORTER: Final = Fraction(2**16 - 1, 2**16 + 1)
 _OUTPUT_SHARE: Final = Fraction(2**9, 2**16 + 1)
-# Batches of runs: entries of the largest temporary array. Heuristic.
-_ENTRIES: Final = 2**22
 
 
 def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
@@ -190,12 +180,7 @@ class LogisticObjective(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        bound, unit = self._bound, float(self._bound / _SHORTER)
-        norm = None if self.norm is None else float(self.norm)
-        read = (
-            on_grid(data, signs, norm=norm, features=self.features, compact=True)
-            for data in datasets
-        )
+        bound = self._bound
         release = Release(
             decay=self.regulariser / bound**2,
             scale=self.sigma / bound,
@@ -204,11 +189,4 @@ class LogisticObjective(Mechanism[R]):
             blur=gaussian_rounded,
             by_coordinates=False,
         )
-        released = []
-        for rows in map(signed, read):
-            batch = max(1, _ENTRIES // max(1, rows.shape[0]))
-            sizes = [min(batch, count - start) for start in range(0, count, batch)]
-            weights = np.concatenate([release.draw(rows, size, rng) for size in sizes])
-            flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
-            released.append(learned(flags, steps, weights / unit))
-        return np.stack(released)
+        return release.runs(datasets, count, rng, norm=self.norm, features=self.features)

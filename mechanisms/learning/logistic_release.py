@@ -9,7 +9,7 @@ difference from that minimum has sensitivity 2 r given the minimum (proofs/theor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -18,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
-from dpproof.mechanisms.learning.records import Matrix
+from dpproof.mechanisms.learning.records import Matrix, on_grid as labelled
 from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
 
@@ -30,6 +33,8 @@ _FINER: Final = 2**14
 _PARTS: Final = 2**50
 # Soundness of nothing, but the exact minimisation ends, whatever the data (at most 2^29 records).
 _MOST_RECORDS: Final = 2**29
+# Batches of runs: entries of the largest temporary array. Heuristic.
+_ENTRIES: Final = 2**22
 
 Noise = Callable[[NDArray[np.float64], Fraction, Fraction, Rng], NDArray[Any]]
 
@@ -55,15 +60,36 @@ class Release:
     blur: Noise
     by_coordinates: bool
 
-    def draw(self, signed: Matrix, runs: int, rng: Rng) -> NDArray[np.float64]:
+    def runs(
+        self,
+        datasets: Sequence[object],
+        count: int,
+        rng: Rng,
+        *,
+        norm: Fraction | None,
+        features: int | None,
+    ) -> Outputs:
+        """Release ``count`` minima of each of labelled rows, clipped to the norm, in data units."""
+        clip = None if norm is None else float(norm)
+        released = []
+        for data in datasets:
+            rows = signed(labelled(data, signs, norm=clip, features=features, compact=True))
+            batch = max(1, _ENTRIES // max(1, rows.shape[0]))
+            sizes = [min(batch, count - start) for start in range(0, count, batch)]
+            weights = np.concatenate([self.draw(rows, size, rng) for size in sizes])
+            flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
+            released.append(learned(flags, steps, weights / (clip or 1.0)))
+        return np.stack(released)
+
+    def draw(self, rows: Matrix, runs: int, rng: Rng) -> NDArray[np.float64]:
         """Release ``runs`` perturbed minima of one dataset, shape (runs, features)."""
-        width = signed.shape[1]
+        width = rows.shape[1]
         grain = default_granularity(self.scale) / _FINER
         steps = self.perturb(np.zeros((runs, width)), self.scale, grain, rng)
         scale = self.output_scale(width)
         out = default_granularity(scale) / _FINER
         self._ends(width, out)
-        objective = Objective(signed, self.decay)
+        objective = Objective(rows, self.decay)
         minima = objective.minima(on_grid(steps, grain))
         whole = np.zeros(minima.shape, dtype=np.object_)
         for run in np.flatnonzero(np.isnan(minima).any(axis=1)):

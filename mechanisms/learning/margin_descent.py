@@ -26,8 +26,8 @@ from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 # Above Euler's constant, and above 4 + 1 + 1/4 + 1/9 + ...: Theorem 2' of margins.md.
 _EULER: Final = 0.5772156650
@@ -123,9 +123,9 @@ class MarginDescent(SumLearner[R]):
         """Bound the released state's hinge loss beyond that of any reference w.
 
         Statement: for all w with ||w|| <= radius, E[sum of hinge(released)] <= sum of hinge(w) + c
-            radius sqrt((G^2 + k s^2)/(T + 1)), G = n norm/margin, s = sigma/margin, k the width
-            of mapped rows, and n = ``records`` of the learner, at or above the true number; c is 1
-            for the mean state, and 1 + H/2 with H = 1 + 1/2 + ... + 1/T for the last one. With
+            radius sqrt((G^2 + k s^2)/(T + 1)). Here G = n norm/margin, s = sigma/margin, k is the
+            width of mapped rows, and n = ``records`` of the learner, at or above the true number; c
+            is 1 for the mean state, and 1 + H/2 with H = 1 + 1/2 + ... + 1/T for the last one. With
             ``failure`` the last state has the bound of Theorem 2' with that probability missed.
         Source: proofs/theory/margins.md, Theorems 2 and 2'.
         Raises:
@@ -156,10 +156,10 @@ class MarginDescent(SumLearner[R]):
     ) -> float:
         """Bound the expected mistakes, if all but some records have the hinge's margin.
 
-        Statement: if some w with ||w|| <= radius has y <w, z> >= margin for the mapped and clipped
-            rows z of all but ``outliers`` records, the released state is expected to err on at most
-            outliers (1 + radius norm/margin) + ``excess``: a mistake has hinge at least 1. With
-            ``failure`` it errs on no more but with that probability.
+        Statement: let some w with ||w|| <= radius have y <w, z> >= margin for the mapped and
+            clipped rows z of all but ``outliers`` records. Then the released state is expected to
+            err on at most outliers (1 + radius norm/margin) + ``excess``: a mistake has hinge at
+            least 1. With ``failure`` it errs on no more but with that probability.
         Source: proofs/theory/margins.md, section 2; the form of Wang, Zhu & Wang,
             arXiv:2505.24737, Theorems 6.3 and 6.5, with our constants.
         """

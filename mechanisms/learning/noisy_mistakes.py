@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpproof.accountant import AddRemove
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose_gdp

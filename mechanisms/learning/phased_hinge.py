@@ -16,8 +16,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sensitivity import L2
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
-from dpproof.accountant.theorems.post_processing import post_process
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned
@@ -43,8 +43,8 @@ _LEAST: Final = 4
 class PhasedHinge(Mechanism[R]):
     """Learn a halfspace in phases of one pass each, with Gaussian noise after every phase.
 
-    Phase p = 1, ..., floor(log2 n) takes n_p = floor(n / 2^p) records, makes a step of projected
-    descent on the smoothed hinge for each, with a rate that falls by 4 from phase to phase, and
+    Phase p = 1, ..., floor(log2 n) takes n_p = floor(n / 2^p) records. It makes a step of projected
+    descent on the smoothed hinge for each, with a rate that falls by 4 from phase to phase. It
     releases the mean of its states plus noise, from which the next phase starts.
 
     Statement: with ``sampling="permutation"`` the phases see disjoint positions of a random

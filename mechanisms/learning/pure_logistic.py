@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne, require_relation
+from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import RANDOM_BITS, SPHERICAL_MINIMUM
-from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.post_processing import post_process
-from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.halfspace import signed, signs
+from dpproof.accountant.theorems.composition import compose, post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.logistic_release import Release
-from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import laplace_rounded, spherical_rounded
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 MECHANISM_PURE_LOGISTIC: Final = Theorem(
     rule="mechanism/logistic-objective-pure",
@@ -47,7 +42,7 @@ _SHORTER: Final = Fraction(2031, 2048)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class PureLogisticObjective(Mechanism[R]):
     """Learn logistic regression by objective perturbation with spherical noise: epsilon-DP.
 
@@ -76,20 +71,13 @@ class PureLogisticObjective(Mechanism[R]):
         1.0
     """
 
-    epsilon: Fraction
-    regulariser: Fraction
-    norm: Fraction | None
-    relation: R
-    features: int | None
+    epsilon: Fraction = field(converter=parameters.scale)
+    regulariser: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(converter=parameters.optional_scale)
+    relation: R = field(validator=parameters.neighbours)
+    features: int | None = field(converter=row_width)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "epsilon", scale(epsilon=self.epsilon))
-        object.__setattr__(self, "regulariser", scale(regulariser=self.regulariser))
-        object.__setattr__(self, "norm", None if self.norm is None else scale(norm=self.norm))
-        object.__setattr__(self, "relation", require_relation(self.relation))
-        if self.features is not None:
-            object.__setattr__(self, "features", check.count(features=self.features))
+    def __attrs_post_init__(self) -> None:
         least = self._unit**2 / self._one_record
         if self.regulariser < least:
             raise ParameterError(
@@ -134,11 +122,6 @@ class PureLogisticObjective(Mechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        norm = None if self.norm is None else float(self.norm)
-        read = [
-            on_grid(data, signs, norm=norm, features=self.features, compact=True)
-            for data in datasets
-        ]
         release = Release(
             decay=self.regulariser / (self._unit * _SHORTER) ** 2,
             scale=1 / self._noise,
@@ -147,12 +130,7 @@ class PureLogisticObjective(Mechanism[R]):
             blur=laplace_rounded,
             by_coordinates=True,
         )
-        runs = []
-        for records in read:
-            weights = release.draw(signed(records), count, rng) / float(self._unit)
-            flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
-            runs.append(learned(flags, steps, weights))
-        return np.stack(runs)
+        return release.runs(datasets, count, rng, norm=self.norm, features=self.features)
 
 
 def _spherical(

@@ -214,7 +214,7 @@ def margin_risk(
 ) -> RiskBound:
     """Bound the risk by the ramp loss min(1, max(0, 1 - y <w, x>/margin)) of released weights.
 
-    Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w, the risk is
+    Statement: let W = 2^j be the least power of two, j >= 0, at or above the norm of w. The risk is
         at most the mean ramp + 2 W norm/(margin sqrt(n)) + sqrt(ln(1/f_j)/(2n)) with
         f_j = failure / (2 (j + 1)(j + 2)). The sum of ramps moves by at most 1 between neighbours,
         as a count does; a hinge would move by 1 + W norm/margin.
@@ -256,8 +256,8 @@ def relative_margin_risk(
 ) -> RiskBound:
     """Bound the risk by how many records have y <w, x> <= margin: fast if they are few.
 
-    Statement: with W = 2^j the least power of two, j >= 0, at or above the norm of w,
-        T = floor(4 (W norm/margin)^2), A = ln C(4 n + T, T) + ln(4/f_j) and t^2 = 4A/n, the
+    Statement: let W = 2^j be the least power of two, j >= 0, at or above the norm of w,
+        T = floor(4 (W norm/margin)^2), A = ln C(4 n + T, T) + ln(4/f_j) and t^2 = 4A/n. The
         risk is at most s + t^2/2 + t sqrt(s + t^2/4), s the share of those records, for all w at
         once; f_j = failure / (2 (j + 1)(j + 2)). One record moves the count by at most 1, for fixed
         w. The dimension does not matter.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -13,19 +13,12 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Adding,
-    Contributions,
-    NoisySums,
-    require_fixed_size,
-    scheme_of,
-)
+from dpproof.mechanisms.learning.bounded_updates import Adding, Contributions, NoisySums
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
 from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers, is_sparse
-from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.learning.sum_learner import StepLearner
 from dpproof.mechanisms.parameters import named
 
 # Soundness: rows are integers of norm at most 2^16, coefficients at most 2^12 in size, so that a
@@ -43,7 +36,7 @@ _SERIES: Final = [math.log(2) ** k / math.factorial(k) for k in range(9)]
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SoftmaxDescent(SumLearner[R]):
+class SoftmaxDescent(StepLearner[R]):
     """Learn multinomial logistic regression by noisy gradient steps, all classes in one chain.
 
     Start from w = 0, one vector a class. In every step add up (e_y - p) x' over the records, or
@@ -84,36 +77,18 @@ class SoftmaxDescent(SumLearner[R]):
         converter=parameters.count,
         validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
     )
-    steps: int = field(converter=parameters.count)
-    sigma: Fraction = field(converter=parameters.scale)
     radius: Fraction = field(default=Fraction(16), converter=parameters.scale)
     regulariser: Fraction | None = field(default=None, converter=parameters.optional_scale)
-    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
-    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
-    batch: WithoutReplacement | None = field(default=None)
 
-    @radius.validator
-    @norm.validator
-    def _keeps_states_finite(self, parameter: parameters.Field, value: Fraction | None) -> None:
+    def __attrs_post_init__(self) -> None:
         # Soundness: the grid of a state that is not finite would not be exact.
-        if value is not None and not 1 / _LARGEST <= value <= _LARGEST:
-            raise ParameterError(parameter.name, value, "in [2^-100, 2^100]")
-
-    @batch.validator
-    def _is_public(self, _parameter: object, batch: object) -> None:
-        require_fixed_size(batch, rate=self.rate, relation=self.relation)
+        for name, value in (("radius", self.radius), ("norm", self._unit)):
+            if not 1 / _LARGEST <= value <= _LARGEST:
+                raise ParameterError(name, value, "in [2^-100, 2^100]")
 
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
-        return NoisySums(
-            scheme=scheme_of(self.rate, self.batch),
-            steps=self.steps,
-            sigma=self.sigma,
-            norm=self._unit,
-            squared_bound=2,
-            relation=self.relation,
-            tail=4,
-        )
+        return replace(StepLearner.sums(self), squared_bound=2, tail=4)
 
     def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class numbers that the labels are."""

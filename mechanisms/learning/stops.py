@@ -9,29 +9,28 @@ from __future__ import annotations
 import functools
 from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.relation import R
+from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sensitivity import L1, L2, L2Contribution, LInf
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
@@ -82,7 +81,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class LaplaceStop(Stop):
     """Stop when the number of sampled mistakes, with Laplace noise, is below a constant.
 
@@ -99,13 +98,8 @@ class LaplaceStop(Stop):
         Fraction(20, 1)
     """
 
-    scale: Number
-    below: Number
-
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "scale", noise_scale(scale=self.scale))
-        object.__setattr__(self, "below", arguments.real(below=self.below))
+    scale: Fraction = field(converter=parameters.scale)
+    below: Fraction = field(converter=parameters.real)
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """Return the sum and the count on one sample, as one mechanism."""
@@ -115,14 +109,13 @@ class LaplaceStop(Stop):
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
     ) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        scale = Fraction(self.scale)
-        grain = default_granularity(scale)
-        noisy = on_grid(laplace_rounded(counts.astype(np.float64), scale, grain, rng), grain)
-        return noisy < float(self.below)
+        grain = default_granularity(self.scale)
+        noisy = laplace_rounded(counts.astype(np.float64), self.scale, grain, rng)
+        return on_grid(noisy, grain) < float(self.below)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class GaussianStop(Stop):
     """Stop when the number of sampled mistakes, with Gaussian noise, is below a constant.
 
@@ -140,19 +133,14 @@ class GaussianStop(Stop):
         Fraction(5, 1)
     """
 
-    sigma: Number
-    below: Number
-
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "sigma", noise_scale(sigma=self.sigma))
-        object.__setattr__(self, "below", arguments.real(below=self.below))
+    sigma: Fraction = field(converter=parameters.scale)
+    below: Fraction = field(converter=parameters.real)
 
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """Return the sum and the scaled count, as one Gaussian release."""
         moved = noise.sensitivity
         one = moved.bound if isinstance(moved, L2Contribution) else moved.value
-        joint = sqrt_up(one**2 + (noise.sigma / Fraction(self.sigma)) ** 2)
+        joint = sqrt_up(one**2 + (noise.sigma / self.sigma) ** 2)
         bound: L2[R] | L2Contribution[R] = L2Contribution(joint, noise.relation)
         if noise.relation.symmetric and whole:
             bound = L2(max(noise.moved, joint), noise.relation)
@@ -162,14 +150,13 @@ class GaussianStop(Stop):
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
     ) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        scale = Fraction(self.sigma)
-        grain = default_granularity(scale)
-        noisy = on_grid(gaussian_rounded(counts.astype(np.float64), scale, grain, rng), grain)
-        return noisy < float(self.below)
+        grain = default_granularity(self.sigma)
+        noisy = gaussian_rounded(counts.astype(np.float64), self.sigma, grain, rng)
+        return on_grid(noisy, grain) < float(self.below)
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class NormStop(Stop):
     """Stop when the noisy sum is short: its squared norm, less that of the noise, is below below^2.
 
@@ -184,11 +171,7 @@ class NormStop(Stop):
         Fraction(30, 1)
     """
 
-    below: Number
-
-    def __post_init__(self) -> None:
-        """Keep the exact value; refuse others."""
-        object.__setattr__(self, "below", arguments.positive(below=self.below))
+    below: Fraction = field(converter=parameters.positive)
 
     def now(
         self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
@@ -200,7 +183,7 @@ class NormStop(Stop):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ChooseIterate(Stop):
     """Make all steps, then pick the state with few mistakes on all records.
 
@@ -219,11 +202,7 @@ class ChooseIterate(Stop):
         True
     """
 
-    epsilon: Number
-
-    def __post_init__(self) -> None:
-        """Keep the exact value; refuse others."""
-        object.__setattr__(self, "epsilon", arguments.positive(epsilon=self.epsilon))
+    epsilon: Fraction = field(converter=parameters.positive)
 
     def beside(self, relation: R) -> Guarantee[R]:
         """Return the guarantee of the choice, made once."""
@@ -241,7 +220,7 @@ class ChooseIterate(Stop):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SparseVectorStop(Stop):
     """Stop at the first state whose noisy number of mistakes is below a noisy constant.
 
@@ -264,21 +243,12 @@ class SparseVectorStop(Stop):
         Fraction(100, 1)
     """
 
-    threshold_scale: Number
-    query_scale: Number
-    below: Number
+    threshold_scale: Fraction = field(converter=parameters.scale)
+    query_scale: Fraction = field(converter=parameters.scale)
+    below: Fraction = field(converter=parameters.real)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        for name in ("threshold_scale", "query_scale"):
-            object.__setattr__(self, name, noise_scale(**{name: getattr(self, name)}))
-        object.__setattr__(self, "below", arguments.real(below=self.below))
-        AboveThreshold(
-            threshold_scale=self.threshold_scale,
-            query_scale=self.query_scale,
-            threshold=-Fraction(self.below),
-            sensitivity=LInf(1),
-        )
+    def __attrs_post_init__(self) -> None:
+        self._tests(AddRemove())  # refuses a constant that floats do not hold
 
     @property
     def counts_all(self) -> bool:
@@ -287,23 +257,24 @@ class SparseVectorStop(Stop):
 
     def beside(self, relation: R) -> Guarantee[R]:
         """Return the guarantee of all tests together, made once."""
+        return self._tests(relation).guarantee()
+
+    def _tests(self, relation: R) -> AboveThreshold[R]:
         return AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
             monotone=not relation.symmetric,
-            threshold=-Fraction(self.below),
+            threshold=-self.below,
             sensitivity=LInf(1, relation),
-        ).guarantee()
+        )
 
     def watch(self, runs: int, rng: Rng) -> Watch:
         """Draw the noisy constant of every run; compare real numbers, of which none is rounded."""
         level = np.full(runs, -float(self.below))
-        bar = NoisyReals(level, Fraction(self.threshold_scale), rng, signed=True)
+        bar = NoisyReals(level, self.threshold_scale, rng, signed=True)
 
         def now(_: NDArray[np.float64], counts: NDArray[np.int64], __: float) -> NDArray[np.bool_]:
-            values = NoisyReals(
-                -counts.astype(np.float64), Fraction(self.query_scale), rng, signed=True
-            )
+            values = NoisyReals(-counts.astype(np.float64), self.query_scale, rng, signed=True)
             return exceeding(values, bar, 1)[:, 0]
 
         return now

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
+from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
 from dpproof.mechanisms.learning.bounded_updates import (
@@ -23,6 +24,7 @@ from dpproof.mechanisms.learning.bounded_updates import (
     Contributions,
     NoisySums,
     Totals,
+    require_fixed_size,
 )
 from dpproof.mechanisms.learning.grid import row_width
 from dpproof.mechanisms.learning.halfspace import signs
@@ -167,3 +169,29 @@ class SumLearner(Mechanism[R], ABC):
     def _unit(self) -> Fraction:
         """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
         return Fraction(1) if self.norm is None else self.norm
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class StepLearner(SumLearner[R], ABC):
+    """A learner whose every step sees all records, a Poisson sample, or one of a fixed size."""
+
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    batch: WithoutReplacement | None = field(default=None)
+
+    @batch.validator
+    def _is_public(self, _parameter: object, batch: object) -> None:
+        require_fixed_size(batch, rate=self.rate, relation=self.relation)
+
+    def sums(self) -> NoisySums[R]:
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
+        scheme = Poisson(sampling_rate=self.rate) if self.batch is None else self.batch
+        return NoisySums(
+            scheme=scheme,
+            steps=self.steps,
+            sigma=self.sigma,
+            norm=self._unit,
+            relation=self.relation,
+        )

@@ -15,11 +15,13 @@ from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import CalibrationError
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import Relation, ReplaceOne
-from dpproof.mechanisms.local.local_hashing import LocalHashing
-from dpproof.mechanisms.local.randomized_response import RandomizedResponse
+from dpproof.mechanisms.local.randomized_response import (
+    LocalHashing,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from dpproof.mechanisms.local.reports import MOST_EPSILON, FrequencyOracle, kept_confidence
-from dpproof.mechanisms.local.subset_selection import SubsetSelection
-from dpproof.mechanisms.local.unary_encoding import UnaryEncoding
 
 _KINDS: Final = (RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing)
 _LEAST: Final = 2.0**-10  # epsilon

@@ -1,4 +1,4 @@
-"""Randomised response on k categories."""
+"""Local randomisers of a category: randomised response, hashing, subsets, unary encoding."""
 
 from __future__ import annotations
 
@@ -12,22 +12,33 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.local.reports import FrequencyOracle, one_category, require_reports
+from dpproof.mechanisms.local.reports import (
+    MOST_EPSILON,
+    EpsilonReport,
+    FrequencyOracle,
+    Report,
+    one_category,
+    report_guarantee,
+    require_reports,
+    share_down,
+)
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import randomized_response
+from dpproof.mechanisms.samplers.categorical import subsets_without_replacement
+from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import uniform_below
 
 _MOST_EPSILON = 1024
 _MOST_CATEGORIES = 2**62
@@ -123,3 +134,431 @@ class RandomizedResponse(FrequencyOracle[R]):
         if rows.min() < 0 or rows.max() >= self.categories:
             raise ParameterError("reports", "others", f"categories from 0 to {self.categories - 1}")
         return np.bincount(rows.ravel(), minlength=self.categories).astype(np.int64), len(rows)
+
+
+_MOST_CELLS: Final = 65_537
+
+MECHANISM_LOCAL_HASHING: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+    attained=Attained.WHOLE,  # two categories of one record
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class LocalHashing(EpsilonReport[R]):
+    """Release a fresh hash function and the category's cell, by randomised response on the cells.
+
+    With g cells, g prime, a category is its digits x_1, ..., x_d in base g, and its cell is a_1
+    x_1 + ... + a_d x_d modulo g for uniform a: any two categories share a cell with probability
+    exactly 1/g. The cell is kept with probability ``keep`` = e^epsilon/(e^epsilon + g - 1),
+    rounded down to a multiple of 2^-60, else it is another one, all equally likely. g next to
+    e^epsilon + 1 is best.
+
+    Statement: given the hash, which is independent of the data, two categories in one cell have
+        equal laws, and others those of randomised response: the report is dominated by the pair
+        with masses (1 - 1/g) keep and (1 - 1/g)(1 - keep)/(g - 1), in both orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Wang, Blocki, Li & Jha (USENIX Security 2017).
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: from 2 to 2^20; values are 0, 1, ...
+        cells: g, a prime; the smallest at or above e^epsilon + 1, at most 65,537, without it.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> report = LocalHashing(epsilon=1, categories=100, cells=5, relation=AddRemove())
+        >>> report.release(42).shape
+        (4,)
+    """
+
+    cells: int = field(converter=parameters.whole)
+
+    @cells.default
+    def _best(self) -> int:
+        least = min(math.ceil(math.exp(min(self.epsilon, Fraction(11)))) + 1, _MOST_CELLS)
+        return next(g for g in range(least, 2 * least) if _is_prime(g))
+
+    @cells.validator
+    def _prime(self, _parameter: object, cells: int) -> None:
+        if not 2 <= cells <= _MOST_CELLS or not _is_prime(cells):
+            allowed = f"a prime from 2 to {_MOST_CELLS}"
+            raise ParameterError("cells", cells, allowed, "as every digit is hashed")
+
+    @property
+    def keep(self) -> Fraction:
+        """Return the probability that the released cell is the category's."""
+        return share_down(self.epsilon, 1, self.cells - 1)
+
+    @property
+    def digits(self) -> int:
+        """Return the number of digits of a category in base g."""
+        return len(_digits(self.categories - 1, self.cells))
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the guarantee of randomised response on the cells, diluted by shared cells."""
+        apart = 1 - Fraction(1, self.cells)
+        return report_guarantee(
+            MECHANISM_LOCAL_HASHING,
+            self.relation,
+            (apart * self.keep, apart * (1 - self.keep) / (self.cells - 1)),
+            self.categories,
+            f"the cell of {self.cells} kept with probability {show(self.keep)}",
+            kind="hash",
+            cells=self.cells,
+            keep=self.keep,
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw the hash's a_1, ..., a_d and a cell: int64 of shape (datasets, count, d + 1)."""
+        truth = one_category(self.query, datasets, self.categories)
+        g, width = self.cells, self.digits
+        digits = np.array([_digits(int(x), g, width) for x in truth], dtype=np.int64)
+        size = len(truth) * count
+        hashes = uniform_below(g, size * width, rng).astype(np.int64).reshape(-1, count, width)
+        own = (hashes * digits[:, None, :]).sum(axis=2) % g
+        kept = bernoulli(self.keep, size, rng).reshape(own.shape)
+        other = uniform_below(g - 1, size, rng).astype(np.int64).reshape(own.shape)
+        cell = np.where(kept, own, (own + 1 + other) % g)
+        return np.concatenate([hashes, cell[:, :, None]], axis=2)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely a hash sends the true category to its cell, and how likely another."""
+        return self.keep, Fraction(1, self.cells)
+
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many hashes send each category to their cell.
+
+        Reports are of shape (n, digits + 1).
+        """
+        g, width = self.cells, self.digits
+        rows = require_reports(reports, width + 1, f"of shape (n, {width + 1})")
+        support = np.zeros(self.categories, dtype=np.int64)
+        for category in range(self.categories):
+            sent = rows[:, :-1] @ np.array(_digits(category, g, width), dtype=np.int64) % g
+            support[category] = (sent == rows[:, -1]).sum()
+        return support, len(rows)
+
+
+def _is_prime(number: int) -> bool:
+    """Return whether a number from 2 is a prime."""
+    return all(number % k for k in range(2, math.isqrt(number) + 1))
+
+
+def _digits(number: int, base: int, width: int = 1) -> list[int]:
+    """Return at least ``width`` digits of a number."""
+    digits: list[int] = []
+    while number or len(digits) < width:
+        number, digit = divmod(number, base)
+        digits.append(digit)
+    return digits
+
+
+MECHANISM_SUBSET_SELECTION: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+    attained=Attained.WHOLE,  # two categories of one record
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class SubsetSelection(EpsilonReport[R]):
+    """Release a uniformly random set of d categories that holds the true one with a probability.
+
+    With k categories that probability is ``keep`` = d e^epsilon/(d e^epsilon + k - d), rounded
+    down to a multiple of 2^-60, on the private side. d next to k/(e^epsilon + 1) is best for
+    frequencies.
+
+    Statement: sets that hold both of two categories, or neither, have one law; the report is
+        dominated by the pair with masses keep (k - d)/(k - 1) and (1 - keep) d/(k - 1), in both
+        orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Ye & Barg (arXiv:1702.00610); Wang et al. (arXiv:1607.08025).
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: k, from 2 to 2^20; values are 0, 1, ...
+        size: d, from 1 to k - 1; the whole number next to k/(e^epsilon + 1) without it.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> len(SubsetSelection(epsilon=1, categories=10, relation=AddRemove()).release(4))
+        3
+    """
+
+    size: int = field(converter=parameters.whole)
+
+    @size.default
+    def _best(self) -> int:
+        power = math.exp(min(self.epsilon, Fraction(MOST_EPSILON)))
+        return max(1, round(self.categories / Fraction(power + 1)))
+
+    @size.validator
+    def _within(self, _parameter: object, size: int) -> None:
+        if not 1 <= size < self.categories:
+            raise ParameterError("size", size, f"from 1 to {self.categories - 1}")
+
+    @property
+    def keep(self) -> Fraction:
+        """Return the probability that the set holds the true category."""
+        return share_down(self.epsilon, self.size, self.categories - self.size)
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of the sets that hold one of two categories and not the other."""
+        k, d = self.categories, self.size
+        return report_guarantee(
+            MECHANISM_SUBSET_SELECTION,
+            self.relation,
+            (self.keep * Fraction(k - d, k - 1), (1 - self.keep) * Fraction(d, k - 1)),
+            k,
+            f"a set of {d} of {k} categories, with the true one with probability {show(self.keep)}",
+            kind="subset",
+            size=d,
+            keep=self.keep,
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw sets as growing lists: int64 of shape (datasets, count, size)."""
+        k, truth = self.categories, one_category(self.query, datasets, self.categories)
+        inside = bernoulli(self.keep, len(truth) * count, rng).reshape(len(truth), count)
+        drawn = np.empty((len(truth), count, self.size), dtype=np.int64)
+        for i, category in enumerate(truth):
+            for held in (0, 1):
+                rows = np.flatnonzero(inside[i] == held)
+                others = subsets_without_replacement(k - 1, self.size - held, len(rows), rng)
+                own = np.full((len(rows), held), category, dtype=np.int64)
+                sets = np.concatenate([others + (others >= category), own], axis=1)
+                drawn[i, rows] = np.sort(sets, axis=1)
+        return drawn
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the set holds the true category, and how likely another."""
+        k, d = self.categories, self.size
+        return self.keep, (self.keep * (d - 1) + (1 - self.keep) * d) / (k - 1)
+
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many sets hold each category: reports are of shape (n, size)."""
+        k, d = self.categories, self.size
+        rows = require_reports(reports, d, f"sets of shape (n, {d})")
+        if rows.min() < 0 or rows.max() >= k:
+            raise ParameterError("reports", "other numbers", f"categories from 0 to {k - 1}")
+        return np.bincount(rows.ravel(), minlength=k).astype(np.int64), len(rows)
+
+
+_HALF: Final = Fraction(1, 2)
+
+
+MECHANISM_UNARY_ENCODING: Final = Theorem(
+    rule="mechanism/local-report",
+    source="proofs/theory/local.md",
+    attained=Attained.WHOLE,  # two categories of one record
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class UnaryEncoding(EpsilonReport[R]):
+    """Release one bit for each category: that of the true one is 1 with probability ``keep``.
+
+    The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
+    keep = 1/2 and flip = 1/(e^epsilon + 1): the least variance of frequencies; the symmetric one,
+    of basic RAPPOR, keep = 1 - flip = e^(epsilon/2)/(e^(epsilon/2) + 1). Both are rounded to
+    multiples of 2^-60, on the private side, and are what is drawn exactly.
+
+    It acts on ONE categorical value, as ``RandomizedResponse`` does.
+
+    Statement: two categories differ in the laws of two bits; the report is dominated by
+        (Bern(keep) x Bern(flip), Bern(flip) x Bern(keep)), in both orders, and attains it.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Wang, Blocki, Li & Jha (USENIX Security 2017) for the
+        optimised encoding; Erlingsson, Pihur & Korolova (CCS 2014) for RAPPOR.
+
+    Args:
+        epsilon: nats, above 0, at most 32.
+        categories: from 2 to 2^20; values are 0, 1, ...
+        symmetric: whether ones and zeros are treated alike.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> UnaryEncoding(epsilon=1, categories=4, relation=AddRemove()).release(2).shape
+        (4,)
+    """
+
+    symmetric: bool = field(default=False, converter=parameters.flag)
+
+    @property
+    def keep(self) -> Fraction:
+        """Return the probability of a 1 for the true category."""
+        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else _HALF
+
+    @property
+    def flip(self) -> Fraction:
+        """Return the probability of a 1 for another category."""
+        return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of the laws of the two bits in which two categories differ."""
+        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
+
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        return supporting_bits(reports, self.categories)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class Rappor(Report[R]):
+    """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
+
+    The permanent response turns each bit into a fair coin with probability f; the report is 1 with
+    probability ``one`` where the permanent bit is 1, and ``zero`` where it is 0. Every release
+    draws a permanent response anew: the statement is of one report of one value.
+
+    Statement: the report is unary encoding with keep = (1 - f/2) one + (f/2) zero and flip = (f/2)
+        one + (1 - f/2) zero. All reports made of one permanent response together are
+        post-processing of it, which is unary encoding with keep = 1 - f/2 and flip = f/2.
+    Assumes: categories; random bits; output alone.
+    Source: proofs/theory/local.md; Erlingsson, Pihur & Korolova (CCS 2014), Section 2.
+
+    Args:
+        f: of the permanent response, from 0 to 1.
+        one: in [0, 1], not ``zero``.
+        zero: in [0, 1].
+        categories: from 2 to 2^20.
+        relation: the neighbouring relation.
+        query: data -> a category; None when the data is already that value.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, a value that is no category.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()).keep
+        Fraction(11, 16)
+    """
+
+    f: Fraction = field(converter=parameters.probability)
+    one: Fraction = field(converter=parameters.probability)
+    zero: Fraction = field(converter=parameters.probability)
+
+    def __attrs_post_init__(self) -> None:
+        if self.f == 1 or self.one <= self.zero:
+            allowed = "above zero, and f below 1"
+            raise ParameterError("one", (self.f, self.one, self.zero), allowed)
+
+    @property
+    def keep(self) -> Fraction:
+        """Return the probability that the report's bit of the true category is 1."""
+        return (1 - self.f / 2) * self.one + self.f / 2 * self.zero
+
+    @property
+    def flip(self) -> Fraction:
+        """Return the probability that the report's bit of another category is 1."""
+        return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of the laws of the two bits in which two categories differ."""
+        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
+
+    def permanent(self) -> DominatingPair[R]:
+        """Return the joint guarantee of all reports made of one permanent response."""
+        half = self.f / 2
+        return bits_guarantee(self.relation, self.categories, 1 - half, half)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
+
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        return supporting_bits(reports, self.categories)
+
+
+def bits_guarantee(
+    relation: R, categories: int, keep: Fraction, flip: Fraction
+) -> DominatingPair[R]:
+    """Return the guarantee of bits that are 1 with probability keep, or flip.
+
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> bits_guarantee(AddRemove(), 3, _HALF, Fraction(1, 4)).delta(epsilon=0).upper < 0.26
+        True
+    """
+    said = f"{categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
+    up, down = keep * (1 - flip), flip * (1 - keep)
+    return report_guarantee(
+        MECHANISM_UNARY_ENCODING,
+        relation,
+        (up, down),
+        categories,
+        said,
+        kind="bits",
+        keep=keep,
+        flip=flip,
+    )
+
+
+def random_bits(
+    truth: NDArray[np.int64],
+    count: int,
+    categories: int,
+    chances: tuple[Fraction, Fraction],
+    rng: Rng,
+) -> NDArray[np.int64]:
+    """Draw bits of categories, 1 with the first chance for the true one and else with the second.
+
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> random_bits(np.array([1]), 2, 3, (Fraction(1), Fraction(0)), ReplayRng(1)).tolist()
+        [[[0, 1, 0], [0, 1, 0]]]
+    """
+    keep, flip = chances
+    size = len(truth) * count
+    bits = bernoulli(flip, size * categories, rng).reshape(len(truth), count, categories)
+    own = bernoulli(keep, size, rng).reshape(len(truth), count)
+    for i, category in enumerate(truth):
+        bits[i, :, category] = own[i]
+    return bits.astype(np.int64)
+
+
+def supporting_bits(reports: object, categories: int) -> tuple[NDArray[np.int64], int]:
+    """Return the sums of bits, and the number of reports.
+
+    Raises:
+        ParameterError: another shape, or numbers that are no bits.
+    Example:
+        >>> supporting_bits([[1, 0], [1, 1]], 2)
+        (array([2, 1]), 2)
+    """
+    bits = require_reports(reports, categories, f"bits of shape (n, {categories})")
+    if ((bits != 0) & (bits != 1)).any():
+        raise ParameterError("reports", "other numbers", "bits, 0 or 1")
+    return bits.sum(axis=0), len(bits)

@@ -20,7 +20,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product

@@ -1,1 +1,1 @@
-"""Additive noise, one distribution a file."""
+"""Additive noise, one family of distributions a file."""

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
@@ -25,7 +25,7 @@ from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import one_integer
-from dpproof.mechanisms.samplers.law import from_law
+from dpproof.mechanisms.samplers.categorical import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
 

@@ -14,10 +14,9 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
@@ -27,7 +26,7 @@ from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import whole_values
-from dpproof.mechanisms.samplers.law import from_law
+from dpproof.mechanisms.samplers.categorical import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]

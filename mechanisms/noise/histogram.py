@@ -8,12 +8,11 @@ from typing import Any, Final, Literal, TypeAlias, final
 
 from attrs import field, frozen
 
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
@@ -21,8 +20,8 @@ from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
-from dpproof.mechanisms.noise.discrete_gaussian import DiscreteGaussian
-from dpproof.mechanisms.noise.discrete_laplace import DiscreteLaplace
+from dpproof.mechanisms.noise.gaussian import DiscreteGaussian
+from dpproof.mechanisms.noise.laplace import DiscreteLaplace
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng

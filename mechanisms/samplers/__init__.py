@@ -11,7 +11,11 @@ the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 
 from dpproof.mechanisms.samplers.categorical import (
     categorical_exp as categorical_exp,
+    permutation as permutation,
+    poisson_mask as poisson_mask,
     randomized_response as randomized_response,
+    subset_without_replacement as subset_without_replacement,
+    subsets_without_replacement as subsets_without_replacement,
 )
 from dpproof.mechanisms.samplers.coins import (
     bernoulli as bernoulli,
@@ -22,22 +26,14 @@ from dpproof.mechanisms.samplers.falling import (
     discrete_gaussian as discrete_gaussian,
     discrete_laplace as discrete_laplace,
     geometric as geometric,
+    run_count as run_count,
+    skellam as skellam,
 )
-from dpproof.mechanisms.samplers.permutation import permutation as permutation
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,
+    discrete_cube_norm as discrete_cube_norm,
     gaussian_rounded as gaussian_rounded,
     laplace_rounded as laplace_rounded,
-)
-from dpproof.mechanisms.samplers.run_count import run_count as run_count
-from dpproof.mechanisms.samplers.skellam import skellam as skellam
-from dpproof.mechanisms.samplers.spherical_rounded import (
-    discrete_cube_norm as discrete_cube_norm,
     spherical_rounded as spherical_rounded,
-)
-from dpproof.mechanisms.samplers.subset import (
-    poisson_mask as poisson_mask,
-    subset_without_replacement as subset_without_replacement,
-    subsets_without_replacement as subsets_without_replacement,
 )
 from dpproof.mechanisms.samplers.uniform import uniform_below as uniform_below

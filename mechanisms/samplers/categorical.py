@@ -1,4 +1,4 @@
-"""Categories with probabilities proportional to exponentials: the exponential mechanism's draw."""
+"""Categories, orders and subsets: exponential weights, finite laws, permutations, samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate
+from math import lcm
 from typing import Final, final
 
 import numpy as np
@@ -15,11 +16,41 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.mechanisms.samplers import margins, sampler_arguments
-from dpproof.mechanisms.samplers.coins import bernoulli_enclosed
+from dpproof.mechanisms.samplers import arrays, enclosure
+from dpproof.mechanisms.samplers.coins import Coins, bernoulli, bernoulli_enclosed
 from dpproof.mechanisms.samplers.enclosure import exp_minus, keep_probability
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform, uniform_below
+
+
+def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw ``size`` independent positions i, each with probability exactly ``law[i]``.
+
+    Proof: a uniform whole number below the common denominator falls into the i-th of consecutive
+        intervals of lengths law[i] times it with that probability.
+
+    Args:
+        law: probabilities, at least 0, of sum exactly 1; the caller has checked them.
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: size not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> from_law([Fraction(0), Fraction(1)], 3, ReplayRng(1)).tolist()
+        [1, 1, 1]
+    """
+    unit = lcm(*(mass.denominator for mass in law))
+    steps = list(accumulate(int(mass * unit) for mass in law))
+    drawn = uniform_below(unit, size, rng)
+    if drawn.dtype != np.object_:
+        return np.searchsorted(np.array(steps, dtype=np.int64), drawn, side="right").astype(
+            np.int64
+        )
+    return np.array([bisect_right(steps, int(one)) for one in drawn], dtype=np.int64)
+
 
 Exponents = Sequence[arguments.Number] | NDArray[np.float64] | NDArray[np.int64]
 
@@ -64,7 +95,7 @@ def categorical_exp(
     """
     scale = arguments.non_negative(factor=factor)
     if scale > 0:
-        scale = sampler_arguments.scale(factor=factor)
+        scale = arrays.scale(factor=factor)
     count = arguments.whole(size=size)
     gaps, exact = _gaps(exponents, scale)
     times = _counted(multiplicities, len(gaps))
@@ -91,8 +122,8 @@ def _gaps(
         numbers = [arguments.real(exponents=x) for x in exponents]
         top = max(numbers)
         gaps = [factor * (top - x) for x in numbers]
-        return np.array([margins.nearest(gap) for gap in gaps]), lambda i: gaps[i]
-    values = sampler_arguments.reals(exponents=array)
+        return np.array([enclosure.nearest(gap) for gap in gaps]), lambda i: gaps[i]
+    values = arrays.reals(exponents=array)
     best = values.max()
     with np.errstate(over="ignore", invalid="ignore"):
         near = (best - values) * float(factor)
@@ -117,22 +148,22 @@ def _cumulative_bounds(
     """Return increasing arrays around every C_i / C_last, wide enough for a first word's width."""
     counted = np.minimum(gaps, _NEGLIGIBLE)
     weight = np.exp(-gaps)
-    error = weight * (counted * margins.ROUNDING + margins.LIBM)
+    error = weight * (counted * enclosure.ROUNDING + enclosure.LIBM)
     if times is not None:
         # Shares of the largest, at most 1, each rounded correctly: two more roundings.
         most = max(times)
         shares = np.array([one / most for one in times])
-        error = error * shares + weight * shares * (2 * margins.ROUNDING) + margins.UNDERFLOW
+        error = error * shares + weight * shares * (2 * enclosure.ROUNDING) + enclosure.UNDERFLOW
         weight = weight * shares
     width = math.isqrt(len(gaps)) + 1
     partial = _block_sums(weight, width)
     # A partial sum is the result of at most 2 width + 2 additions.
-    slack = 2 * _block_sums(error + margins.UNDERFLOW, width)
+    slack = 2 * _block_sums(error + enclosure.UNDERFLOW, width)
     slack += partial * ((2 * width + 2) * 2.0**-52)
     total, total_slack = partial[-1], slack[-1]
     if not total > total_slack:
         return np.zeros(len(gaps)), np.full(len(gaps), np.inf)
-    relative = 2 * margins.ROUNDING
+    relative = 2 * enclosure.ROUNDING
     low = (partial - slack) / (total + total_slack) * (1 - relative) - 4 * UNIT
     high = (partial + slack) / (total - total_slack) * (1 + relative) + 4 * UNIT
     increasing_high = np.minimum.accumulate(high[::-1])[::-1]
@@ -227,3 +258,134 @@ def randomized_response(
     other = uniform_below(total - 1, len(flat), rng).astype(np.int64)
     other += other >= flat
     return np.where(keep, flat, other).reshape(truth.shape)
+
+
+def permutation(size: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw a uniformly random order of ``size`` records.
+
+    Law: every order has probability 1 / size!.
+    Proof: sort the records by one word each; draw all words again if two are equal. Whether two are
+        equal does not depend on which record has which word, so kept words are exchangeable still.
+
+    Args:
+        size: number of records.
+        rng: source of words.
+    Returns:
+        shape (size,), int64, every record number once.
+    Raises:
+        ParameterError: size is not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> sorted(permutation(3, ReplayRng(1)).tolist())
+        [0, 1, 2]
+    """
+    total = arguments.whole(size=size)
+    while True:
+        words = rng.words(total) if total else np.zeros(0, dtype=np.uint64)
+        if np.unique(words).size == total:
+            return np.argsort(words).astype(np.int64)
+
+
+_WORDS: Final = 1 << 20  # drawn at a time
+
+
+def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> Coins:
+    """Keep each of ``population`` records independently with exactly the rational rate given.
+
+    Law: entries are independent with P(True) = sampling_rate.
+    Proof: they are exact coins (``bernoulli``).
+
+    Args:
+        population: number of records.
+        sampling_rate: in [0, 1]; a float is its exact binary value.
+        rng: source of words.
+    Returns:
+        shape (population,), bool.
+    Raises:
+        ParameterError: an argument is outside its domain.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> poisson_mask(3, 1, ReplayRng(1))
+        array([ True,  True,  True])
+    """
+    rate = arguments.probability(sampling_rate=sampling_rate)
+    return bernoulli(rate, arguments.whole(population=population), rng)
+
+
+def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw a uniformly random subset of exactly ``size`` of ``population`` records.
+
+    Law: every subset of that size has probability 1 / binomial(population, size).
+    Proof: give each record an ideal uniform and take the ``size`` smallest. Independent ideal
+        uniforms are distinct with probability 1 and exchangeable, so the set of the smallest is
+        uniform. One word each settles every record except those whose word ties with the last
+        place; among these the next words of the same uniforms settle the remaining places.
+
+    Args:
+        population: number of records.
+        size: number of records to take, at most population.
+        rng: source of words.
+    Returns:
+        shape (size,), int64, increasing record numbers.
+    Raises:
+        ParameterError: size exceeds population, or an argument is not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> subset_without_replacement(4, 4, ReplayRng(1))
+        array([0, 1, 2, 3])
+    """
+    total = arguments.whole(population=population)
+    wanted = arguments.whole(size=size)
+    if wanted > total:
+        raise ParameterError("size", size, f"at most the population, {total}")
+    chosen: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    candidates = np.arange(total, dtype=np.int64)
+    while 0 < wanted < len(candidates):
+        words = rng.words(len(candidates))
+        last = np.partition(words, wanted - 1)[wanted - 1]
+        below = candidates[words < last]
+        chosen.append(below)
+        candidates = candidates[words == last]
+        wanted -= len(below)
+    chosen.append(candidates[:wanted])
+    return np.sort(np.concatenate(chosen))
+
+
+def subsets_without_replacement(
+    population: int, size: int, count: int, rng: Rng
+) -> NDArray[np.int64]:
+    """Draw ``count`` independent uniformly random subsets of exactly ``size`` records each.
+
+    Law: of each row every subset of that size has probability 1 / binomial(population, size).
+    Proof: give each record of a row one word and take the ``size`` smallest words, if no word ties
+        with the last place; else draw the row again. Whether there is a tie does not depend on
+        which record has which word, so the words of a row that is kept are exchangeable still.
+
+    Args:
+        population: number of records.
+        size: number of records to take, at most population.
+        count: number of subsets.
+        rng: source of words.
+    Returns:
+        shape (count, size), int64, each row increasing record numbers.
+    Raises:
+        ParameterError: size exceeds population, or an argument is not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> subsets_without_replacement(9, 2, 1000, ReplayRng(1)).shape
+        (1000, 2)
+    """
+    total, wanted = arguments.whole(population=population), arguments.whole(size=size)
+    if wanted > total:
+        raise ParameterError("size", size, f"at most the population, {total}")
+    subsets = np.tile(np.arange(wanted, dtype=np.int64), (arguments.whole(count=count), 1))
+    open_rows = np.arange(len(subsets) if 0 < wanted < total else 0)
+    while len(open_rows):
+        rows = open_rows[: max(1, _WORDS // total)]
+        words = rng.words(len(rows) * total).reshape(len(rows), total)
+        order = np.argpartition(words, (wanted - 1, wanted), axis=1)
+        ends = np.take_along_axis(words, order[:, wanted - 1 : wanted + 1], axis=1)
+        settled = ends[:, 0] < ends[:, 1]
+        subsets[rows[settled]] = np.sort(order[settled, :wanted], axis=1)
+        open_rows = np.concatenate([rows[~settled], open_rows[len(rows) :]])
+    return subsets

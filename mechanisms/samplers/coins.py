@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.arrays import Integers
 from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, quotient, rational
 from dpproof.mechanisms.samplers.rng import Rng, Words
@@ -132,9 +132,11 @@ def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> C
     if tops.dtype.kind in "iu" and below < 2**1000:
         gamma = tops.astype(np.float64) / float(below)
     else:
-        gamma = np.array([margins.nearest(Fraction(int(n), below)) for n in tops], dtype=np.float64)
+        gamma = np.array(
+            [enclosure.nearest(Fraction(int(n), below)) for n in tops], dtype=np.float64
+        )
     return bernoulli_exp_near(
-        gamma, gamma * margins.ROUNDING, lambda i: Fraction(int(tops[i]), below), rng
+        gamma, gamma * enclosure.ROUNDING, lambda i: Fraction(int(tops[i]), below), rng
     )
 
 
@@ -165,9 +167,9 @@ def bernoulli_exp_near(
     words = rng.words(len(gamma)) if first is None else first
     with np.errstate(all="ignore"):
         u = words * UNIT
-        slack = margins.ROUNDING * u + 2 * UNIT
-        low = np.exp(-(gamma + error)) * (1 - margins.LIBM)
-        high = np.exp(-np.maximum(gamma - error, 0.0)) * (1 + margins.LIBM) + margins.UNDERFLOW
+        slack = enclosure.ROUNDING * u + 2 * UNIT
+        low = np.exp(-(gamma + error)) * (1 - enclosure.LIBM)
+        high = np.exp(-np.maximum(gamma - error, 0.0)) * (1 + enclosure.LIBM) + enclosure.UNDERFLOW
         below = u + slack < low
         above = u - slack > high
     for i in np.flatnonzero(~(below | above)):

@@ -1,24 +1,95 @@
-"""Geometric, discrete Laplace and discrete Gaussian numbers (proofs/theory/inversion.md)."""
+"""Whole numbers: geometric, discrete Laplace, discrete Gaussian, Skellam, and counts of runs."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, final
+from itertools import accumulate
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.accountant.arithmetic.skellam import skellam_masses
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.run_counts.finite import FiniteRuns
+from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
+from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, subtract
-from dpproof.mechanisms.samplers.coins import bernoulli_exp_near
+from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp_near, geometric_ratio
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.inversion import part_words, symmetric
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import WORD, uniform_below
+from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform, uniform_below
+
+Cumulative = Callable[[Any, int], tuple[list[int], list[int]]]
+"""(law, bits) -> brackets of P(|X| <= k), k = 0, 1, ..., in units of 2^-bits; cached."""
+
+_TOP: Final = 16  # digits that the table reads: a sign, and 15 of the uniform
+_REST: Final = WORD - _TOP
+_OPEN: Final = -(2**63)
+_FEW: Final = 2**12  # draws that a table is not made for
+
+
+def symmetric(cumulative: Cumulative, law: Hashable, size: int, rng: Rng) -> NDArray[np.int64]:
+    """Draw ``size`` independent X, P(X = x) = P(|X| = |x|) / 2 for x not 0."""
+    tops = part_words(size, _TOP, rng)
+    if size < _FEW:
+        drawn, unclear = np.zeros(size, dtype=np.int64), np.arange(size)
+    else:
+        drawn = _table(cumulative, law)[tops]
+        unclear = np.flatnonzero(drawn == _OPEN)
+    first = tops[unclear].astype(np.uint64)
+    uniform = (first << np.uint64(_REST)) & np.uint64(2 ** (WORD - 1) - 1)
+    uniform |= rng.words(len(unclear)) >> np.uint64(_TOP)
+    sizes, clear = _between(cumulative, law, uniform, uniform)
+    for i in np.flatnonzero(~clear):
+        sizes[i] = _exactly(cumulative, law, LazyUniform(int(uniform[i]), WORD - 1, rng))
+    drawn[unclear] = np.where(first >> np.uint64(_TOP - 1), -sizes, sizes)
+    return drawn
+
+
+def part_words(count: int, bits: int, rng: Rng) -> NDArray[Any]:
+    """Return whole numbers uniform below 2^bits, bits 16, 32 or 64, cut from as few words."""
+    words = rng.words(-(-count * bits // WORD)).astype("<u8", copy=False)
+    return words.view(f"<u{bits // 8}")[:count]
+
+
+def _exactly(cumulative: Cumulative, law: Hashable, uniform: LazyUniform) -> int:
+    while True:
+        uniform.refine(2 * uniform.bits)
+        low, high = cumulative(law, uniform.bits)
+        least, most = bisect_right(high, uniform.prefix), bisect_right(low, uniform.prefix)
+        if least == most < len(low):
+            return least
+
+
+@lru_cache(maxsize=32)
+def _arrays(cumulative: Cumulative, law: Hashable) -> tuple[NDArray[np.uint64], ...]:
+    return tuple(np.array(ends, dtype=np.uint64) for ends in cumulative(law, WORD - 1))
+
+
+def _between(
+    cumulative: Cumulative, law: Hashable, first: NDArray[np.uint64], last: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the size for uniforms whose 63 digits are from first to last, and where it is one."""
+    low, high = _arrays(cumulative, law)
+    least, most = high.searchsorted(first, side="right"), low.searchsorted(last, side="right")
+    return least.astype(np.int64), (least == most) & (most < len(low))
+
+
+@lru_cache(maxsize=32)
+def _table(cumulative: Cumulative, law: Hashable) -> NDArray[np.int64]:
+    """Return X after each 16 digits, and ``_OPEN`` where it depends on the following ones."""
+    first = np.arange(2 ** (_TOP - 1), dtype=np.uint64) << np.uint64(_REST)
+    sizes, clear = _between(cumulative, law, first, first + np.uint64(2**_REST - 1))
+    return np.concatenate([np.where(clear, sign * sizes, _OPEN) for sign in (1, -1)])
+
 
 _GUARD: Final = 40  # digits beyond those asked for; soundness rests on brackets
 _HALF_WORD: Final = 12  # half a word is a place in a cell of so many digits, and 20 of a coin
@@ -34,7 +105,7 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Proof: proofs/theory/inversion.md.
 
     Args:
-        scale: in [2^-300, 2^300], dimensionless.
+        scale: in [2^-300, 2^300], in units of the integer output.
         size: number of draws.
         rng: source of words.
     Returns:
@@ -46,7 +117,7 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
         >>> geometric(Fraction(1, 200), 3, ReplayRng(1))
         array([0, 0, 0])
     """
-    exact = sampler_arguments.scale(scale=scale)
+    exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 1, math.floor(2 * exact))
     return law.draw(arguments.whole(size=size), rng)
 
@@ -57,20 +128,13 @@ def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Law: P(x) = (1 - r) / (1 + r) * r^|x| for every integer x, with r = e^(-1/scale).
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        scale: in [2^-300, 2^300], in units of the integer output.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: scale outside its domain, or size not a whole number.
+    Arguments, results and refusals are those of ``geometric``.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_laplace(3, 4, ReplayRng(1)).shape
         (4,)
     """
-    exact = sampler_arguments.scale(scale=scale)
+    exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 2, math.floor(2 * exact))
     return law.draw(arguments.whole(size=size), rng)
 
@@ -81,20 +145,13 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
     Law: P(x) proportional to e^(-x^2 / (2 sigma_squared)) for every integer x.
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        sigma_squared: in [2^-600, 2^600], in squared units of the integer output.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: sigma_squared outside its domain, or size not a whole number.
+    As for ``geometric``, with sigma_squared in [2^-600, 2^600], in squared units of the output.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_gaussian(Fraction(1, 1000), 3, ReplayRng(1))
         array([0, 0, 0])
     """
-    exact = sampler_arguments.squared_scale(sigma_squared=sigma_squared)
+    exact = arrays.squared_scale(sigma_squared=sigma_squared)
     sigma = math.isqrt(exact.numerator // exact.denominator)
     return _Law.of(2, 1 / (2 * exact), 2, sigma).draw(arguments.whole(size=size), rng)
 
@@ -178,6 +235,161 @@ def _accepted(law: _Law, proposals: int, rng: Rng) -> Integers:
         return law.rate * Fraction(int(size[i]) ** law.power - int(first[i]) ** law.power)
 
     accepted = np.ones(len(drawn), dtype=np.bool_)
-    error = gamma * (2 * margins.ROUNDING)
+    error = gamma * (2 * enclosure.ROUNDING)
     accepted[unclear] = bernoulli_exp_near(gamma, error, exact, rng, coin)
     return drawn[accepted]
+
+
+LARGEST_VARIANCE: Final = 2**20
+LEAST_VARIANCE: Final = Fraction(1, 2**20)
+
+
+def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent Skellam numbers of a variance.
+
+    Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
+    Proof: proofs/theory/inversion.md.
+
+    Args:
+        variance: in [2^-20, 2^20].
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: variance outside its domain, or size not a whole number.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> skellam(4, 5, ReplayRng(1)).shape
+        (5,)
+    """
+    exact = require_variance(variance)
+    return symmetric(_cumulative_skellam, exact, arguments.whole(size=size), rng)
+
+
+def require_variance(variance: arguments.Number) -> Fraction:
+    """Return a variance, exact.
+
+    Raises:
+        ParameterError: it is not a number from 2^-20 to 2^20.
+    Example:
+        >>> require_variance(0.5)
+        Fraction(1, 2)
+    """
+    exact = arguments.positive(variance=variance)
+    if not LEAST_VARIANCE <= exact <= LARGEST_VARIANCE:
+        allowed = "at least 2^-20 and at most 2^20"
+        raise ParameterError("variance", variance, allowed, "DiscreteGaussian has no such limit")
+    return exact
+
+
+@lru_cache(maxsize=32)
+def _cumulative_skellam(variance: Fraction, bits: int) -> tuple[list[int], list[int]]:
+    """Return brackets of P(|X| <= k), k = 0, 1, ..., in units of 2^-bits."""
+    guard = 24
+    masses = skellam_masses(variance, bits + guard)
+    sizes = [(masses.lower[0], masses.upper[0])]
+    sizes += [(2 * a, 2 * b) for a, b in zip(masses.lower[1:], masses.upper[1:], strict=True)]
+    low = [one >> guard for one in accumulate(a for a, _ in sizes)]
+    high = [-(-one >> guard) for one in accumulate(b for _, b in sizes)]
+    return low, [min(one, 1 << bits) for one in high]
+
+
+_HALF = Fraction(1, 2)
+
+
+def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent numbers of runs with exactly the stated law.
+
+    Law: that of ``law``, with its exact rational parameters.
+    Proof: every draw is made of coins with rational probabilities. Fixed and binomial laws are
+        what they say. A finite law is drawn by asking, for k from 0 on, whether K = k given
+        K >= k. Truncated negative binomial: let n be the least whole number at or above
+        max(eta, 1). The sum of n geometric numbers has masses proportional to
+        r^k prod_{l<k} (l + n)/(l + 1), r = 1 - gamma; given that it is at least 1 it is kept
+        with probability prod_{0<l<k} (l + eta)/(l + n), at most 1, which leaves masses
+        proportional to r^k prod_{l<k} (l + eta)/(l + 1). Poisson: a sum of equal parts of rate
+        s <= 1/2, each a geometric number of ratio 1/2 kept with probability
+        prod_{0<l<=k} 2 s/l.
+
+    Args:
+        law: of the number of runs.
+        size: number of draws.
+        rng: source of words.
+    Returns:
+        shape (size,), int64.
+    Raises:
+        ParameterError: not one of the laws.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> run_count(FixedRuns(count=3), 2, ReplayRng(1)).tolist()
+        [3, 3]
+    """
+    number = arguments.whole(size=size)
+    match law:
+        case FixedRuns():
+            return np.full(number, law.count, dtype=np.int64)
+        case BinomialRuns():
+            coins = bernoulli(law.probability, number * law.trials, rng)
+            return np.asarray(coins.reshape(number, law.trials).sum(axis=1), dtype=np.int64)
+        case FiniteRuns():
+            return _first_success(law.probabilities, number, rng)
+        case TruncatedNegativeBinomial():
+            return _negative_binomial(law, number, rng)
+        case PoissonRuns():
+            return _poisson(law.rate, number, rng)
+        case _:
+            raise ParameterError("law", law, "a law of the number of runs that can be drawn")
+
+
+def _first_success(probabilities: tuple[Fraction, ...], size: int, rng: Rng) -> Integers:
+    drawn = np.full(size, len(probabilities) - 1, dtype=np.int64)
+    still, left = np.arange(size), Fraction(1)
+    for k, mass in enumerate(probabilities[:-1]):
+        here = bernoulli(mass / left, still.size, rng)
+        drawn[still[here]] = k
+        still, left = still[~here], left - mass
+    return drawn
+
+
+def _negative_binomial(law: TruncatedNegativeBinomial, size: int, rng: Rng) -> Integers:
+    parts, ratio = max(math.ceil(law.eta), 1), 1 - law.gamma
+
+    def propose(number: int) -> Integers:
+        every = geometric_ratio(ratio, number * parts, rng).reshape(number, parts)
+        return np.asarray(every.sum(axis=1), dtype=np.int64)
+
+    return _thinned(propose, 1, lambda k: (k + law.eta) / (k + parts), size, rng)
+
+
+def _poisson(rate: Fraction, size: int, rng: Rng) -> Integers:
+    parts = math.ceil(2 * rate)
+    double = 2 * rate / parts
+
+    def propose(number: int) -> Integers:
+        return geometric_ratio(_HALF, number, rng)
+
+    drawn = _thinned(propose, 0, lambda k: double / (k + 1), size * parts, rng)
+    return np.asarray(drawn.reshape(size, parts).sum(axis=1), dtype=np.int64)
+
+
+def _thinned(
+    propose: Callable[[int], Integers],
+    least: int,
+    chance: Callable[[int], Fraction],
+    size: int,
+    rng: Rng,
+) -> Integers:
+    """Redraw proposals until k >= ``least`` and a coin for every step up to k shows heads."""
+    drawn, still = np.zeros(size, dtype=np.int64), np.arange(size)
+    while still.size:
+        k = propose(still.size)
+        alive = np.flatnonzero(k >= least)
+        kept = alive[k[alive] == least]
+        for step in range(least, int(k.max())):
+            alive = alive[k[alive] > step]
+            alive = alive[bernoulli(chance(step), alive.size, rng)]
+            kept = np.concatenate([kept, alive[k[alive] == step + 1]])
+        drawn[still[kept]] = k[kept]
+        still = np.delete(still, kept)
+    return drawn

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, patched
 from dpproof.mechanisms.samplers.enclosure import normal_two_tails
 from dpproof.mechanisms.samplers.rng import Rng
@@ -124,13 +124,13 @@ class NoisyReals:
         top = (self._uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
         self._negative = top & signed
         self._known: dict[int, NoisyReal] = {}
-        factor = margins.nearest(scale)
+        factor = enclosure.nearest(scale)
         with np.errstate(all="ignore"):
             noise = factor * np.maximum(law.quantile(self._uniforms.approximation), 0.0)
             self.near = values + np.where(self._negative, -noise, noise)
-            error = noise * (law.relative + margins.ROUNDING)
-            error += 2 * margins.UNIFORM * law.conditioning * factor
-            self.margin = error + margins.ROUNDING * np.abs(self.near) + margins.UNDERFLOW
+            error = noise * (law.relative + enclosure.ROUNDING)
+            error += 2 * enclosure.UNIFORM * law.conditioning * factor
+            self.margin = error + enclosure.ROUNDING * np.abs(self.near) + enclosure.UNDERFLOW
 
     def exact(self, index: int) -> NoisyReal:
         """Return one of the numbers to any precision, the same one whenever it is asked for."""
@@ -154,7 +154,7 @@ def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_
     with np.errstate(invalid="ignore"):
         gap = left.near.reshape(-1, row) - right.near[:, None]
         error = left.margin.reshape(-1, row) + right.margin[:, None]
-        error = error + margins.ROUNDING * np.abs(gap)
+        error = error + enclosure.ROUNDING * np.abs(gap)
         above, below = gap > error, gap < -error
     for i, j in np.argwhere(~(above | below)):
         above[i, j] = left.exact(int(i) * row + int(j)).exceeds(right.exact(int(i)))
@@ -175,14 +175,14 @@ def rounded_gaps(
     Returns:
         The shape of ``at``.
     """
-    grid, exponent = sampler_arguments.granularity(granularity=granularity)
+    grid, exponent = arrays.granularity(granularity=granularity)
     owner = at // row
     with np.errstate(all="ignore"):
         gap = left.near[at] - right.near[owner]
-        error = left.margin[at] + right.margin[owner] + margins.ROUNDING * np.abs(gap)
+        error = left.margin[at] + right.margin[owner] + enclosure.ROUNDING * np.abs(gap)
         steps, slack = np.ldexp(gap, -exponent), np.ldexp(error, -exponent)
         cell = np.rint(steps)
-        slack += margins.ROUNDING * (1.0 + np.abs(steps))
+        slack += enclosure.ROUNDING * (1.0 + np.abs(steps))
         clear = np.abs(steps - cell) + slack < float(_HALF)
     slow = {
         int(j): left.exact(int(at[j])).steps_above(right.exact(int(owner[j])), grid)
@@ -202,9 +202,9 @@ def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
     """
     near, error = numbers.near.reshape(-1, row), numbers.margin.reshape(-1, row)
     with np.errstate(invalid="ignore"):
-        lower = np.where(np.isfinite(error), near - error * (1 + margins.ROUNDING), -np.inf)
-        upper = np.where(np.isfinite(error), near + error * (1 + margins.ROUNDING), np.inf)
-    slack = margins.ROUNDING * np.abs(near)
+        lower = np.where(np.isfinite(error), near - error * (1 + enclosure.ROUNDING), -np.inf)
+        upper = np.where(np.isfinite(error), near + error * (1 + enclosure.ROUNDING), np.inf)
+    slack = enclosure.ROUNDING * np.abs(near)
     possible = ~(upper + slack < (lower - slack).max(axis=1)[:, None])
     winners: NDArray[np.int64] = possible.argmax(axis=1).astype(np.int64)
     for i in np.flatnonzero(possible.sum(axis=1) > 1):

@@ -1,4 +1,4 @@
-"""Value plus ideal continuous noise, correctly rounded to a grid: the part common to all laws.
+"""Value plus ideal continuous noise, correctly rounded to a grid: on numbers and on vectors.
 
 For a value v, a scale s, a sign S (fair coin) and a magnitude M >= 0 with strictly decreasing
 survival function, the released integer k makes k * granularity the multiple of ``granularity``
@@ -15,22 +15,24 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
-from dpproof.mechanisms.samplers import margins, sampler_arguments
+from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, multiply_add, patched
+from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.enclosure import (
     Enclosure,
     cauchy_two_tails,
     exp_minus,
     normal_two_tails,
 )
+from dpproof.mechanisms.samplers.falling import geometric
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest
+from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest, uniform_below
 
 _HALF: Final = Fraction(1, 2)
 _FINENESS: Final = 20
@@ -74,7 +76,7 @@ def default_granularity(scale: arguments.Number) -> Fraction:
         >>> default_granularity(Fraction(3)) == Fraction(2) ** -19
         True
     """
-    exact = sampler_arguments.scale(scale=scale)
+    exact = arrays.scale(scale=scale)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if exact < Fraction(2) ** exponent:
         exponent -= 1
@@ -93,13 +95,13 @@ def add_rounded(
         nan and infinity, whose comparisons are false) ``_exact_cell`` decides from further digits
         of the same uniform.
     """
-    values = sampler_arguments.reals(value=value)
-    grid, exponent = sampler_arguments.granularity(granularity=granularity)
+    values = arrays.reals(value=value)
+    grid, exponent = arrays.granularity(granularity=granularity)
     flat = values.ravel()
     uniforms = Uniforms(len(flat), rng, spent=1)
     negative = (uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
     steps = scale / grid
-    factor = margins.nearest(steps)
+    factor = enclosure.nearest(steps)
     with np.errstate(all="ignore"):
         scaled = np.ldexp(flat, -exponent)
         base = np.rint(scaled)
@@ -128,9 +130,9 @@ def add_rounded_rationals(
     Proof: as there, f now being a rational of size at most 1/2, whose float is within 2^-54 of it,
         which ``margin`` has room for: its last term is at least eight times that.
     """
-    grid, _ = sampler_arguments.granularity(granularity=granularity)
+    grid, _ = arrays.granularity(granularity=granularity)
     steps, count = scale / grid, len(values)
-    factor = margins.nearest(steps)
+    factor = enclosure.nearest(steps)
     base = [round(value / grid) for value in values]
     rest = [value / grid - nearest for value, nearest in zip(values, base, strict=True)]
     uniforms = Uniforms(count, rng, spent=1)
@@ -157,9 +159,9 @@ def _near(
     """Return the cell of rest + S (s/g) M in units of the grid, and where that is certain."""
     magnitude = noise.quantile(uniforms.approximation)
     x = rest + np.where(negative, -factor, factor) * magnitude
-    relative = noise.relative + margins.ROUNDING
-    margin = factor * (2 * margins.UNIFORM * noise.conditioning + magnitude * relative)
-    margin += margins.ROUNDING * (1.0 + np.abs(x))
+    relative = noise.relative + enclosure.ROUNDING
+    margin = factor * (2 * enclosure.UNIFORM * noise.conditioning + magnitude * relative)
+    margin += enclosure.ROUNDING * (1.0 + np.abs(x))
     cell = np.rint(x)
     return cell, np.abs(x - cell) + margin < 0.5
 
@@ -195,7 +197,7 @@ def _guess(minus_log: float) -> float:
 # |Z| = -ndtri(U/2); |dZ / d(log U)| is the Mills ratio of Z, at most sqrt(pi/2) = 1.2534.
 HALF_NORMAL: Final = Magnitude(
     quantile=_quantile,
-    relative=margins.NDTRI,
+    relative=enclosure.NDTRI,
     conditioning=1.26,
     survival=normal_two_tails,
     guess=_guess,
@@ -227,7 +229,7 @@ def gaussian_rounded(
         >>> gaussian_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
         array([0, 1])
     """
-    exact = sampler_arguments.scale(sigma=sigma)
+    exact = arrays.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
 
 
@@ -242,7 +244,7 @@ def gaussian_rounded_rationals(
         >>> gaussian_rounded_rationals([third, 2 * third], 2**-9, Fraction(1), ReplayRng(1))
         array([0, 1])
     """
-    exact = sampler_arguments.scale(sigma=sigma)
+    exact = arrays.scale(sigma=sigma)
     return add_rounded_rationals(values, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
@@ -256,7 +258,7 @@ def _laplace_guess(minus_log: float) -> float:
 
 EXPONENTIAL: Final = Magnitude(
     quantile=_laplace_quantile,
-    relative=margins.LIBM,
+    relative=enclosure.LIBM,
     conditioning=1.0,
     survival=exp_minus,
     guess=_laplace_guess,
@@ -289,7 +291,7 @@ def laplace_rounded(
         >>> laplace_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
         array([0, 1])
     """
-    exact = sampler_arguments.scale(scale=scale)
+    exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
 
 
@@ -307,7 +309,7 @@ def _cauchy_guess(minus_log: float) -> float:
 # the relative error, as is that of numpy.tan, assumed to be as good as numpy.exp.
 _HALF_CAUCHY: Final = Magnitude(
     quantile=_cauchy_quantile,
-    relative=16 * margins.LIBM,
+    relative=16 * enclosure.LIBM,
     conditioning=4.0,
     survival=cauchy_two_tails,
     guess=_cauchy_guess,
@@ -338,5 +340,163 @@ def cauchy_rounded(
         >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
         array([0, 1])
     """
-    exact = sampler_arguments.scale(scale=scale)
+    exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)
+
+
+_FIRST_BITS: Final = 128  # Digits of the first attempt; the next has twice as many. Heuristic.
+_HALF_STEP: Final = 0.5
+_EXACT_NEAREST: Final = 2.0**50  # Below it the nearest integer is exact. Soundness depends on it.
+_GUARD: Final = 32  # More digits of the arithmetic than of the uniforms. Heuristic.
+
+
+def spherical_rounded(
+    scale: arguments.Number, granularity: Fraction, coordinates: int, size: int, rng: Rng
+) -> Integers:
+    """Draw ``size`` vectors of density proportional to e^(-||x|| / scale), rounded to a grid.
+
+    Law: integers k such that k granularity is the multiple nearest to x, coordinate by coordinate.
+    Proof: the norm has density r^(m-1) e^(-r/scale), that of a sum of m exponentials -scale log U,
+        and the direction is uniform, that of a standard normal vector, whose coordinates are
+        sqrt(-2 log U) cos(2 pi V). Intervals of all uniforms give an interval of every coordinate;
+        if one contains a border of two cells, more digits of the same uniforms are drawn.
+    Assumption: mpmath's intervals contain what they stand for.
+
+    Args:
+        scale: in [2^-300, 2^300].
+        granularity: a power of two, in the unit of the scale.
+        coordinates: m, at least 1.
+        size: number of vectors.
+        rng: source of words.
+    Returns:
+        shape (size, coordinates), Python integers.
+    Raises:
+        ParameterError: an argument outside its domain.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> spherical_rounded(10, Fraction(1, 4), 3, 2, ReplayRng(1)).shape
+        (2, 3)
+    """
+    exact = arrays.scale(scale=scale)
+    grid, _ = arrays.granularity(granularity=granularity)
+    width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
+    uniforms = Uniforms(count * 3 * width, rng)
+    cells, clear = _cells(uniforms.approximation.reshape(count, 3, width), exact / grid)
+    vectors = np.where(clear[:, np.newaxis], cells, 0.0).astype(np.int64).astype(np.object_)
+    for row in map(int, np.flatnonzero(~clear)):
+        first = 3 * width * row
+        lazy = [uniforms.lazy(place) for place in range(first, first + 3 * width)]
+        vectors[row] = _vector(exact / grid, lazy)
+    return vectors
+
+
+def _cells(
+    uniforms: NDArray[np.float64], steps: Fraction
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the nearest integers by binary64, and for which vectors they are certainly right.
+
+    Proof: u = 2^-53. A uniform is known to 4 u of itself, so L = -log U to e = 8 u + 16 u L (four
+        units for log); sqrt(2 L) to e / sqrt(2 L) + 4 u sqrt(2 L), or to sqrt(2 e) if L <= e; and
+        cos(2 pi V) to 64 u. Errors of products and quotients add up relatively, and 64 u more is
+        room for their own roundings and for sums of at most 2^12 terms, whose errors are 4096 u.
+    """
+    u = 2.0**-53
+    with np.errstate(all="ignore"):
+        logs = -np.log(uniforms[:, :2])
+        error = 8 * u + 16 * u * logs
+        root = np.sqrt(2 * logs[:, 1])
+        slip = np.where(logs[:, 1] > 4 * error[:, 1], error[:, 1] / root, np.sqrt(8 * error[:, 1]))
+        turn = np.cos(2 * np.pi * uniforms[:, 2])
+        normal = root * turn
+        blur = 2 * slip + 80 * u * root
+        length, norm = logs[:, 0].sum(axis=1), np.linalg.norm(normal, axis=1)
+        shared = error[:, 0].sum(axis=1) / length + np.linalg.norm(blur, axis=1) / norm
+        shared = 2 * shared + 2 * (64 + uniforms.shape[2]) * u
+        scaled = enclosure.nearest(steps) * length / norm
+        x = normal * scaled[:, np.newaxis]
+        margin = 2 * blur * scaled[:, np.newaxis] + np.abs(x) * shared[:, np.newaxis]
+        cells = np.rint(x)
+        clear = (np.abs(x - cells) + margin < _HALF_STEP) & (np.abs(x) < _EXACT_NEAREST)
+    return cells, clear.all(axis=1)
+
+
+def _vector(steps: Fraction, uniforms: list[LazyUniform]) -> list[int]:
+    """Decide one vector from further digits of its uniforms, in units of the grid."""
+    from mpmath.ctx_iv import MPIntervalContext  # noqa: PLC0415 - only rare vectors need it
+
+    iv: Any = MPIntervalContext()
+    width = len(uniforms) // 3
+    bits = _FIRST_BITS
+    while True:
+        for uniform in uniforms:
+            uniform.refine(bits)
+            while uniform.prefix == 0:
+                uniform.refine(uniform.bits + 1)
+        iv.prec = bits + _GUARD
+        values = [_interval(iv, uniform) for uniform in uniforms]
+        length = sum((-iv.log(u) for u in values[:width]), iv.mpf(0))
+        pairs = zip(values[width : 2 * width], values[2 * width :], strict=True)
+        normal = [iv.sqrt(-2 * iv.log(u)) * iv.cos(2 * iv.pi * v) for u, v in pairs]
+        norm = iv.sqrt(sum((x * x for x in normal), iv.mpf(0)))
+        scaled = length * iv.mpf(steps.numerator) / steps.denominator / norm
+        cells = [_cell(x * scaled) for x in normal]
+        if all(low == high for low, high in cells):
+            return [low for low, _ in cells]
+        bits *= 2
+
+
+def _interval(iv: Any, uniform: LazyUniform) -> Any:  # noqa: ANN401 - mpmath has no types
+    """Return the interval of numbers that begin with the known digits."""
+    unit = iv.mpf(2) ** -uniform.bits
+    return iv.mpf([uniform.prefix, uniform.prefix + 1]) * unit
+
+
+def _cell(value: Any) -> tuple[int, int]:  # noqa: ANN401 - mpmath has no types
+    """Return the integers nearest to both ends of an interval; 0 and 2 if an end is not finite."""
+    ends = []
+    for sign, mantissa, exponent, _ in value._mpi_:
+        if not mantissa and exponent:
+            return 0, 2
+        ends.append(round(Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)))
+    return ends[0], ends[1]
+
+
+def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` integer vectors whose mass falls with the largest coordinate.
+
+    Law: P(k) proportional to e^(-max_j |k_j| / scale) on all integer vectors.
+    Proof: that is a mixture over r >= 0 of the uniform laws on {-r, ..., r}^m, r having weight
+        (2r + 1)^m q^r, q = e^(-1/scale): sum_{r >= |k|} q^r is proportional to q^|k|. The sum r of
+        m + 1 geometric numbers has weight C(r + m, m) q^r, and it is accepted with probability
+        prod_{j <= m} (2r + 1)/(2r + 2j), proportional to (2r + 1)^m / C(r + m, m) and at most 1.
+
+    Args:
+        scale: in [2^-300, 2^300]; few proposals are refused if it is at least 8 coordinates.
+        coordinates: m, at least 1.
+        size: number of vectors.
+        rng: source of words.
+    Returns:
+        shape (size, coordinates), int64; Python integers where int64 is too small.
+    Raises:
+        ParameterError: scale outside its domain, or a count that is not one.
+    Example:
+        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
+        >>> discrete_cube_norm(50, 3, 2, ReplayRng(1)).shape
+        (2, 3)
+    """
+    exact = arrays.scale(scale=scale)
+    width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
+    radii: list[int] = []
+    while len(radii) < count:
+        missing = count - len(radii)
+        parts = geometric(exact, missing * (width + 1), rng).reshape(missing, width + 1)
+        sums = [sum(map(int, row)) for row in parts]
+        radii += [r for r in sums if bernoulli(_accepted(r, width), 1, rng)[0]]
+    vectors = [uniform_below(2 * r + 1, width, rng) - r for r in radii]
+    return np.stack(vectors) if vectors else np.zeros((0, width), dtype=np.int64)
+
+
+def _accepted(radius: int, width: int) -> Fraction:
+    """Return the probability of accepting a radius."""
+    odd = 2 * radius + 1
+    return Fraction(odd**width, math.prod(range(odd + 1, odd + 2 * width, 2)))

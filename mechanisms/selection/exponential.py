@@ -1,26 +1,43 @@
-"""The exponential mechanism over finitely many candidates."""
+"""Choices by scores: the exponential mechanism and its relatives, the best few, and quantiles."""
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Final, final
+from itertools import pairwise
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
+from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.queries import real_column
 from dpproof.mechanisms.samplers import categorical_exp
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.selection.scores import ScoreMechanism, read_scores
+from dpproof.mechanisms.selection.scores import (
+    PathMechanism,
+    ScoreMechanism,
+    one_direction,
+    read_scores,
+)
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -89,3 +106,442 @@ class ExponentialMechanism(ScoreMechanism[R]):
         """Draw indices of candidates: int64 of shape (datasets, count)."""
         scores = read_scores(self.query, datasets)
         return np.stack([categorical_exp(row, count, rng, factor=self.factor) for row in scores])
+
+
+MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
+    rule="mechanism/permute-and-flip",
+    source="proofs/theory/path.md, Theorem 2",
+    attained=Attained.POINTS,  # two candidates, further apart for larger epsilons
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class PermuteAndFlip(PathMechanism[R]):
+    """Go through the candidates in random order, and release the first whose coin says so.
+
+    The coin of a candidate of score u is heads with probability e^((u - largest score)/b), b = 2
+    sensitivity / epsilon, or sensitivity / epsilon for monotone scores. It is never worse than the
+    exponential mechanism in expected score. Its law is that of report noisy max with exponential
+    noise, from which it is drawn.
+
+    Statement: if no score moves by more than Delta between neighbours, it is
+        (2 Delta/b)-metric-DP along paths of scores, and (Delta/b)-metric-DP if no two scores move
+        in opposite directions: dominated by the Laplace pair, whose profile two candidates attain.
+    Assumes: sensitivity; one shape; random bits; output alone; same candidates; monotone scores
+        (if monotone).
+    Source: proofs/theory/path.md, Theorem 2; McKenna & Sheldon (arXiv:2010.12603) for the mechanism
+        and pure DP; Ding et al. (arXiv:2105.07260) for the noise.
+
+    Args:
+        epsilon: nats, above 0.
+        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
+            this between neighbours.
+        monotone: claim that no two scores move in opposite directions between neighbours; it
+            halves the noise. Meaningless under replace-one, where it is refused.
+        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
+            one); None when the data is already the scores.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, scores that are not a
+            sequence of finite numbers.
+    Example:
+        >>> from dpproof.accountant import LInf
+        >>> pick = PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
+        >>> pick.release([10, 0, 2000])
+        2
+    """
+
+    def guarantee(self) -> MetricDP[R]:
+        """State metric-DP along paths."""
+        return self._along_paths(MECHANISM_PERMUTE_AND_FLIP, "permute-and-flip with coins")
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
+        return self._largest(datasets, count, rng, signed=False)
+
+
+Noise: TypeAlias = Literal["exponential", "laplace", "gumbel"]
+
+MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
+    rule="mechanism/report-noisy-max",
+    source="proofs/theory/path.md, Theorem 2",
+    attained=Attained.POINTS,  # exponential noise is permute-and-flip
+)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class ReportNoisyMax(PathMechanism[R]):
+    """Release the index of the largest score after adding independent noise to every score.
+
+    The noise is exponential, Laplace or Gumbel of scale 2 sensitivity / epsilon, or sensitivity /
+    epsilon for monotone scores, and is never rounded. Exponential noise is most often right;
+    with it the law is that of permute-and-flip.
+
+    Statement: if no score moves by more than Delta between neighbours, exponential or Laplace noise
+        of scale b is (2 Delta/b)-metric-DP along paths of scores, and (Delta/b)-metric-DP if no
+        two scores move in opposite directions: dominated by the Laplace pair. With Gumbel noise it
+        is the exponential mechanism: epsilon-bounded-range.
+    Assumes: sensitivity; one shape; random bits; output alone; same candidates; monotone scores
+        (if monotone).
+    Source: proofs/theory/path.md, Theorem 2; Dwork & Roth (2014), Section 3.3, for pure DP.
+
+    Args:
+        epsilon: nats, above 0.
+        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
+            this between neighbours.
+        noise: "exponential", "laplace" or "gumbel".
+        monotone: claim that no two scores move in opposite directions between neighbours; it
+            halves the noise. Meaningless under replace-one, where it is refused.
+        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
+            one); None when the data is already the scores.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, scores that are not a
+            sequence of finite numbers.
+    Example:
+        >>> from dpproof.accountant import LInf
+        >>> pick = ReportNoisyMax(epsilon=1, sensitivity=LInf(1))
+        >>> pick.release([10, 0, 2000])
+        2
+    """
+
+    noise: Noise = field(
+        default="exponential", validator=parameters.one_of("exponential", "laplace", "gumbel")
+    )
+
+    def guarantee(self) -> MetricDP[R] | BoundedRange[R]:
+        """State metric-DP along paths, or of Gumbel noise bounded range."""
+        if self.noise == "gumbel":
+            return self._gumbel().guarantee()
+        said = f"the largest score with {self.noise} noise"
+        level = Attained.NO if self.noise == "laplace" else None
+        return self._along_paths(MECHANISM_REPORT_NOISY_MAX, said, level, noise=self.noise)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
+        if self.noise == "gumbel":
+            return self._gumbel().draw(datasets, count, rng)
+        return self._largest(datasets, count, rng, signed=self.noise == "laplace")
+
+    def _gumbel(self) -> ExponentialMechanism[R]:
+        """Return the exponential mechanism, which is the largest score with Gumbel noise."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=self.sensitivity,
+            monotone=self.monotone,
+            query=self.query,
+        )
+
+
+@final
+@frozen(repr=False, field_transformer=named)
+class TopK(Mechanism[R]):
+    """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
+
+    With the exponential mechanism, or Gumbel noise, the law is that of the k largest scores with
+    Gumbel noise, drawn once.
+
+    Statement: the composition of k picks. Given the earlier ones, the next is the same mechanism on
+        a list of candidates that is known from the outputs alone.
+    Source: Durfee & Rogers (arXiv:1905.04273), for peeling and its equal, Gumbel noise drawn once;
+        adaptive composition as for ``Chained``.
+
+    Args:
+        pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
+            that of one pick.
+        k: the number of candidates to pick, a whole number from 1.
+    Raises:
+        ParameterError: another mechanism or number; on release, fewer than k candidates.
+    Laws: the guarantee is that of ``pick.repeat(k)``.
+    Example:
+        >>> from dpproof.accountant import LInf
+        >>> best = TopK(PermuteAndFlip(epsilon=1, sensitivity=LInf(1)), k=2)
+        >>> best.release([0, 5000, 0, 9000]).tolist()
+        [3, 1]
+    """
+
+    pick: ExponentialMechanism[R] | ReportNoisyMax[R] | PermuteAndFlip[R] = field(
+        validator=parameters.instance(
+            (ExponentialMechanism, ReportNoisyMax, PermuteAndFlip),
+            "ExponentialMechanism, ReportNoisyMax or PermuteAndFlip",
+        )
+    )
+    k: int = field(converter=parameters.count)
+
+    @property
+    def relation(self) -> R:
+        """Return the relation of one pick."""
+        return self.pick.relation
+
+    @property
+    def acts_on_records(self) -> bool:
+        """Return whether the picks carry their query."""
+        return self.pick.acts_on_records
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the composition of k picks, not known to attain the worst."""
+        once = self.pick.guarantee()
+        if self.k == 1:
+            return once
+        picks = self_compose(once, self.k)
+        return rederived(picks, replace(picks.derivation, attained=Attained.NO))
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw positions of candidates: int64 of shape (datasets, count, k)."""
+        scores = read_scores(self.pick.query, datasets)
+        if scores.shape[1] < self.k:
+            raise ParameterError("scores", scores.shape[1], f"at least {self.k} candidates")
+        return np.stack([self._peeled(row, count, rng) for row in scores])
+
+    def _peeled(self, row: NDArray[np.float64], count: int, rng: Rng) -> NDArray[np.int64]:
+        """Pick from the candidates left, all draws with the same earlier picks together."""
+        bare = evolve(self.pick, query=None)
+        picked = np.empty((count, self.k), dtype=np.int64)
+        picked[:, 0] = bare.draw([row], count, rng)[0]
+        for place in range(1, self.k):
+            earlier, same = np.unique(picked[:, :place], axis=0, return_inverse=True)
+            for group, gone in enumerate(earlier):
+                left = np.setdiff1d(np.arange(len(row)), gone)
+                these = np.flatnonzero(same.ravel() == group)
+                picked[these, place] = left[bare.draw([row[left]], len(these), rng)[0]]
+        return picked
+
+
+_MOST_CANDIDATES: Final = 100_000
+
+
+def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
+    """Return increasing binary64 numbers."""
+    allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
+    value: object = candidates
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+        raise ParameterError("candidates", value, allowed)
+    if not 1 <= len(candidates) <= _MOST_CANDIDATES:
+        raise ParameterError("candidates", len(candidates), allowed)
+    exact = [arguments.real(candidates=one) for one in candidates]
+    try:
+        floats = tuple(float(one) for one in exact)
+    except OverflowError:
+        raise ParameterError("candidates", candidates, allowed, "too large for floats") from None
+    if any(Fraction(near) != one for near, one in zip(floats, exact, strict=True)):
+        raise ParameterError("candidates", candidates, allowed, "round them first")
+    if any(not one < after for one, after in pairwise(floats)):
+        raise ParameterError("candidates", candidates, allowed, "sort them and drop equal ones")
+    return floats
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class Quantile(Mechanism[R]):
+    """Release a public candidate that is nearly the q-quantile of the values.
+
+    The exponential mechanism on the scores u(c) = -|(1 - q) L(c) - q G(c)|, L(c) values lying below
+    the candidate c and G(c) above: without ties L(c) - q n, the rank's distance from q n. Values
+    beyond the outermost candidates count as beyond them, however far, as if they were clipped; a
+    nan lies on no side and is a blank record. Scores are computed in rationals.
+
+    Statement: u(c) moves by at most max(q, 1 - q) between add-remove and zero-out neighbours, and
+        by at most 1 if a record is replaced; so the output is epsilon-bounded-range. Scores are
+        not monotone: one value more raises some of them and lowers others.
+    Proof: a value below c adds 1 - q to what is in the absolute value, a value above takes away q,
+        and no other value changes it; a replaced one moves it by (1 - q) + q at most.
+    Assumes: sensitivity; one shape; random bits; output alone; same candidates.
+    Source: ``ExponentialMechanism``; Smith (STOC 2011), Algorithm 2, for the score at q = 1/2.
+
+    Args:
+        epsilon: nats, above 0.
+        q: from 0 to 1; 1/2 is the median.
+        candidates: increasing numbers, fixed in advance, from 1 to 100,000 of them, each exactly a
+            binary64 number.
+        relation: the neighbouring relation.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
+            real numbers.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> median = Quantile(epsilon=50, q=0.5, candidates=range(100), relation=AddRemove())
+        >>> median.release([3.5] * 10 + [41.0] + [900.0] * 10)
+        41.0
+    """
+
+    whole = "it sorts all records"
+
+    epsilon: Fraction = field(converter=parameters.positive)
+    q: Fraction = field(converter=parameters.probability)
+    candidates: tuple[float, ...] = field(converter=_increasing)
+    relation: R = field(validator=parameters.neighbours)
+
+    @property
+    def sensitivity(self) -> LInf[R]:
+        """Return the largest change of a score between neighbours."""
+        moved = 1 if self.relation.symmetric else max(self.q, 1 - self.q)
+        return LInf(moved, self.relation)
+
+    def guarantee(self) -> BoundedRange[R]:
+        """State epsilon-bounded-range; counts are whole and do not reach each of its odds."""
+        of_choice = self._choice().guarantee()
+        return rederived(of_choice, replace(of_choice.derivation, attained=Attained.NO))
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw candidates: float64 of shape (datasets, count)."""
+        values, factor = np.array(self.candidates), self._choice().factor
+        rows = [self._scores(real_column(data)) for data in datasets]
+        return np.stack([values[categorical_exp(row, count, rng, factor=factor)] for row in rows])
+
+    def _choice(self) -> ExponentialMechanism[R]:
+        """Return the exponential mechanism on the scores."""
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=self.sensitivity)
+
+    def _scores(self, values: NDArray[np.float64]) -> list[Fraction]:
+        """Return every candidate's score."""
+        ordered = np.sort(values[~np.isnan(values)])
+        below = np.searchsorted(ordered, self.candidates, side="left").tolist()
+        above = (len(ordered) - np.searchsorted(ordered, self.candidates, side="right")).tolist()
+        return [
+            -abs((1 - self.q) * less - self.q * more)
+            for less, more in zip(below, above, strict=True)
+        ]
+
+
+def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
+    """Return the sensitivity of every candidate's loss."""
+    value: object = sensitivities
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
+        raise ParameterError(name, value, "one number above 0 for each candidate")
+    return tuple(parameters.positive(one, name) for one in sensitivities)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class GeneralisedExponential(QueryMechanism[R]):
+    """Pick a candidate of small loss, where one record moves the losses by different amounts.
+
+    With a_i = loss_i + shift sensitivity_i the score of candidate i is the largest of
+    (a_i - a_j) / N_ij over all j, and its probability is proportional to e^(-epsilon score / 2).
+    N_ij is sensitivity_i + sensitivity_j; for monotone losses the larger one of both.
+
+    Statement: if loss_i moves by at most sensitivity_i between neighbours, for monotone losses all
+        in the same direction, a score moves by at most 1, so the pick is epsilon-bounded-range.
+    Proof: proofs/theory/margins.md, section 9.
+    Source: Raskhodnikova & Smith, FOCS 2016, as used by Bassily, Mohri & Suresh, arXiv:2204.10376,
+        appendix F; with the sum as normaliser, which the larger one halves at best.
+
+    Args:
+        epsilon: nats, above 0.
+        sensitivities: public, one above 0 for each candidate, in the losses' unit. If a solver
+            computes a loss from above with error at most s, it is that of the exact loss plus s, or
+            plus 2 s for monotone losses.
+        failure: with which probability ``excess`` may fail; it decides the shift,
+            2 ln(candidates/failure) / epsilon.
+        monotone: claim that adding a record never lowers any loss (or never raises any).
+            Meaningless under replace-one, where it is refused.
+        relation: the neighbouring relation that the sensitivities speak of.
+        query: data -> one loss for each candidate; None when the data is already the losses.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, losses that are not a finite
+            number for each candidate.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
+        >>> pick.release([500, 3000])
+        0
+    """
+
+    epsilon: Fraction = field(converter=parameters.positive)
+    sensitivities: tuple[Fraction, ...] = field(converter=_moved)
+    failure: Fraction = field(default=Fraction(0.05), converter=parameters.open_probability)
+    relation: R = field(validator=parameters.neighbours)
+    monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
+
+    @property
+    def shift(self) -> Fraction:
+        """Return the weight of a sensitivity beside a loss, public.
+
+        It is 2 ln(candidates/failure) / epsilon.
+        """
+        logarithm = math.log(len(self.sensitivities)) - math.log(self.failure)
+        return 2 * Fraction(logarithm) / self.epsilon
+
+    def guarantee(self) -> BoundedRange[R]:
+        """State epsilon-bounded range of the pick by scores of sensitivity 1."""
+        largest = "the larger one" if self.monotone else "the sum"
+        direction = ", all in the same direction" if self.monotone else ""
+        moved = ", ".join(show(one) for one in self.sensitivities)
+        return post_process(
+            self._mechanism().guarantee(),
+            description=(
+                f"naming the candidate; the scores are of losses that move by at most {moved}"
+                f"{direction}, normalised by {largest} of two sensitivities"
+            ),
+        )
+
+    def excess(self, candidate: int) -> Fraction:
+        """Bound how much larger the loss of the pick is than that of one candidate.
+
+        Statement: 2 shift sensitivity, for all candidates at once, except with probability
+            ``failure``.
+        Source: proofs/theory/margins.md, section 9.
+
+        Raises:
+            ParameterError: not the number of a candidate.
+        Example:
+            >>> from dpproof.accountant import AddRemove
+            >>> pick = GeneralisedExponential(
+            ...     epsilon=1, sensitivities=[1, 100], relation=AddRemove()
+            ... )
+            >>> round(float(pick.excess(0)), 2)
+            14.76
+        """
+        if not 0 <= candidate < len(self.sensitivities):
+            allowed = f"from 0 to {len(self.sensitivities) - 1}"
+            raise ParameterError("candidate", candidate, allowed)
+        return 2 * self.shift * self.sensitivities[candidate]
+
+    def scores(self, data: object) -> list[Fraction]:
+        """Return the normalised scores, exactly; they are private.
+
+        Raises:
+            ParameterError: losses that are not a finite number for each candidate.
+        """
+        losses = self._losses(data if self.query is None else self.query(data))
+        shifted = [
+            loss + self.shift * moved
+            for loss, moved in zip(losses, self.sensitivities, strict=True)
+        ]
+        return [
+            max((one - other) / self._normaliser(i, j) for j, other in enumerate(shifted))
+            for i, one in enumerate(shifted)
+        ]
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw indices of candidates: int64 of shape (datasets, count)."""
+        rows = [[-score for score in self.scores(data)] for data in datasets]
+        factor = self._mechanism().factor
+        return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
+
+    def _normaliser(self, one: int, other: int) -> Fraction:
+        """Return what a difference of two shifted losses is divided by."""
+        both = self.sensitivities[one], self.sensitivities[other]
+        return max(both) if self.monotone else sum(both, start=Fraction(0))
+
+    def _losses(self, losses: object) -> list[Fraction]:
+        """Return the losses as exact numbers.
+
+        Raises:
+            ParameterError: not a finite number for each candidate.
+        """
+        number = len(self.sensitivities)
+        allowed = f"{number} finite numbers, one for each candidate"
+        if not isinstance(losses, Sequence | np.ndarray) or len(losses) != number:
+            raise DataError("losses", losses, allowed)
+        exact = []
+        for one in losses:
+            value = one.item() if isinstance(one, np.generic) else one
+            if not isinstance(value, numbers.Rational | float) or not math.isfinite(value):
+                raise DataError("losses", value, allowed)
+            exact.append(Fraction(value))
+        return exact
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """Return the exponential mechanism on the negative scores."""
+        return ExponentialMechanism(epsilon=self.epsilon, sensitivity=LInf(1, self.relation))

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Parameter, Theorem
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
+from dpproof.accountant.guarantees.guarantee import applied
+from dpproof.accountant.guarantees.pure_dp import MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
@@ -26,9 +25,9 @@ from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import Field, named
 from dpproof.mechanisms.queries import Query, real_values
+from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.sampler_arguments import scale as noise_scale
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 

@@ -1,24 +1,167 @@
-"""Means of numbers that are clipped to public bounds."""
+"""Sums and means of clipped numbers: to public bounds, and to a private bound of their size."""
 
 from __future__ import annotations
 
+import functools
+import math
+from abc import ABC
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.post_processing import post_process
-from dpproof.mechanisms.blocks import Blocks
+from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.accountant.theorems.composition import post_process
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
+from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.learning.records import GridRecords, Records, as_records, is_sparse, on_grid
+from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.noise.gaussian import Gaussian
+from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.queries import ClippedSum
+from dpproof.mechanisms.queries import ClippedSum, real_column
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.statistics.clipped_column import ClippedStatistic, StepGrid, values_of
+from dpproof.mechanisms.selection.above_threshold import AboveThreshold
+
+# Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
+_STEP_BITS: Final = 24
+# Bounds, and what lies between them, keep away from where binary64 overflows and underflows.
+_LARGEST: Final = Fraction(2) ** 250
+_SIZE: Final = parameters.within(-_LARGEST, _LARGEST, "at most 2^250 in size")
+
+RealNoise: TypeAlias = Literal["gaussian", "laplace"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StepGrid:
+    """Whole numbers of steps of one size, a power of two.
+
+    Attributes:
+        exponent: a step is 2^exponent, in data units.
+    """
+
+    exponent: int
+
+    @classmethod
+    def up_to(cls, size: Fraction) -> StepGrid:
+        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps.
+
+        Example:
+            >>> StepGrid.up_to(Fraction(100)).exponent
+            -17
+        """
+        exponent = size.numerator.bit_length() - size.denominator.bit_length()
+        if Fraction(2) ** (exponent - 1) >= size:
+            exponent -= 1
+        elif Fraction(2) ** exponent < size:
+            exponent += 1
+        return cls(exponent - _STEP_BITS)
+
+    def floor(self, number: Fraction) -> int:
+        """Return the number of whole steps in a number, rounded down."""
+        return math.floor(number / Fraction(2) ** self.exponent)
+
+    def clipped(
+        self, values: NDArray[np.float64], lowest: int, highest: int
+    ) -> NDArray[np.float64]:
+        """Round every value to steps, and clip it; nan stays nan.
+
+        Laws: what becomes of one value does not depend on the others.
+        """
+        with np.errstate(over="ignore"):
+            steps = np.rint(np.ldexp(values, -self.exponent))
+        return np.clip(steps, lowest, highest)
+
+
+def values_of(data: object) -> NDArray[np.float64]:
+    """Return the values of a dataset, few enough for exact sums.
+
+    Raises:
+        ParameterError: not a sequence of real numbers, or more than 2^29.
+    """
+    values = real_column(data)
+    if len(values) > MOST_RECORDS:
+        raise ParameterError("data", len(values), f"at most {MOST_RECORDS} records")
+    return values
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class ClippedStatistic(Mechanism[R], ABC):
+    """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
+
+    whole = ""
+
+    scale: Fraction = field(converter=parameters.scale)
+    lower: Fraction = field(converter=parameters.real, validator=_SIZE)
+    upper: Fraction = field(converter=parameters.real, validator=_SIZE)
+    noise: RealNoise = field(default="gaussian", validator=parameters.one_of("gaussian", "laplace"))
+    relation: R = field(validator=parameters.neighbours)
+
+    @upper.validator
+    def _above_lower(self, _parameter: object, upper: Fraction) -> None:
+        if upper - self.lower < 1 / _LARGEST:
+            allowed = f"at least 2^-250 above lower, which is {float(self.lower)}"
+            raise ParameterError("upper", upper, allowed)
+
+    @final
+    def _noise(self, sensitivity: Fraction) -> Gaussian[R] | Laplace[R]:
+        """Return the noise, on values that move by at most this in L1 norm, and so in L2 norm."""
+        if self.noise == "gaussian":
+            return Gaussian(sigma=self.scale, sensitivity=L2(sensitivity, self.relation))
+        return Laplace(scale=self.scale, sensitivity=L1(sensitivity, self.relation))
+
+
+def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:
+    """Read rows, and put each on the grid in units of the norm bound; all are of class 0.
+
+    A row that is not finite, or zero on the grid, contributes nothing and is left out.
+
+    Args:
+        data: an array of shape (records, features), ``Records``, whose labels do not matter, or a
+            sequence of rows.
+        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
+        features: the width of a row; None takes the width of the array, which is public.
+    Raises:
+        ParameterError: not rows, another width than ``features``, more than 2^29 records, or more
+            than 2^24 features.
+    Laws: what becomes of one row does not depend on the others, bit for bit.
+    Example:
+        >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors[0].astype(int).tolist()
+        [5033164, 6710886]
+    """
+    return on_grid(
+        _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True
+    )
+
+
+def _unlabelled(data: object, features: int | None) -> Any:  # noqa: ANN401  # Records, or Blocks
+    """Return rows with the label 0 each; a malformed row of a sequence becomes nan."""
+    if isinstance(data, Blocks):
+        return data.map(functools.partial(_unlabelled, features=features))
+    rows: Any = data.rows if isinstance(data, Records) else data
+    if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.ndim == 2):
+        return Records(rows, np.zeros(rows.shape[0]))
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        allowed = "an array of shape (records, features), Records, or a sequence of rows"
+        raise ParameterError("data", type(data).__name__, allowed)
+    return as_records([(row, 0) for row in data], features)
+
+
+def _no_class(labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return class 0 for every row."""
+    return np.zeros(len(labels), dtype=np.int64)
 
 
 @final
@@ -185,3 +328,170 @@ class BoundedSum(ClippedStatistic[R]):
         """Return how far the sum moves between neighbours, at most."""
         largest = max(abs(self.lower), abs(self.upper))
         return self.upper - self.lower if self.relation.symmetric else largest
+
+
+# Bounds that ``BoundedSum`` and ``BoundedMean`` accept.
+_FURTHEST: Final = 249
+
+
+def _exponent(value: int, name: str = "value") -> int:
+    """Return a whole number from -249 to 249."""
+    whole: object = value
+    if isinstance(whole, bool) or not isinstance(whole, int | np.integer):
+        raise ParameterError(name, whole, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
+    if not -_FURTHEST <= whole <= _FURTHEST:
+        raise ParameterError(name, whole, f"at least {-_FURTHEST} and at most {_FURTHEST}")
+    return int(whole)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class MagnitudeBound(Mechanism[R]):
+    """Release the first power of two that nearly all values do not exceed in size.
+
+    AboveThreshold on the counts of the values larger than 2^smallest, 2^(smallest + 1), ...: it
+    stops at the first that is, with noise, at most ``outside``. However many powers are tried, only
+    the one that stops it is paid for. If none does, the bound is 2^largest.
+
+    Statement: every count moves by at most 1 between neighbours, and all in the same direction
+        unless a record is replaced; so the exponent has the guarantee of ``AboveThreshold`` with
+        sensitivity 1, ``monotone`` if no record is replaced.
+    Assumes: sensitivity; one shape; random bits; output alone; monotone scores (unless a record is
+        replaced).
+    Source: ``AboveThreshold``.
+
+    Args:
+        threshold_scale, query_scale: of the Laplace noise on ``outside`` and on every count, in
+            records.
+        outside: the number of values that may be clipped. Below some ten query scales the
+            search tends to stop at a power that is too small, as noise alone gets a count there.
+        smallest, largest: exponents of the first and the last bound, from -249 to 249.
+        relation: the neighbouring relation.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
+            real numbers. A nan exceeds no bound.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> bound = MagnitudeBound(
+        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
+        ... )
+        >>> bound.release([3.0] * 5000 + [1e6])
+        4.0
+    """
+
+    threshold_scale: Fraction = field(converter=parameters.scale)
+    query_scale: Fraction = field(converter=parameters.scale)
+    outside: int = field(converter=parameters.whole)
+    smallest: int = field(default=-20, converter=_exponent)
+    largest: int = field(default=40, converter=_exponent)
+    relation: R = field(validator=parameters.neighbours)
+
+    def __attrs_post_init__(self) -> None:
+        if self.largest < self.smallest:
+            raise ParameterError("largest", self.largest, f"at least smallest, {self.smallest}")
+        self._search()
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the guarantee of AboveThreshold on counts."""
+        return self._search().guarantee()
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw powers of two: float64 of shape (datasets, count)."""
+        places = self._search().draw(datasets, count, rng)
+        steps = np.where(places < 0, self.largest - self.smallest, places)
+        return np.asarray(np.ldexp(1.0, self.smallest + steps))
+
+    def inside(self, data: object) -> list[int]:
+        """Return minus the number of values that exceed each bound in size; private.
+
+        Raises:
+            ParameterError: not a sequence of real numbers.
+        """
+        sizes = np.abs(values_of(data))
+        bounds = np.ldexp(1.0, np.arange(self.smallest, self.largest + 1))
+        ordered = np.sort(sizes[~np.isnan(sizes)])
+        larger = len(ordered) - np.searchsorted(ordered, bounds, side="right")
+        return [-int(number) for number in larger]
+
+    def _search(self) -> AboveThreshold[R]:
+        """Return AboveThreshold on the counts."""
+        return AboveThreshold(
+            threshold_scale=self.threshold_scale,
+            query_scale=self.query_scale,
+            sensitivity=LInf(1, self.relation),
+            monotone=not self.relation.symmetric,
+            threshold=-self.outside,
+            query=self.inside,
+        )
+
+
+# With every bound of ``MagnitudeBound``, up to 2^249, the noise then has a scale that is allowed.
+_LARGEST_BASE: Final = Fraction(2) ** 50
+
+Statistic: TypeAlias = Literal["sum", "mean"]
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class WithinBound(FollowUp[R]):
+    """The sum or mean of values clipped to [-b, b], with noise that grows with the released b.
+
+    Statement: ``BoundedSum`` or ``BoundedMean`` with lower = -b, upper = b, and noise of
+        ``noise_multiplier`` times its sensitivity. For a power of two b the sensitivity is exact,
+        so the guarantee is the same for all: (1 / noise_multiplier)-GDP with Gaussian noise.
+    Source: adaptive composition as in ``Chained``.
+
+    Args:
+        statistic: "sum" or "mean".
+        noise_multiplier: the noise's scale in units of the sensitivity, in [2^-50, 2^50].
+        noise: "gaussian" or "laplace".
+        relation: the neighbouring relation.
+    Outputs:
+        The output of ``BoundedSum`` or ``BoundedMean`` for each bound of ``MagnitudeBound``.
+    Raises:
+        ParameterError: a parameter outside its domain.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> from dpproof.mechanisms import Chained, MagnitudeBound
+        >>> bound = MagnitudeBound(
+        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
+        ... )
+        >>> mean = WithinBound(statistic="mean", noise_multiplier=2, relation=AddRemove())
+        >>> size, found = Chained(first=bound, then=mean).release([3.0] * 5000 + [1e6])
+        >>> size, round(float(found.value), 1)
+        (4.0, 3.0)
+    """
+
+    statistic: Statistic = field(validator=parameters.one_of("sum", "mean"))
+    noise_multiplier: Fraction = field(
+        converter=parameters.positive,
+        # Otherwise what is released may be no scale.
+        validator=parameters.within(1 / _LARGEST_BASE, _LARGEST_BASE, "in [2^-50, 2^50]"),
+    )
+    noise: RealNoise = field(default="gaussian", validator=parameters.one_of("gaussian", "laplace"))
+    relation: R = field(validator=parameters.neighbours)
+
+    def at(self, bound: Number) -> BoundedSum[R] | BoundedMean[R]:
+        """Return the mechanism within one bound."""
+        size = Fraction(bound)
+        kind = BoundedSum if self.statistic == "sum" else BoundedMean
+        one_sided = self.statistic == "sum" and not self.relation.symmetric
+        moved = size if one_sided else 2 * size
+        return kind(
+            scale=self.noise_multiplier * moved,
+            lower=-size,
+            upper=size,
+            noise=self.noise,
+            relation=self.relation,
+        )
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the guarantee of the statistic, whatever the bound is."""
+        return self.at(1).guarantee()
+
+    def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
+        """Draw a statistic for each of the released bounds: shape (count,)."""
+        if outputs.dtype.names is not None or outputs.ndim != 1:
+            raise ParameterError("outputs", outputs.shape, "the bounds of MagnitudeBound")
+        drawn = [self.at(float(bound)).draw([data], 1, rng)[0] for bound in outputs]
+        return np.concatenate(drawn)

@@ -9,12 +9,13 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.gaussian_above_floor import (
+    FlooredGaussianPair,
+    FoldedGaussianPair,
+    LargestOfGaussiansPair,
+    OppositeGaussiansPair,
+)
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair

@@ -1,1 +1,1 @@
-"""Dominating pairs as the checker knows them, one a file."""
+"""Dominating pairs as the checker knows them."""

@@ -1,17 +1,31 @@
-"""Pairs with the loss of a Gaussian pair from a floor on: floored and folded."""
+"""Gaussian pairs: floored and folded, the largest of several, and opposite mixtures.
+
+It is what two datasets show of an epoch of shuffled batches: proofs/theory/shuffled.md, section 3.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.pairs.pair import Formula, LossPair, Moments, no_witness, unbounded
+from dpproof.proofs.pairs.pair import (
+    Formula,
+    LossPair,
+    Moments,
+    Reflected,
+    no_profile,
+    no_witness,
+    unbounded,
+)
+from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature, sampled_ratio
 
 
 class GaussianAboveFloor(LossPair, ABC):
@@ -192,3 +206,122 @@ class FoldedGaussianPair(GaussianAboveFloor):
     def describe(self) -> str:
         """Name mu."""
         return f"the folded Gaussian pair of mu^2 = {exact(self.mu_squared)}"
+
+
+@frozen
+class LargestOfGaussiansPair(Pair):
+    """The laws of the maximum of N(m, 1) and batches - 1 times N(0, 1).
+
+    m is 2 mu with the record and mu without it, or mu and 0 if it is replaced. P is the law with
+    the record if removal, else the law without it.
+    """
+
+    mu_squared: Fraction
+    batches: int
+    replaced: bool
+    removal: bool
+
+    def events(self, x: arb) -> tuple[arb, arb]:
+        """Return the masses under P and Q of more than x if removal, else of at most x."""
+        with_it, without = (self._log_below(x, shift) for shift in self._shifts())
+        if self.removal:
+            return -with_it.expm1(), -without.expm1()
+        return without.exp(), with_it.exp()
+
+    def _shifts(self) -> tuple[arb, arb]:
+        """Return the mean with the record, and without it."""
+        mu = ball(self.mu_squared).sqrt()
+        return (mu, arb(0)) if self.replaced else (2 * mu, mu)
+
+    def _log_below(self, x: arb, shift: arb) -> arb:
+        """Return the log of the probability of at most x."""
+        return (self.batches - 1) * log_normal(x) + log_normal(x - shift)
+
+    def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # at none
+        """Refuse: it has no formula here."""
+        raise no_profile(self.describe())
+
+    def describe(self) -> str:
+        """Name the number of variables and the two means."""
+        means = ("mu", "0") if self.replaced else ("2 mu", "mu")
+        p, q = means if self.removal else means[::-1]
+        return (
+            f"the largest of {self.batches} unit normal variables, one of mean {p} under P and "
+            f"{q} under Q and the others of mean 0, with mu^2 = {exact(self.mu_squared)}"
+        )
+
+
+def log_normal(x: arb) -> arb:
+    """Return the log of the probability that a standard normal variable is at most x."""
+    return normal_tail(-x).log() if x < 0 else (-normal_tail(x)).log1p()
+
+
+@frozen
+class OppositeGaussiansPair(Reflected):
+    """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
+
+    With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and Z standard normal,
+    M(s) = E[A(Z)^{1+s} B(Z)^{-s}].
+    """
+
+    mu_squared: Fraction
+    sampling_rate: Fraction
+
+    def moments(self, witness: object) -> Moments:
+        """Return M by trapezoid rules on two lines, one for M and one for its decay."""
+        return read_quadrature(witness, _Losses(self), self.mu_squared)
+
+    def profile(self, epsilon: arb) -> arb:
+        """Return H_eps by the event z > x, x the root of A = t B, t = e^eps.
+
+        It has q Phi(mu-x) - (1-q)(t-1) Phi(-x) - t q Phi(-x-mu).
+        """
+        mu, q = ball(self.mu_squared).sqrt(), ball(self.sampling_rate)
+        raised = (1 - q) / q * ball(self.mu_squared / 2).exp() * (epsilon / 2).sinh()
+        x = (epsilon / 2 + raised.asinh()) / mu
+        unsampled = (1 - q) * epsilon.expm1() * normal_tail(x)
+        return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
+
+    def describe(self) -> str:
+        """Return mu squared and the rate in words."""
+        shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
+        return f"{shown} sampled at rate {exact(self.sampling_rate)}"
+
+
+@frozen
+class _Losses(Integrand):
+    """A e^{s loss}, on lines where the loss log A/B has an imaginary part at or above 0."""
+
+    pair: OppositeGaussiansPair
+
+    @property
+    def mirrored(self) -> bool:
+        """Return False."""
+        return False
+
+    def power(self, c: Fraction) -> arb:
+        """Return c."""
+        return ball(c)
+
+    def terms(self, line: Line) -> Iterator[tuple[acb, acb]]:
+        """Yield the weight step phi(z) A(z) and log A(z)/B(z) at every node z."""
+        ratio = sampled_ratio(self.pair.mu_squared, self.pair.sampling_rate)
+        for z, weight in line.nodes():
+            above, below = ratio(z), ratio(-z)
+            yield weight * above, above.log() - below.log()
+
+    def missed(self, c: Fraction, line: Line) -> arb:
+        """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
+        mu, q, b = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate), line.shift
+        left, right = line.step * line.left, line.step * line.right
+        if right**2 < (c + 1) ** 2 * self.pair.mu_squared:
+            raise RefusedError("the nodes must reach mu (c + 1)")
+        most = ((1 - q) * (mu * ball(b)).cos()) ** ball(-c)
+        raised = q * ball((c + 1) * c * self.pair.mu_squared / 2).exp()
+        centre = mu * ball(c + 1)
+        outside = (1 - q) * (normal_tail(ball(left)) + normal_tail(ball(right))) + raised * (
+            normal_tail(ball(left) + centre) + normal_tail(ball(right) - centre)
+        )
+        decay = (2 * arb.pi() * ball(b / line.step)).expm1()
+        between = 2 * ball(2 * b * b).exp() * (1 - q + raised) / decay
+        return most * (between + ball(b * b / 2).exp() * outside)

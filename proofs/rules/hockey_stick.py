@@ -23,8 +23,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import at_most, exactly, fact
-from dpproof.proofs.pairs.core_pairs import lattice_of, moments as pair_moments
-from dpproof.proofs.pairs.pair import Moments
+from dpproof.proofs.pairs.pair import Moments, lattice_of, moments as pair_moments
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair

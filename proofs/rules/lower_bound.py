@@ -1,4 +1,4 @@
-"""Lower bounds of the hockey-stick divergence of a product of pairs.
+"""Lower bounds of the hockey-stick divergence of a product, and attackers' tests.
 
 Proofs: proofs/theory/contour.md.
 
@@ -6,22 +6,29 @@ They say how much two outputs with exactly these laws differ. No rule takes them
 nothing about privacy follows from them but that it cannot be better. A trapezoid sum is H_eps -
 p_inf plus aliases, so that subtracting bounds of the aliases and of what was cut leaves less. Where
 losses are rough a virtual Gaussian makes the sum finite, and Lemma (tent) takes it out again.
+
+Proof: proofs/theory/shuffled.md, section 4. Cells are post-processing. Masses under P are rounded
+down and those under Q up, to whole units, and the loss of a cell down to a lattice. Sums of
+products of such masses over any set of losses are at most the divergence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-from flint import arb
+from flint import arb, fmpz_poly
 
 from dpproof.proofs import limits
+from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.run_counts import Tent
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
+from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import (
     FinitePair,
     GaussianPair,
@@ -32,15 +39,24 @@ from dpproof.proofs.core.pairs import (
     SubsampledGaussianPair,
 )
 from dpproof.proofs.core.rule import Application
-from dpproof.proofs.logic.lower_ends import RenyiAtLeast
+from dpproof.proofs.core.statements import HockeyStick, merged
+from dpproof.proofs.fields import wholes
+from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.statement import AtLeast
-from dpproof.proofs.pairs.core_pairs import moments as pair_moments
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import Moments
+from dpproof.proofs.pairs.gaussian_above_floor import (
+    FlooredGaussianPair,
+    FoldedGaussianPair,
+    LargestOfGaussiansPair,
+    OppositeGaussiansPair,
+)
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    Moments,
+    moments as pair_moments,
+    swapped as swapped_pair,
+)
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
@@ -271,3 +287,209 @@ def _chernoff(factors: Sequence[Moments], product: Product, b: Fraction, epsilon
     (moment,) = total(factors, product, b, arb(0), 1)
     size = power * power.log() - (1 + power) * (1 + power).log() - power * epsilon
     return moment.real * size.exp()
+
+
+_POINTS = 3
+_Bounds = dict[Fraction, Fraction]
+
+
+@frozen
+class _Known:
+    """H_t at three ratios t = e^epsilon.
+
+    Attributes:
+        places: epsilon, increasing.
+        low: H is at least these at the places above 0, and that of (Q, P) below 0.
+        high: H is at most these, likewise.
+    """
+
+    places: list[Fraction]
+    low: list[Fraction]
+    high: list[Fraction]
+
+    def ratios(self) -> list[arb]:
+        """Return the three odds t1 < t2 < t3, e to the power of each place."""
+        return [ball(one).exp() for one in self.places]
+
+    def heights(self, bounds: list[Fraction]) -> list[arb]:
+        """Return bounds of H_t: below t = 1 it is 1 - t + t times that of (Q, P) at 1/t."""
+        both = zip(self.places, self.ratios(), bounds, strict=True)
+        return [ball(one) if x >= 0 else 1 - t + t * ball(one) for x, t, one in both]
+
+    def falls(self) -> tuple[arb, arb]:
+        """Return rates a below the first, above the second, with H_t + a t least between."""
+        low, high = self.heights(self.low), self.heights(self.high)
+        first, second, third = self.ratios()
+        return (low[0] - high[1]) / (second - first), (high[1] - low[2]) / (third - second)
+
+    def power(self, rate: arb) -> arb:
+        """Return a lower bound of H_t + rate t between the outer ratios."""
+        low, high = self.heights(self.low), self.heights(self.high)
+        first, second, third = self.ratios()
+        share = (second - first) / (third - second)
+        before = low[1] - (high[2] - low[1]) * share + rate * first
+        after = low[1] - (high[0] - low[1]) / share + rate * third
+        return before.min(low[1] + rate * second).min(after.max(low[2] + rate * second))
+
+
+def true_positive_rate(step: Application) -> tuple[str, ...]:
+    """Accept a rate b at the false-positive rate a if H_t + a t >= b at every t > 0.
+
+    Take l_i <= H_t <= u_i at t1 < t2 < t3, l_i = 0 if no premise says more.
+    1. (u2 - l3)/(t3 - t2) <= a <= (l1 - u2)/(t2 - t1): the convex H_t + a t is no less at t1 and at
+       t3 than at t2, so outside it is at least what it is at t2, which is at least l2 + a t2.
+    2. Between t1 and t2, H is above the line through its points at t2 and t3, and between t2 and t3
+       above that through t1 and t2. So it is above the polygon of heights
+       c1 = l2 - (u3 - l2)(t2 - t1)/(t3 - t2), l2 and c3 = l2 - (u1 - l2)(t3 - t2)/(t2 - t1).
+       And H never grows: between t2 and t3 it is at least l3.
+    3. b is at most c1 + a t1, l2 + a t2 and the larger of c3 + a t3 and l3 + a t2.
+    Source: Dong, Roth & Su (arXiv:1905.02383), Proposition 2.12. Proof: section 12 of
+    proofs/theory/conversions.md.
+    """
+    claim, places = step.concludes(PowerAtLeast), list(step.witness.rationals("places"))
+    rate, power = _exactly(claim.false_positive_rate), _exactly(claim.true_positive_rate)
+    if len(places) != _POINTS or places != sorted(set(places)):
+        raise RefusedError("the rule takes bounds at three epsilons, increasing")
+    facts = _known(step, claim.product, places)
+    require_at_most(rate, lambda: facts.falls()[0], "the false-positive rate")
+    require_at_most(lambda: facts.falls()[1], rate, "how fast the divergence falls")
+    require_at_most(power, lambda: facts.power(rate()), "the true-positive rate")
+    return ()
+
+
+def _exactly(value: Fraction) -> Callable[[], arb]:
+    """Return an exact number as a ball at any precision."""
+    return lambda: ball(value)
+
+
+def _known(step: Application, product: Product, places: list[Fraction]) -> _Known:
+    """Return the premises' bounds at some places; those from below are 0 by default."""
+    swapped: Product = ()
+    if places[0] < 0:
+        swapped = merged(tuple((swapped_pair(pair), count) for pair, count in product))
+    low: dict[bool, _Bounds] = {True: {}, False: {}}
+    high: dict[bool, _Bounds] = {True: {}, False: {}}
+    for premise in step.premises:
+        fact = premise.claim
+        if not isinstance(fact, HockeyStick | AtLeast):
+            raise RefusedError("the rule takes bounds of a hockey-stick divergence")
+        about = [side for side, one in ((True, product), (False, swapped)) if _same(one, fact)]
+        if not about:
+            raise RefusedError("the rule takes bounds of this product's divergence, or its swap's")
+        for side in about:
+            if isinstance(fact, AtLeast):
+                low[side][fact.epsilon] = fact.delta
+            else:
+                high[side].update(fact.points)
+    if not all(abs(x) in high[x >= 0] for x in places):
+        raise RefusedError("the rule takes a bound from above at each of the three epsilons")
+    least = [low[x >= 0].get(abs(x), Fraction(0)) for x in places]
+    return _Known(places, least, [high[x >= 0][abs(x)] for x in places])
+
+
+def _same(product: Product, fact: HockeyStick | AtLeast) -> bool:
+    return dict(product) == dict(fact.product)
+
+
+_BITS: Final = 256  # A unit of mass is 2^-256.
+
+
+@frozen
+class Masses:
+    """At most the masses under P of losses offset + (first + k) span, in units.
+
+    The mass under Q of the same outcomes is at most that, times e^-loss.
+    """
+
+    offset: Fraction
+    first: int
+    units: fmpz_poly
+
+    def times(self, other: Masses) -> Masses:
+        """Return the masses of both together, rounded down."""
+        product = [int(one) >> _BITS for one in (self.units * other.units).coeffs()]
+        return Masses(self.offset + other.offset, self.first + other.first, fmpz_poly(product))
+
+    def power(self, count: int) -> Masses:
+        """Return the masses of so many together."""
+        if count == 1:
+            return self
+        half = self.power(count // 2)
+        square = half.times(half)
+        return square.times(self) if count % 2 else square
+
+
+def cells(step: Application) -> tuple[str, ...]:
+    """Check a divergence of a product of largest normal variables and Gaussians from below."""
+    claim, span = step.concludes(AtLeast), step.witness.positive("span")
+    hints = step.witness.items("factors")
+    if step.premises:
+        raise RefusedError("the rule takes no premise")
+    if not claim.product or len(hints) != len(claim.product):
+        raise RefusedError("the rule takes one hint for each pair of a product that is not empty")
+
+    def bound() -> arb:
+        parts = []
+        for (pair, count), hint in zip(claim.product, hints, strict=True):
+            masses = _masses(step, _largest(pair), hint, span)
+            size = masses.units.length() * count
+            if size > limits.MAX_CELL_SUMS:
+                raise RefusedError(f"a sum has more than {limits.MAX_CELL_SUMS} losses")
+            step.budget.spend(limits.cell_sums_work(size))
+            parts.append(masses.power(count))
+        return divergence(reduce(Masses.times, parts), span, ball(claim.epsilon))
+
+    require_at_most(lambda: ball(claim.delta), bound, "the claimed divergence")
+    return ()
+
+
+def divergence(masses: Masses, span: Fraction, epsilon: arb) -> arb:
+    """Return at most the sum of (p - e^eps q)_+, by the losses above epsilon."""
+    start = masses.offset + masses.first * span
+    skipped = max(lower_units((epsilon - ball(start)) / ball(span), 0) + 1, 0)
+    units = [int(one) for one in masses.units.coeffs()[skipped:]]
+    ratio, without = (-ball(span)).exp(), arb(0)
+    for one in reversed(units):
+        without = without * ratio + one
+    within = (epsilon - ball(start + skipped * span)).exp() * without
+    return (arb(sum(units)) - within) / (1 << _BITS)
+
+
+def _largest(pair: Pair) -> LargestOfGaussiansPair:
+    """Return the pair as largest normal variables, which it dominates.
+
+    A Gaussian pair is one variable, of mean mu or 0.
+    """
+    if isinstance(pair, AllocatedGaussianPair):
+        return pair.coordinate
+    if isinstance(pair, GaussianPair):
+        return LargestOfGaussiansPair(pair.mu_squared, 1, replaced=True, removal=True)
+    if not isinstance(pair, LargestOfGaussiansPair):
+        raise RefusedError("the rule takes largest normal variables, allocated and Gaussian pairs")
+    return pair
+
+
+def _masses(
+    step: Application, pair: LargestOfGaussiansPair, hint: object, span: Fraction
+) -> Masses:
+    """Return the masses of the cells of one pair, their losses rounded down."""
+    fields = Fields(hint, "the cells of a pair")
+    unit, offset, ends = fields.positive("unit"), fields.rational("offset"), wholes(fields, "ends")
+    fields.close()
+    if not 1 <= len(ends) <= limits.MAX_ENDS or list(ends) != sorted(set(ends)):
+        raise RefusedError(f"ends of cells must be 1 to {limits.MAX_ENDS}, increasing")
+    step.budget.spend(limits.CELL * (len(ends) + 1))
+    nested = [pair.events(ball(unit * one)) for one in (ends if pair.removal else ends[::-1])]
+    units: dict[int, int] = {}
+    for larger, smaller in pairwise([(arb(1), arb(1)), *nested, (arb(0), arb(0))]):
+        least = lower_units(larger[0] - smaller[0], _BITS)
+        most = -lower_units(smaller[1] - larger[1], _BITS)
+        if least > 0:
+            loss = ball(Fraction(least, max(most, 1))).log()
+            place = lower_units((loss - ball(offset)) / ball(span), 0)
+            units[place] = units.get(place, 0) + least
+    first, last = min(units, default=0), max(units, default=0)
+    if last - first >= limits.MAX_CELL_SUMS:
+        raise RefusedError(f"a sum has more than {limits.MAX_CELL_SUMS} losses")
+    listed = [units.get(place, 0) for place in range(first, last + 1)]
+    return Masses(offset, first, fmpz_poly(listed))

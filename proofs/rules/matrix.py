@@ -22,9 +22,9 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, rate
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
-from dpproof.proofs.pairs.core_pairs import swapped
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
-from dpproof.proofs.rules.allocate import NOTHING_FOR_BLANKS, contributed
+from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import swapped
+from dpproof.proofs.rules.shuffle import NOTHING_FOR_BLANKS, contributed
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 

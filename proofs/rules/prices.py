@@ -19,16 +19,19 @@ from dpproof.proofs.core.pairs import (
     SubsampledGaussianPair,
 )
 from dpproof.proofs.core.rule import Application
-from dpproof.proofs.pairs.core_pairs import outcomes_of
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,
+    OppositeGaussiansPair,
     SwappedAboveFloor,
 )
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    outcomes_of,
+    reach,
+)
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair

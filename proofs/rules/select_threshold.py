@@ -26,8 +26,7 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.limits import rectangle_work
-from dpproof.proofs.rules.base_profile import bound_at_ratio, profile_bounds
-from dpproof.proofs.rules.finite_pair import require_both_above
+from dpproof.proofs.rules.finite_pair import bound_at_ratio, profile_bounds, require_both_above
 from dpproof.proofs.rules.select import HIDDEN
 
 # Lines are rounded outwards to multiples of 2^-BITS; soundness does not depend on the number.

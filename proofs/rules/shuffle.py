@@ -1,4 +1,4 @@
-"""Local reports in a random order, or of a round that a record draws, as bits among others.
+"""Rules of sampling: subsampled, allocated and shuffled records.
 
 Proofs: proofs/theory/shuffle_model.md, and allocation.md, section 7.
 """
@@ -17,11 +17,115 @@ from dpproof.proofs.balls.binomial import Counts, counts_work
 from dpproof.proofs.core.arithmetic import ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
+from dpproof.proofs.core.pairs import GaussianPair, Pair, Product, SubsampledGaussianPair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
-from dpproof.proofs.core.statements import Pairs, PureDP
+from dpproof.proofs.core.rules import gaussian_sample, poisson_by
+from dpproof.proofs.core.statements import Pairs, PureDP, rate
 from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
-from dpproof.proofs.rules.allocate import runs_on_draws
+from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import swapped
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
+from dpproof.proofs.sampled.count_laws import read_scheme
+from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
+from dpproof.proofs.sampled.sampled import Direction, SampledPair
+
+NOTHING_FOR_BLANKS: Final = "adds nothing to the exact sum for a blank record"
+
+
+def contributed(contribution: Fraction) -> str:
+    """Say what a record adds to a sum."""
+    each = "each contribution is a list of numbers, as long for every record, of at most"
+    return f"{each} {exact(contribution)} in L2 norm that depends on no other record"
+
+
+_MOVES: Final = {"zero-out": 1, "replace-one": 2}  # in contributions
+
+
+def shuffled(step: Application) -> tuple[str, ...]:
+    """Check that a Gaussian pair dominates noisy sums of shuffled batches, in both directions.
+
+    mu^2 = epochs (moves contribution / sigma)^2: proofs/theory/shuffled.md, section 1.
+    """
+    step.axiom()
+    moves = _MOVES.get(step.conclusion.relation)
+    if moves is None:
+        raise RefusedError("the rule is about zero-out and replace-one")
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    batches, epochs = step.witness.whole("batches"), step.witness.whole("epochs")
+    product = ((GaussianPair(epochs * (moves * contribution / sigma) ** 2), 1),)
+    step.expect(Pairs(product, product))
+    often = "once" if epochs == 1 else f"{epochs} times"
+    order = (
+        f"puts the records in an order that is drawn uniformly and fills {batches} batches in it, "
+        "whose sizes are the same for all datasets"
+    )
+    added = (
+        f"{often} it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, "
+        "independent in every coordinate, to every batch's sum of its records' contributions"
+    )
+    blank = [NOTHING_FOR_BLANKS] * (step.conclusion.relation == "zero-out")
+    return f"{order}; {added}; {contributed(contribution)}", *blank, FRESH, ALONE
+
+
+def random(step: Application) -> tuple[str, ...]:
+    """Check the pairs of Gaussian noise in rounds that every record draws by itself.
+
+    One pair of one of t rounds, or the product of k of them, of sizes that differ by at most one
+    and add up to t; mu^2 = epochs times the base's: proofs/theory/allocation.md, sections 1, 2.
+    """
+    relation = step.conclusion.relation
+    if relation not in ("add-remove", "zero-out"):
+        raise RefusedError("the rule is about add-remove and zero-out")
+    if step.conclusion.steps != 1:
+        raise RefusedError("the rule is about one record")
+    base = step.only(Pairs)
+    rounds, chosen = step.witness.whole("rounds"), step.witness.whole("chosen")
+    epochs = step.witness.whole("epochs")
+    if chosen > rounds or (chosen > 1 and epochs > 1):
+        raise RefusedError("chosen is at most rounds, and 1 if the rounds are kept")
+    ways = tuple(
+        _parts(epochs * _mu_squared(product), rounds, chosen, removal=removal)
+        for product, removal in ((base.forward, True), (base.backward, False))
+    )
+    step.expect(Pairs(*ways))
+    return runs_on_draws(step, rounds, chosen, epochs)
+
+
+def runs_on_draws(step: Application, rounds: int, chosen: int, epochs: int) -> tuple[str, ...]:
+    """Return what is assumed of a mechanism in rounds that records draw."""
+    drawn = (
+        f"of which every record draws {chosen} of {rounds}, uniformly, and independently of the "
+        "other records and of every result"
+    )
+    runs = f"runs {step.mechanisms[0]} in every round on the records that drew it"
+    often = "" if epochs == 1 else f", all rounds {epochs} times"
+    blank = ["treats a blank record as if it were not there"]
+    blanks = blank * (step.conclusion.relation == "zero-out")
+    return f"{runs}{often}, rounds {drawn}", *blanks, FRESH, ALONE
+
+
+def _mu_squared(base: Product) -> Fraction:
+    """Return mu^2 of Gaussian pairs; refuse others, and none."""
+    squares = [pair.mu_squared * n for pair, n in base if isinstance(pair, GaussianPair)]
+    if not base or len(squares) < len(base):
+        raise RefusedError("the rule takes a base of Gaussian pairs")
+    return sum(squares, Fraction(0))
+
+
+def _parts(mu_squared: Fraction, rounds: int, chosen: int, *, removal: bool) -> Product:
+    """Return the pairs of as many parts of the rounds as are drawn, larger parts first."""
+    size, larger = divmod(rounds, chosen)
+    sizes = ((size + 1, larger), (size, chosen - larger))
+    return tuple((_part(mu_squared, n, removal=removal), count) for n, count in sizes if count)
+
+
+def _part(mu_squared: Fraction, rounds: int, *, removal: bool) -> Pair:
+    """Return the pair of one of so many rounds."""
+    if rounds == 1:
+        return GaussianPair(mu_squared)
+    return AllocatedGaussianPair(mu_squared, rounds, removal)
+
 
 _BITS: Final = 256  # of e^epsilon and of odds
 _GRID: Final = 1 << 64  # probabilities of bits are multiples of its inverse
@@ -275,3 +379,89 @@ def _dyadic(value: arb) -> Fraction:
 def _up(weight: Fraction) -> int:
     """Return a weight in units of 2^-256, rounded up."""
     return ceil(weight * (1 << _BITS))
+
+
+def gaussian_sum(step: Application) -> tuple[str, ...]:
+    """Check that opposite Gaussians with mu = contribution/sigma dominate a sampled sum.
+
+    The relation is replace-one.
+
+    Source: proofs/theory/replace_one.md.
+    """
+    step.axiom()
+    if step.conclusion.relation != "replace-one":
+        raise RefusedError("the rule is about replace-one")
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    q = rate(step.witness)
+    pair = OppositeGaussiansPair((contribution / sigma) ** 2, q)
+    step.expect(Pairs(((pair, 1),), ((pair, 1),)))
+    drawn = f"draws a sample that holds every record independently with probability {exact(q)}"
+    return f"{drawn}, and {_noisy_sum(contribution, sigma)}", FRESH, ALONE
+
+
+def counted_sum(step: Application) -> tuple[str, ...]:
+    """Check that Gaussian mixtures against a point dominate a sampled sum, under add-remove.
+
+    The same under zero-out where a record enters by coins of its own, so that it moves the sum by
+    one contribution. Where a record counts once at most they are a Poisson sample's pair. Else,
+    where the number of records is public, both laws are mixtures under zero-out and replace-one.
+
+    Source: proofs/theory/one_step.md.
+    """
+    step.axiom()
+    contribution, sigma = step.witness.positive("contribution"), step.witness.positive("sigma")
+    mu_squared = (contribution / sigma) ** 2
+    scheme, relation = read_scheme(step.witness.take("scheme")), step.conclusion.relation
+    blank, coins = relation == "zero-out", not scheme.population
+    if relation not in RELATIONS or (coins and relation == "replace-one"):
+        raise RefusedError("the rule is about add-remove, zero-out, and replace-one of fixed sizes")
+    alone = coins or relation == "add-remove"
+    named = "add-remove" if alone else relation
+    pair: Pair = CountedGaussiansPair(mu_squared, scheme, removal=True, relation=named)
+    if alone and scheme.is_simple:
+        pair = SubsampledGaussianPair(scheme.moves**2 * mu_squared, scheme.rate, removal=True)
+    step.expect(Pairs(((pair, 1),), ((swapped(pair), 1),)))
+    empty = "treats a blank record as if it were not there" if coins else NOTHING_FOR_BLANKS
+    drawn = scheme.drawn
+    if not coins:
+        sizes = f"the larger of two neighbours has {scheme.larger}"
+        drawn += f", where {sizes if alone else f'every dataset has {scheme.population} records'}"
+    return f"{drawn}, and {_noisy_sum(contribution, sigma)}", *[empty] * blank, FRESH, ALONE
+
+
+def _noisy_sum(contribution: Fraction, sigma: Fraction) -> str:
+    noise = f"Gaussian noise of mean 0 and standard deviation {exact(sigma)}"
+    drawn = "independent in every coordinate, to the sum of the drawn records' contributions"
+    return f"adds {noise}, {drawn}; {contributed(contribution)}"
+
+
+def without_replacement(step: Application) -> tuple[str, ...]:
+    """Check H_t <= q H_{1+(t-1)/q} for t >= 1 and both orders, q = m/n, under replace-one.
+
+    Source: Balle, Barthe & Gaboardi (arXiv:1807.01647), Theorem 10. Proof:
+    proofs/theory/sampled.md.
+    """
+    if step.conclusion.relation != "replace-one":
+        raise RefusedError("the formula is about datasets of one size, under replace-one")
+    if step.conclusion.steps != 1:
+        raise RefusedError("the formula is about one record")
+    base, size = step.only(Pairs), step.witness.whole("sample_size")
+    population = step.witness.whole("population_size", least=size + 1)
+    if not base.forward:
+        raise RefusedError("the rule takes a base of at least one pair")
+    pair = SampledPair(base.forward, Fraction(size, population), Direction.REPLACEMENT)
+    step.expect(Pairs(((pair, 1),), ((pair, 1),)))
+    (name,) = step.mechanisms
+    drawn = f"a sample of {size} of the {population} records, all such subsets equally likely"
+    return f"runs {name} on {drawn}, in random order if their order matters", FRESH, ALONE
+
+
+def _sample(base: Product, q: Fraction, *, removal: bool) -> Pair:
+    """Return the sampled pair of one direction; Gaussian bases have a pair of their own."""
+    if all(isinstance(pair, GaussianPair) for pair, _ in base):
+        return gaussian_sample(base, q, removal=removal)
+    return SampledPair(base, q, Direction.REMOVAL if removal else Direction.ADDITION)
+
+
+poisson: Final = poisson_by(_sample)
+"""Sampled pairs of any base."""

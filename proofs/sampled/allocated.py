@@ -12,7 +12,7 @@ from flint import acb, acb_mat, arb, ctx
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.pairs.largest_of_gaussians import LargestOfGaussiansPair
+from dpproof.proofs.pairs.gaussian_above_floor import LargestOfGaussiansPair
 from dpproof.proofs.pairs.pair import no_profile
 from dpproof.proofs.sampled.table import EnclosedProfile
 from dpproof.proofs.sampled.tabulated import TabulatedPair

@@ -13,7 +13,7 @@ from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
 from dpproof.proofs.sampled.count_laws import Binomial, Counts, Scheme
 from dpproof.proofs.sampled.table import EnclosedProfile
 from dpproof.proofs.sampled.tabulated import TabulatedPair

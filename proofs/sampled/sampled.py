@@ -13,15 +13,19 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.verdict import openable
-from dpproof.proofs.pairs.core_pairs import (
+from dpproof.proofs.pairs.pair import (
+    Moments,
+    Terms,
     infinite_mass,
     moments as pair_moments,
+    no_profile,
     outcomes,
+    some_infinite,
     swapped as swapped_pair,
     terms,
+    unbounded,
+    unlisted,
 )
-from dpproof.proofs.pairs.loss_atoms import Terms
-from dpproof.proofs.pairs.pair import Moments, no_profile, some_infinite, unbounded, unlisted
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
 from dpproof.proofs.sampled.tabulated import (
     MORE_BITS,

@@ -21,8 +21,7 @@ from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, Product
 from dpproof.proofs.limits import MAX_NODES
-from dpproof.proofs.pairs.core_pairs import moments as pair_moments
-from dpproof.proofs.pairs.pair import Moments, some_infinite
+from dpproof.proofs.pairs.pair import Moments, moments as pair_moments, some_infinite
 from dpproof.proofs.sums.lattice import cells, lattice_profile
 from dpproof.proofs.sums.residues import finite_profile, value_work
 

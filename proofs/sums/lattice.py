@@ -22,9 +22,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair, Product, RandomizedResponsePair
 from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
-from dpproof.proofs.pairs.core_pairs import lattice_of
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair, reach
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, lattice_of, reach
 
 # Bits beyond the precision of the answer, so that products keep their smallest masses. Soundness
 # does not depend on it: fewer make wider enclosures.

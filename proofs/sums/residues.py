@@ -19,9 +19,7 @@ from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import LaplacePair, Pair, Product
-from dpproof.proofs.pairs.core_pairs import outcomes_of, terms_of
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.loss_atoms import power
+from dpproof.proofs.pairs.pair import LogisticPair, outcomes_of, power, terms_of
 
 SMOOTH: Final = LaplacePair | LogisticPair
 # Bits beyond the precision of the answer, and more for every pair, as terms cancel. Soundness does

@@ -15,11 +15,9 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.laplace import LaplacePair, LogisticPair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 DISJOINT = FinitePair(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1)))

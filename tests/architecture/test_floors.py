@@ -80,7 +80,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "evidence",
         "canaries",
         "audit",
-        "search",
         "watch",
     ),
     "dpproof": (

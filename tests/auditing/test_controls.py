@@ -86,3 +86,25 @@ def test_an_audit_too_small_to_find_anything_is_inconclusive() -> None:
 
     assert report.outcome is Outcome.INCONCLUSIVE
     assert math.isinf(report.detectable_epsilon)
+
+
+def test_an_audit_that_would_find_less_noise_is_not_inconclusive() -> None:
+    """No (epsilon, delta) of its event refutes a Gaussian in 4,000 samples, but a curve does.
+
+    It said that no violation of any size would have been found, where noise that is at the
+    detectable mu is found in 20 of 20 audits. At 95 %, fewer than 14 have probability below 1e-4.
+    """
+
+    def audited(mu: float, seed: int) -> auditing.Report:
+        sampler, claim = gaussian(1 / mu), GDP(mu=1)
+        return auditing.audit(
+            sampler, (0.0, 1.0), claim, samples=4_000, significance=1e-8, seed=seed
+        )
+
+    unsure = [audited(1, seed) for seed in range(4)]
+    report = next(one for one in unsure if math.isinf(one.detectable_epsilon))
+    assert {one.outcome for one in unsure} == {Outcome.NO_EVIDENCE}
+    assert report.detectable_mu is not None
+    assert report.power().endswith(f"probability, mu >= {report.detectable_mu:.4g}")
+    outcomes = [audited(report.detectable_mu, seed).outcome for seed in range(20)]
+    assert outcomes.count(Outcome.VIOLATION) >= 14

@@ -35,7 +35,7 @@ from dpproof.auditing import (
 )
 from dpproof.auditing.bounds.event_bound import EventBound
 from dpproof.auditing.bounds.one_run import contradicts
-from dpproof.auditing.counts.claim import gaussian
+from dpproof.auditing.counts import gaussian
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 
 from dpproof.accountant import GDP
 from dpproof.auditing import watch
-from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts import Claim
 from tests.auditing.builders import LAPLACE
 from tests.auditing.samplers import Case, gaussian, laplace, randomized_response
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpproof import auditing
 from dpproof.accountant import GDP, L2, Poisson
-from dpproof.auditing.counts.counts import Design, EventCounts
+from dpproof.auditing.counts import Design, EventCounts
 from dpproof.auditing.report import Finding
 from dpproof.mechanisms import Gaussian
 

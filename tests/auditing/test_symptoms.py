@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from dpproof import auditing
 from dpproof.accountant import L2, Poisson
-from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts import Claim
 from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, symptoms
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.sampler import Training
 from dpproof.mechanisms import Gaussian
 from tests.auditing.loops import ALL, EQUAL, ROW, WIDTH, ZEROS, loop_of

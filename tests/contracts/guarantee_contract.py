@@ -16,20 +16,15 @@ import pytest
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.provenance import rederived
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.guarantee import Guarantee, rederived
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.trade_off import TradeOff
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.theorems.composition import compose, self_compose
+from dpproof.accountant.theorems.composition import compose, post_process, self_compose
 from dpproof.accountant.theorems.conversion import convert, reachable
 from dpproof.accountant.theorems.group import group
-from dpproof.accountant.theorems.post_processing import post_process
 
 DELTAS = (0.3, 1e-6)
 EPSILONS = (-1.0, 0.25, 1.0, 3.0)

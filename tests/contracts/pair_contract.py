@@ -19,9 +19,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.saddle_point import find_saddle
 from dpproof.accountant.engine.shared_contours import contour_at
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.pair import Pair, log_decay
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.smoothness import log_decay
 from tests.contracts.definition import Ball, Definition, Outcomes, ball, complex_ball
 
 TILTS = (1e-6, 0.03, 0.7, 4.0, 30.0)

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -21,11 +22,10 @@ from tests.architecture.tree import PACKAGES, sources
 from tests.docs.blocks import FENCE, ROOT, documents
 from tests.dpproof.pipeline import test_every_kind
 
+SITE = import_module("scripts.site_pages")
 FRONT, LONGEST = 25, 40  # the most words of a sentence on pages for newcomers, and on others
-FORMAL = {  # statements of theorems, records and generated pages: their sentences are formulas
-    *("docs/BENCHMARKS.md", "docs/CERTIFICATE.md", "docs/CLAIMS.md", "docs/PAPERS.md"),
-    *("docs/SOUNDNESS.md", "docs/THEOREMS.md", "docs/shift-lemma.md", "docs/evidence/gallery.md"),
-}
+FORMULAS = ROOT / "docs" / "shift-lemma.md"  # a page of proofs
+GENERATED = ROOT / "docs" / "evidence" / "gallery.md"
 CODE = re.compile(r"``?[^`]+``?")
 MARKUP = re.compile(
     r"\]\([^)]*\)|[*_\[\]|]|<!--.*?-->|^[#>\s-]+|^\d+\.\s", re.MULTILINE | re.DOTALL
@@ -53,10 +53,11 @@ def words(sentence: str) -> int:
 
 def limit(path: Path) -> int:
     """Return the most words of a sentence on a page: few where newcomers begin."""
-    return FRONT if path.parent != ROOT / "docs" or path.name == "index.md" else LONGEST
+    far = path == GENERATED or (path.parent == ROOT / "docs" and path.name != "index.md")
+    return LONGEST if far else FRONT
 
 
-PAGES = [path for path in documents() if str(path.relative_to(ROOT)) not in FORMAL]
+PAGES = [path for path in documents() if path != FORMULAS]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -65,6 +66,12 @@ def test_sentences_of_a_page_are_short(path: Path) -> None:
     found = [s for s in sentences(path.read_text(encoding="utf-8")) if words(s) > limit(path)]
 
     assert found == []
+
+
+@pytest.mark.parametrize("title", SITE.TOPICS)
+def test_sentences_of_the_reference_are_short(title: str) -> None:
+    """No sentence of a public docstring has more than 40 words, a letter of a formula being one."""
+    assert [s for s in sentences(SITE.api_page(title)) if words(s) > LONGEST] == []
 
 
 def helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:

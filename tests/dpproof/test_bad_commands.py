@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.__main__ import main
+from tests.dpproof import test_bad_input
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, LAPLACE, PIPELINE
 
@@ -23,6 +25,7 @@ def raising():
 """
 FILES: dict[str, str] = {
     "p.toml": TEXT,
+    "new.toml": TEXT.replace("multiplier = 1.0", "multiplier = 1.25"),
     "none.toml": PIPELINE.replace("epsilon = 8.0", "") + GAUSSIAN,
     "empty.json": "",
     "list.json": "[1, 2]",
@@ -54,6 +57,126 @@ FILES: dict[str, str] = {
     "audit.toml": '[audit]\nsampler = "bad_code:sampler"\npair = [0.0, 1.0]\n',
     "audit-key.toml": '[audit]\nsampler = "bad_code:sampler"\npiar = 1\n',
     "audit-none.toml": TEXT,
+}
+ONE = '"event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1}'
+STAGE = f'{PIPELINE}[[stage]]\nname = "s"\n'
+SAMPLE = TEXT.replace("count = 10000", "").replace('"training"', '"training"\nsampling = @', 1)
+CHOSEN = '[[stage.stage]]\nname = "a"\nmechanism = "gaussian"\nnoise_multiplier = 1\n'
+FILES |= {
+    "protect.toml": TEXT.replace("[pipeline]", "[pipeline]\nprotect = 0"),
+    "protect-float.toml": TEXT.replace("[pipeline]", "[pipeline]\nprotect = 1e9"),
+    "n.toml": TEXT.replace("[pipeline]", "[pipeline]\nn = -3"),
+    "nul.toml": TEXT + "\0",
+    "ratio.toml": TEXT.replace("multiplier = 1.0", 'multiplier = "1/0"'),
+    "hidden.toml": TEXT.replace("[[stage]]", '"\u202e" = 1\n[[stage]]', 1),
+    "gamma.toml": STAGE + 'select = { runs = "geometric", gamma = 2 }\n' + CHOSEN,
+    "law.toml": STAGE + 'select = { runs = "geometrc", gamma = 0.1 }\n' + CHOSEN,
+    "law-none.toml": STAGE + 'select = { runs = "geometric", gamma = 0.1 }\n',
+    "steps.toml": SAMPLE.replace("@", '{ scheme = "allocation", steps = 0 }'),
+    "bins.toml": SAMPLE.replace("@", '{ scheme = "balls-in-bins", bins = 2 }'),
+    "user.toml": SAMPLE.replace("@", '{ scheme = "user-poisson" }'),
+    "epochs.toml": TEXT.replace("count", "epochs", 1),
+    "correlated.toml": STAGE + 'mechanism = "correlated-gaussian"\nsigma = 1',
+    "stated.toml": STAGE + 'mechanism = "stated"\nepsilon = -1',
+    "choice.toml": STAGE + 'mechanism = "exponential"\nepsilon = "a"',
+    "count.json": f'{{"class_name": "SelfComposedDpEvent", {ONE}, "count": -1}}',
+    "half.json": f'{{"class_name": "SelfComposedDpEvent", {ONE}, "count": 2.5}}',
+    "large.json": f'{{"class_name": "SelfComposedDpEvent", {ONE}, "count": 1e30}}',
+    "rate.json": f'{{"class_name": "PoissonSampledDpEvent", {ONE}, "sampling_probability": 1.5}}',
+    "text.json": f'{{"class_name": "PoissonSampledDpEvent", {ONE}, "sampling_probability": "a"}}',
+    "none.json": '{"class_name": "PoissonSampledDpEvent", "sampling_probability": 0.5}',
+    "class.json": '{"class_name": 3}',
+    "steps.json": '{"history": [[1.0, 0.1, -5]], "mechanism": "rdp"}',
+    "pair.json": '{"history": [[1, 0.1]]}',
+    "both.json": '{"history": [[1.0, 0.1, 10]], "mechanism": "rdp", "spent_budget": []}',
+    "twice.json": '{"class_name": "GaussianDpEvent", "noise_multiplier": 1, "noise_multiplier": 2}',
+    "export.json": '{"format": "dpproof.ledger-export/1", "entries": []}',
+    "libraries.toml": "[libraries]\n",
+}
+AUDIT = ("audit", "bad_code:sampler", "--pair", "bad_code:pair", "--epsilon", "1")
+PROGRAM = ("audit", "--datasets", "0", "1", "--epsilon", "1", "--samples", "100")
+SPENT = ("--epsilon", "20", "--delta", "1e-5")
+OWN: dict[tuple[str, ...], str] = {
+    ("budget", "protect.toml"): "protect: expected a whole number from 1",
+    ("budget", "protect-float.toml"): "without a point or exponent",
+    ("budget", "n.toml"): "n: left out unless",
+    ("budget", "nul.toml"): "expected TOML",
+    ("budget", "ratio.toml"): 'above 0, got "1/0"',
+    ("budget", "hidden.toml"): 'unknown key "\\u202e"',
+    ("budget", "gamma.toml"): "select.gamma: expected a number above 0 and below 1",
+    ("budget", "law.toml"): 'did you mean "geometric"?',
+    ("budget", "law-none.toml"): "mechanism: missing",
+    ("budget", "steps.toml"): "sampling.steps: expected a whole number",
+    ("budget", "bins.toml"): 'unknown key "sampling.bins"; expected scheme, rate, sample_size, pop',
+    ("budget", "user.toml"): "sampling.contributions: missing",
+    ("budget", "epochs.toml"): "epochs: expected sampling with batch and population",
+    ("budget", "correlated.toml"): "sigma: not a parameter here",
+    ("budget", "stated.toml"): "epsilon: expected",
+    ("budget", "choice.toml"): "epsilon: expected a finite number above 0",
+    ("budget", "p.toml", "--set", "training.noise_multiplier=1e400"): "above 0, got inf",
+    ("budget", "p.toml", "--set", "training.name=x"): 'no number "name"',
+    ("budget", "p.toml", "--without", "training", "--without", "x"): '"x" is no stage',
+    ("import", "count.json", "--relation", "add-remove"): ">= 0, got -1",
+    ("import", "half.json", "--relation", "add-remove"): "got 2.5",
+    ("import", "large.json", "--relation", "add-remove"): "large.json: count must be",
+    ("import", "rate.json", "--relation", "add-remove"): "sampling_rate must be",
+    ("import", "text.json", "--relation", "add-remove"): "must be a number",
+    ("import", "none.json", "--relation", "add-remove"): "none.json: PoissonSampledDpEvent: event",
+    ("import", "class.json", "--relation", "add-remove"): "3 is no event",
+    ("import", "steps.json", "--relation", "add-remove"): "num_steps must be",
+    ("import", "pair.json", "--relation", "add-remove"): "pair.json: expected (noise_multiplier",
+    ("import", "both.json", "--relation", "add-remove"): "one of history and spent_budget",
+    ("import", "twice.json", "--relation", "add-remove"): "a name twice",
+    ("certify", "p.toml", "-o", "c.json", "--delta", "0"): "no finite epsilon at delta = 0",
+    ("certify", "p.toml", "-o", "nowhere/c.json"): "No such file",
+    ("certify", "event.json", "-o", "event.json"): "overwritten",
+    ("certify", "p.toml", "--formal", "nowhere/f.v"): "a theorem for Coq",
+    ("explain", "p.toml", "event.json"): "for JSON of another tool",
+    ("plot", "p.toml", "-o", "x"): "has to end in one of",
+    ("refute", "--library", "magic"): "expected a file ending in .toml or one of",
+    ("refute", "--library", "libraries.toml"): "expected libraries",
+    ("refute", "--python", "nowhere/python"): "cannot be run",
+    ("refute", "--seed", "x"): "Invalid value for '--seed'",
+    ("audit", "--epsilon", "1"): "sampler: missing",
+    (*PROGRAM, "--command", "nothing"): "placeholders {size} and {dataset}",
+    (*PROGRAM, "--command", "false {size} {dataset}", "--timeout", "nan"): "timeout: expected",
+    (*PROGRAM, "--url", "file:///etc/passwd"): "http:// or https://",
+    (*PROGRAM, "--url", "http://localhost:1/"): "placeholders",
+    (*AUDIT, "--url", "http://x/"): "expected sampler or url",
+    (*AUDIT, "--delta", "2"): "delta must be in [0, 1]",
+    (*AUDIT, "--seed", "-1"): "seed: expected",
+    (*AUDIT, "--chunk", "0"): "chunk: expected",
+    (*AUDIT, "--executor", "math:pi"): "executor: expected",
+    (*AUDIT, "--pipeline", "p.toml"): "not both",
+    ("ledger", "init", "a.ledger", "--rho", "1", "--relation", "add-remove"): "exists already",
+    ("ledger", "init", "x", "--rho", "-1", "--relation", "add-remove"): "rho must be",
+    ("ledger", "init", "x", "--rho", "1", "--mu", "1", "--relation", "add-remove"): "a budget is",
+    ("ledger", "reserve", "a.ledger", "p.toml"): "Missing option '--key'",
+    ("ledger", "reserve", "a.ledger", "p.toml", "--key", "held"): "is reserved already",
+    ("ledger", "reserve", "a.ledger", "p.toml", "--key", "paid"): "was committed before",
+    ("ledger", "reserve", "a.ledger", "event.json", "--key", "z"): "which datasets are neighbours",
+    ("ledger", "spend", "a.ledger", "p.toml", "--key", "z", "--delta", "5"): "delta must be",
+    ("ledger", "commit", "a.ledger", "--key", "none"): "nothing is reserved",
+    ("ledger", "release", "a.ledger", "--key", "paid"): "stays spent",
+    ("ledger", "limit", "a.ledger", "--rho", "x"): "expected a number such as",
+    ("ledger", "lower", "a.ledger", *SPENT): "must be below",
+    ("ledger", "lower", "a.ledger", "--rho", "1"): "in the notion of",
+    ("ledger", "raise", "a.ledger", *SPENT): "Missing option '--by'",
+    ("ledger", "renew", "a.ledger", "--by", "A"): "a budget is",
+    ("ledger", "close", "a.ledger", "--dataset", "none"): "no budget of dataset none",
+    ("ledger", "log", "a.ledger", "--json", "--csv"): "one of --json and --csv",
+    ("ledger", "status", "a.ledger", "--json", "--metrics"): "one of --json and --metrics",
+    ("ledger", "status", "a.ledger", "--older-than", "soon"): "expected a time such as",
+    ("ledger", "status", "a.ledger", "--head-file", "none/head"): "no hash of an entry",
+    ("ledger", "status", "a.ledger#team_"): "no such ledger",
+    ("ledger", "export", "a.ledger", "-o", "a.ledger"): "exists already",
+    ("ledger", "import", "export.json", "y.ledger"): "nothing was made",
+    ("ledger", "backup", "a.ledger", "nowhere/b"): "the copy is no ledger",
+    ("ledger", "restore", "text.ledger", "y.ledger"): "file is not a database",
+    ("ledger", "certificate", "a.ledger", "--key", "none"): "nothing is spent for the key",
+    ("ledger", "certificate", "a.ledger", "--key", "paid", "--way", "x"): "0 certificates there",
+    ("ledger", "report", "a.ledger", "-o", "a.ledger"): "overwritten",
+    ("ledger", "what-if", "a.ledger", "nothing.toml"): "cannot read the file",
 }
 CASES: dict[tuple[str, ...], str] = {
     ("budget", "about.toml"): "about: expected an [about] table",
@@ -154,7 +277,7 @@ CASES: dict[tuple[str, ...], str] = {
     ("ledger", "what-if", "text.ledger", "p.toml", "--seconds", "nan"): "expected a number of",
     ("certify", "p.toml", "-o", "c.json", "--seconds", "1e-9"): "not known after 1e-09 seconds",
     ("certify", "p.toml", "--lower", "-o", "c.json", "--seconds", "1e-9"): "not known after",
-    ("compare", "p.toml", "--seconds", "1e-9"): "ε is not known after",
+    ("compare", "new.toml", "--seconds", "1e-9"): "ε is not known after",
     ("plot", "p.toml", "--seconds", "1e-9"): "the picture is not known after",
     ("report", "p.toml", "-o", "r.html", "--ledger", "nothing.ledger"): "nothing.ledger",
     ("report", "p.toml", "-o", "r.html", "--ledger", "text.ledger"): "text.ledger",
@@ -166,7 +289,9 @@ CASES: dict[tuple[str, ...], str] = {
     ("ledger", "init", "l.ledger", "--epsilon", "1"): "relation",
     ("ledger", "init", "nowhere/l", "--epsilon", "1", "--relation", "add-remove"): "nowhere",
     ("ledger", "verify", "p.toml"): "p.toml",
+    **OWN,
 }
+REVIEWED, ADDED = 135, 60  # bad inputs of the review of operations, and others at least
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +300,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("bad")
     for name, text in FILES.items():
         (made / name).write_text(text, encoding="utf-8")
+    ledger, pipeline = str(made / "a.ledger"), str(made / "p.toml")
+    budget = ("--epsilon", "10", "--delta", "1e-5", "--relation", "add-remove")
+    assert main(["ledger", "init", ledger, *budget]) == 0
+    assert main(["ledger", "reserve", ledger, pipeline, "--key", "held"]) == 0
+    assert main(["ledger", "spend", ledger, pipeline, "--key", "paid"]) == 0
     return made
+
+
+def test_so_many_bad_inputs_are_tried() -> None:
+    """As many as the review tried, and sixty that it did not."""
+    assert len(OWN) >= ADDED
+    assert len(CASES) - len(OWN) + len(test_bad_input.CASES) >= REVIEWED
 
 
 @pytest.mark.parametrize(

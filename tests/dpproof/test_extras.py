@@ -10,7 +10,7 @@ import pytest
 
 from dpproof import learn
 from dpproof.accountant.errors import MissingDependency
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.interop import to_event
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, PIPELINE

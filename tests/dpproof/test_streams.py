@@ -107,6 +107,9 @@ def test_a_narrow_output_gets_words_for_letters(
         (("import", "event.json", "--relation", "add-remove"), "epsilon lies in"),
         (COMMANDS["calibrate"], "eps = "),
         (COMMANDS["certify"], "Verified"),
+        (("ledger", "init", "l", "--rho", "1", "--relation", "add-remove"), "1-zCDP"),
+        (("ledger", "spend", "l", "é.toml", "--key", "a", "--label", "μ"), "spent for 'a'"),
+        (("ledger", "log", "l", "--delta", "1e-6"), "a: eps "),
         (("budget", "é.toml", "--json"), '"name": "\\u03bc"'),
     ):
         content = io.BytesIO()

@@ -32,6 +32,7 @@ def test_from_price_to_report(
     assert 2.99 < float(spent.split(", ")[1]) <= 3
     assert float(accuracy.split()[-1]) > 0.7
     assert (tmp_path / picture).stat().st_size > 10_000
+    assert "Within the budget" in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert dp.Ledger.open(tmp_path / "budget.ledger").status().committed == ("digits 1",)
     with pytest.raises(dp.AlreadySpent):
         script.main(str(tmp_path), samples=500)

@@ -12,8 +12,8 @@ from dpproof import accountant, auditing, mechanisms, proofs
 from dpproof.accountant import Guarantee
 from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
 from dpproof.accountant.adaptive.privacy_odometer import PrivacyOdometer
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.public_names import homes_of
 from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement

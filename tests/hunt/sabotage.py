@@ -125,7 +125,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "delta of a Renyi curve is a fifth too small": (
         "conversions",
-        "dpproof.accountant.guarantees.renyi_bounds",
+        "dpproof.accountant.guarantees.rdp",
         "log_delta_terms",
         lambda function: lambda *arguments: function(*arguments) - 0.25,
     ),
@@ -167,13 +167,13 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "one number less is on the highest step of a staircase": (
         "mechanisms",
-        "dpproof.mechanisms.noise.staircase:Staircase",
+        "dpproof.mechanisms.noise.laplace:Staircase",
         "_central",
         lambda function: lambda noise: function(noise) - 1,
     ),
     "Skellam noise has a hundredth more variance": (
         "mechanisms",
-        "dpproof.mechanisms.noise.skellam",
+        "dpproof.mechanisms.noise.gaussian",
         "skellam_pair",
         lambda function: (
             lambda variance, shift: function(variance=variance * 101 / 100, shift=shift)
@@ -181,13 +181,13 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "truncated noise moves in one direction": (
         "mechanisms",
-        "dpproof.mechanisms.noise.truncated_laplace",
+        "dpproof.mechanisms.noise.laplace",
         "smallest_pair_above",
         lambda function: lambda laws: function(list(laws)[:1]),
     ),
     "canonical noise falls by e^epsilon to two bits": (
         "mechanisms",
-        "dpproof.mechanisms.noise.canonical_noise",
+        "dpproof.mechanisms.noise.finite_mechanism",
         "_BITS",
         lambda _: 2,
     ),
@@ -273,19 +273,19 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "every lower end is said to be attained": (
         "two-ways",
-        "dpproof.accountant.guarantees.attained:Attained",
+        "dpproof.accountant.guarantees.derivation:Attained",
         "of_premises",
         lambda _: lambda level, *_, **__: type(level).WHOLE,
     ),
     "epsilon of a Renyi curve is a tenth too small": (
         "two-ways",
-        "dpproof.accountant.guarantees.renyi_bounds",
+        "dpproof.accountant.guarantees.rdp",
         "epsilon_terms",
         _scaled(0.9),
     ),
     "an epsilon of pure DP that is large divides by zero": (
         "extremes",
-        "dpproof.accountant.pairs.randomized_response:RandomizedResponsePair",
+        "dpproof.accountant.pairs.laplace:RandomizedResponsePair",
         "max_loss",
         lambda _: property(lambda pair: 1.0 / (pair.epsilon < 50)),
     ),

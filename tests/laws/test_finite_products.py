@@ -13,9 +13,9 @@ from hypothesis import given, settings, strategies as st
 from dpproof.accountant import answers
 from dpproof.accountant.engine import profile
 from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import Ball, ball
 
 Masses = list[tuple[Ball, Ball]]

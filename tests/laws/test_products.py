@@ -12,13 +12,15 @@ from hypothesis import given, settings, strategies as st
 from dpproof.accountant import answers
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    LogisticPair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 ratios = st.fractions(min_value=Fraction(1, 50), max_value=2, max_denominator=60)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant import Bound, BoundedRange, answers, self_compose
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from tests.hunt.draw import Draw
 from tests.hunt.families import two_ways
 from tests.hunt.names import NAMES

@@ -37,8 +37,8 @@ from dpproof.mechanisms import (
 SAMPLERS = {
     "dpproof.mechanisms.noise.laplace.laplace_rounded": "value",
     "dpproof.mechanisms.noise.gaussian.gaussian_rounded": "value",
-    "dpproof.mechanisms.noise.discrete_laplace.discrete_laplace": None,
-    "dpproof.mechanisms.noise.discrete_gaussian.discrete_gaussian": None,
+    "dpproof.mechanisms.noise.laplace.discrete_laplace": None,
+    "dpproof.mechanisms.noise.gaussian.discrete_gaussian": None,
     "dpproof.mechanisms.selection.exponential.categorical_exp": "exponents",
     "dpproof.mechanisms.local.randomized_response.randomized_response": "values",
     "dpproof.mechanisms.combinators.best_of_runs.run_count": None,

@@ -15,7 +15,7 @@ from dpproof.proofs import Rejected, check_text
 from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
-from dpproof.proofs.rules import RULES, group
+from dpproof.proofs.rules import RULES, gdp_zcdp
 from dpproof.proofs.sampled import sampled, tabulated
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
@@ -45,7 +45,7 @@ FILES = [
     CHECKER / "core" / "kernel.py",
     CHECKER / "core" / "rules.py",
     CHECKER / "balls" / "run_counts.py",
-    CHECKER / "pairs" / "loss_atoms.py",
+    CHECKER / "pairs" / "pair.py",
     *sorted(
         path for folder in ("rules", "sampled", "sums") for path in (CHECKER / folder).glob("*.py")
     ),
@@ -85,7 +85,7 @@ def _everything() -> None:
             getattr(test_kernel, name)()
     test_core.open_steps()
     rules.stated(GDP)
-    group._chained(GDP, lambda one, _: one)
+    gdp_zcdp._chained(GDP, lambda one, _: one)
     rules.poisson_by(rules.gaussian_sample)
     for rows in test_convert.POINTS:
         test_convert.check_points(*rows)

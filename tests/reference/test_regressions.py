@@ -23,12 +23,10 @@ import pytest
 from dpproof.accountant import answers
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import PrivacyError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.laplace import LaplacePair, LogisticPair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2

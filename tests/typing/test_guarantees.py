@@ -11,11 +11,10 @@ import dataclasses
 import pytest
 
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceOne
 from dpproof.accountant.theorems.composition import compose, compose_gdp
 from dpproof.accountant.theorems.conversion import convert

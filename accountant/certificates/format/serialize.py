@@ -8,29 +8,23 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.words import pair_in_words
-from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, Points
+from dpproof.accountant.guarantees.guarantee import Guarantee, pair_in_words
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    LogisticPair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.ranges.pair import BoundedRangePair
 from dpproof.accountant.run_counts.finite import FiniteRuns

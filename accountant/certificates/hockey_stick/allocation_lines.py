@@ -19,7 +19,7 @@ from dpproof.accountant.arithmetic.lognormal_means import log_transform
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
 from dpproof.accountant.certificates.hockey_stick.proof import fact_step
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.proofs import limits

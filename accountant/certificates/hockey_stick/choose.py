@@ -41,8 +41,7 @@ from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, Points
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair

@@ -12,18 +12,19 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.certificates.hockey_stick.proof import fact_step
 from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass, max_loss
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticShift
+from dpproof.accountant.guarantees.dominating_pair import Points
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.accountant.pairs.finite import AtomicPair, FinitePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    LogisticShift,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair

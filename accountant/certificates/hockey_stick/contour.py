@@ -27,11 +27,10 @@ from dpproof.accountant.engine.contour import Contour, RealBounds, alias_step, r
 from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.guarantees.words import pair_in_words
+from dpproof.accountant.guarantees.dominating_pair import Points
+from dpproof.accountant.guarantees.guarantee import pair_in_words
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticShift
+from dpproof.accountant.pairs.laplace import LaplacePair, LogisticShift
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair

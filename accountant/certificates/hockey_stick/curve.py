@@ -23,7 +23,7 @@ from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
 from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.saddle_point import find_saddle
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.product import Product
 from dpproof.proofs import limits

@@ -16,13 +16,12 @@ from dpproof.accountant.certificates.hockey_stick.table import Subject
 from dpproof.accountant.engine.contour import alias_step, real_bounds
 from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.pairs.finite import LatticePair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step, show_rational
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.certificates.format.serialize import Object, hockey_stick
-from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.pairs.product import Product
 from dpproof.proofs.core.certificate import Step
 

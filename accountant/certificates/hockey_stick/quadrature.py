@@ -19,7 +19,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.words import pair_in_words
+from dpproof.accountant.guarantees.guarantee import pair_in_words
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs.core.certificate import Json, show_rational

@@ -34,9 +34,8 @@ from dpproof.accountant.certificates.hockey_stick.table import Subject, Table, T
 from dpproof.accountant.engine.profile import deltas, infinite_mass
 from dpproof.accountant.engine.saddle_point import find_saddle, survey
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.point_lists import Points
-from dpproof.accountant.pairs.atomic import AtomicPair
-from dpproof.accountant.pairs.finite import FinitePair, LatticePair
+from dpproof.accountant.guarantees.dominating_pair import Points
+from dpproof.accountant.pairs.finite import AtomicPair, FinitePair, LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair

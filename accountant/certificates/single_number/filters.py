@@ -13,7 +13,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.proofs.core.certificate import Json, show_rational
 
 

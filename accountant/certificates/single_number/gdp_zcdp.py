@@ -26,8 +26,7 @@ from dpproof.accountant.certificates.single_number.renyi import (
 from dpproof.accountant.engine.profile import deltas, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.point_lists import Points
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, Points
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_tangent
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair

@@ -24,15 +24,16 @@ from dpproof.accountant.certificates.hockey_stick.table import Subject, Table, T
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.rdp import RDP, listed_curve
-from dpproof.accountant.guarantees.renyi_bounds import (
+from dpproof.accountant.guarantees.rdp import (
+    RDP,
+    ZCDP,
+    RenyiGuarantee,
     epsilon_terms,
+    listed_curve,
     log_delta_terms,
     log_power_terms,
     total_variation,
 )
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from dpproof.accountant.guarantees.zcdp import ZCDP
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw

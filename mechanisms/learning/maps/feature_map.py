@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.post_processing import map_records
+from dpproof.accountant.theorems.composition import map_records
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import WIDEST, Vectors
 from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
-from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.parameters import named
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
 
@@ -117,22 +117,37 @@ class LinearMap(FeatureMap, ABC):
         return np.asarray(weights @ self.matrix())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def checked_width(value: int, name: str = "features") -> int:
+    """Keep a number of features.
+
+    Raises:
+        ParameterError: not a count, or more than learners take.
+    """
+    width = check.count(**{name: value})
+    if width > WIDEST:
+        raise ParameterError(name, width, f"at most {WIDEST}")
+    return width
+
+
+def checked_seed(value: int, name: str = "seed") -> int:
+    """Keep the seed of a public map.
+
+    Raises:
+        ParameterError: not an int.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ParameterError(name, value, "an int, chosen before looking at the data")
+    return value
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ClippedProjection(LinearMap, ABC):
     """A random matrix on rows clipped to a norm; if k >= d, rows stay as they are."""
 
-    features: int
-    dimension: int
-    seed: int
-    norm: Number = 1
-
-    @final
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-        object.__setattr__(self, "norm", scale(norm=self.norm))
+    features: int = field(converter=checked_width)
+    dimension: int = field(converter=checked_width)
+    seed: int = field(converter=checked_seed)
+    norm: Fraction = field(default=Fraction(1), converter=parameters.scale)
 
     @property
     @final
@@ -144,7 +159,7 @@ class ClippedProjection(LinearMap, ABC):
     @final
     def output_norm(self) -> Fraction | None:
         """Return the norm of the rows if they stay as they are; else no useful bound."""
-        return Fraction(self.norm) if self.dimension >= self.features else None
+        return self.norm if self.dimension >= self.features else None
 
     @property
     @final
@@ -153,30 +168,6 @@ class ClippedProjection(LinearMap, ABC):
         widths = f"{self.features} to {self.output_features} features"
         clipped = f"after clipping to {self.norm}"
         return f"{type(self).__name__}, {widths}, seed {self.seed}, {clipped}"
-
-
-def checked_width(**argument: object) -> int:
-    """Return the one argument as a number of features.
-
-    Raises:
-        ParameterError: not a count, or more than learners take.
-    """
-    ((name, value),) = argument.items()
-    width = check.count(**{name: value})
-    if width > WIDEST:
-        raise ParameterError(name, width, f"at most {WIDEST}")
-    return width
-
-
-def checked_seed(seed: object) -> int:
-    """Return the seed of a public map.
-
-    Raises:
-        ParameterError: not an int.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ParameterError("seed", seed, "an int, chosen before looking at the data")
-    return seed
 
 
 def map_or_none(_learner: object, _parameter: object, value: Any) -> None:  # noqa: ANN401  # checked

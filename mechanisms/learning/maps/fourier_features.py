@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import (
     RECORD_BITS,
     STATE_BITS,
@@ -24,8 +23,8 @@ from dpproof.mechanisms.learning.grid import (
     unit_rows,
 )
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
-from dpproof.mechanisms.samplers.sampler_arguments import scale
 
 # Taylor's series of the sine: on a quarter turn the first term left out is below 3e-16.
 _SINE: Final = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
@@ -69,7 +68,7 @@ _LONGEST: Final = 2**12
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class FourierFeatures(FeatureMap):
     """Map x to (cos <r_j, x>, sin <r_j, x>) / sqrt(D), j = 1, ..., D, with r_j ~ N(0, I / width^2).
 
@@ -98,23 +97,17 @@ class FourierFeatures(FeatureMap):
         True
     """
 
-    features: int
-    frequencies: int
-    width: Number
-    seed: int
-    norm: Number | None = 1
+    features: int = field(converter=checked_width)
+    frequencies: int = field(
+        converter=parameters.count,
+        validator=parameters.within(1, WIDEST // 2, f"at most {WIDEST // 2}"),
+    )
+    width: Fraction = field(converter=parameters.scale)
+    seed: int = field(converter=checked_seed)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        number = check.count(frequencies=self.frequencies)
-        if 2 * number > WIDEST:
-            raise ParameterError("frequencies", number, f"at most {WIDEST // 2}")
-        object.__setattr__(self, "frequencies", number)
-        object.__setattr__(self, "width", scale(width=self.width))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
-        object.__setattr__(self, "norm", None if self.norm is None else scale(norm=self.norm))
-        if self.unit * math.isqrt(self.features) > 6 * _LONGEST * Fraction(self.width):
+    def __attrs_post_init__(self) -> None:
+        if self.unit * math.isqrt(self.features) > 6 * _LONGEST * self.width:
             allowed = f"at least norm sqrt(features) / {6 * _LONGEST}"
             raise ParameterError("width", self.width, allowed, "phases would lose their digits")
 
@@ -168,7 +161,7 @@ class FourierFeatures(FeatureMap):
     @property
     def unit(self) -> Fraction:
         """Return the bound of the rows' norms, in data units."""
-        return Fraction(1) if self.norm is None else Fraction(self.norm)
+        return Fraction(1) if self.norm is None else self.norm
 
 
 @functools.lru_cache(maxsize=8)
@@ -182,7 +175,7 @@ def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
     size = plan.frequencies * plan.features
     uniform = ((ReplayRng(plan.seed).words(size) >> np.uint64(11)) + 0.5) * 2.0**-53
     normal = ndtri(uniform).reshape(plan.frequencies, plan.features)
-    turns = normal * (float(plan.unit / Fraction(plan.width)) / (2 * math.pi))
+    turns = normal * (float(plan.unit / plan.width) / (2 * math.pi))
     longest = float(np.linalg.norm(turns, axis=1).max())
     bits = STATE_BITS - 1 - math.frexp(longest)[1]
     steps = np.trunc(np.ldexp(turns, bits))

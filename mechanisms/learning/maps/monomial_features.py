@@ -5,25 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
+from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
-from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.parameters import named
 
 _MOST: Final = 2**16
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class MonomialFeatures(FeatureMap):
     """Map x to all monomials, weighted so that products are (<x, x'> + offset)^degree.
 
@@ -47,30 +46,25 @@ class MonomialFeatures(FeatureMap):
         (0.25, 6)
     """
 
-    features: int
-    degree: int
-    offset: Number = 1
-    norm: Number = 1
+    features: int = field(converter=checked_width)
+    degree: int = field(converter=parameters.count)
+    offset: Fraction = field(default=Fraction(1), converter=parameters.non_negative)
+    norm: Fraction = field(default=Fraction(1), converter=parameters.scale)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others, and more monomials than can be held."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "degree", check.count(degree=self.degree))
-        object.__setattr__(self, "offset", check.non_negative(offset=self.offset))
-        object.__setattr__(self, "norm", scale(norm=self.norm))
+    def __attrs_post_init__(self) -> None:
         if self.output_features > _MOST:
             raise ParameterError("degree", self.degree, f"at most {_MOST} monomials")
 
     @property
     def output_features(self) -> int:
         """Return the number of monomials."""
-        letters = self.features + (Fraction(self.offset) > 0)
+        letters = self.features + (self.offset > 0)
         return math.comb(letters + self.degree - 1, self.degree)
 
     @property
     def output_norm(self) -> Fraction:
         """Return (norm^2 + offset)^(degree/2), rounded up."""
-        return sqrt_up((Fraction(self.norm) ** 2 + Fraction(self.offset)) ** self.degree)
+        return sqrt_up((self.norm**2 + self.offset) ** self.degree)
 
     @property
     def description(self) -> str:
@@ -81,7 +75,7 @@ class MonomialFeatures(FeatureMap):
     def _apply(self, rows: Vectors) -> Vectors:
         unit = float(self.norm) * 2.0**-RECORD_BITS
         letters = clipped_rows(rows, float(self.norm), RECORD_BITS) * unit
-        if Fraction(self.offset) > 0:
+        if self.offset > 0:
             constant = np.full((len(rows), 1), math.sqrt(self.offset))
             letters = np.concatenate([letters, constant], axis=1)
         places = range(letters.shape[1])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.mechanisms.learning.grid import (
     RECORD_BITS,
@@ -22,11 +22,12 @@ from dpproof.mechanisms.learning.maps.feature_map import (
     checked_seed,
     checked_width,
 )
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class GaussianProjection(ClippedProjection):
     """Multiply by a public k x d matrix of independent N(0, 1/k) entries, rounded to a grid.
 
@@ -75,7 +76,7 @@ _WORD_BITS = 64
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class SignProjection(LinearMap):
     """A public matrix of random signs, from features to fewer dimensions, and rows of norm 1.
 
@@ -95,15 +96,9 @@ class SignProjection(LinearMap):
         (2, 4)
     """
 
-    features: int
-    dimension: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        """Refuse widths that are not counts, and a seed that is no integer."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        object.__setattr__(self, "dimension", checked_width(dimension=self.dimension))
-        object.__setattr__(self, "seed", checked_seed(self.seed))
+    features: int = field(converter=checked_width)
+    dimension: int = field(converter=checked_width)
+    seed: int = field(converter=checked_seed)
 
     @property
     def output_features(self) -> int:
@@ -137,7 +132,7 @@ class SignProjection(LinearMap):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class RademacherProjection(ClippedProjection):
     """Multiply by a public k x d matrix with entries +1 or -1 over sqrt(k).
 

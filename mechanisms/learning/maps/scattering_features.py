@@ -5,20 +5,19 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
 import scipy.fft
+from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
-from dpproof.mechanisms.samplers.sampler_arguments import scale
+from dpproof.mechanisms.parameters import named
 
 # Heuristic: the wavelets of Andreux et al., "Kymatio", JMLR 21 (2020): width and frequency of the
 # finest one, and the shape of its envelope, 4 / angles times as wide along its waves as across.
@@ -31,7 +30,7 @@ Filters = tuple[Vectors, dict[int, Vectors]]
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True, repr=False, field_transformer=named)
 class ScatteringFeatures(FeatureMap):
     """Map an image x to local means of x, |x * w| and ||x * w| * v|, with Morlet wavelets w and v.
 
@@ -64,30 +63,24 @@ class ScatteringFeatures(FeatureMap):
         (2, 125)
     """
 
-    features: int
-    height: int | None = None
-    scales: int = 2
-    angles: int = 8
-    floor: Number | None = Fraction(1, 32)
-    norm: Number | None = None
+    features: int = field(converter=checked_width)
+    height: int | None = field(default=None, converter=parameters.optional_count)
+    scales: int = field(
+        default=2,
+        converter=parameters.count,
+        validator=parameters.within(1, _MOST_SCALES, f"at most {_MOST_SCALES}"),
+    )
+    angles: int = field(default=8, converter=parameters.count)
+    floor: Fraction | None = field(default=Fraction(1, 32), converter=parameters.optional_scale)
+    norm: Fraction | None = field(default=None, converter=parameters.optional_scale)
 
-    def __post_init__(self) -> None:
-        """Keep exact values; refuse others."""
-        object.__setattr__(self, "features", checked_width(features=self.features))
-        height = (
-            math.isqrt(self.features) if self.height is None else check.count(height=self.height)
-        )
+    def __attrs_post_init__(self) -> None:
+        """Take a square where no height is given; refuse other shapes, and too many features."""
+        height = math.isqrt(self.features) if self.height is None else self.height
         if self.features % height or (self.height is None and height**2 != self.features):
             raise ParameterError("height", self.height, f"a divisor of {self.features} pixels")
         object.__setattr__(self, "height", height)
-        for name in ("scales", "angles"):
-            object.__setattr__(self, name, check.count(**{name: getattr(self, name)}))
-        if self.scales > _MOST_SCALES:
-            raise ParameterError("scales", self.scales, f"at most {_MOST_SCALES}")
-        for name in ("floor", "norm"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else scale(**{name: value}))
-        checked_width(angles=self.output_features)
+        checked_width(self.output_features, "angles")
 
     @property
     def sides(self) -> tuple[int, int]:

@@ -16,9 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import short_up, show
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, RANDOM_BITS
@@ -72,9 +71,9 @@ class AveragedPerturbation(OracleChoice[R]):
     ``HingeLoss``; the noise is useful for few coordinates and many records only
     (``share`` says how much of the space it covers).
 
-    Statement: let candidates lie in a box of d sides that add up to D, let one record move the
-        difference of the objectives of w and u by at most slope ||w - u||_1, let the noise on a
-        coordinate be geometric of a scale, let c > d slope be whole, z = e^(-c / scale) and
+    Statement: let candidates lie in a box of d sides that add up to D. Let one record move the
+        difference of the objectives of w and u by at most slope ||w - u||_1, and the noise on a
+        coordinate be geometric of a scale. Let c > d slope be whole, z = e^(-c / scale) and
         p = (1 - z) / (1 - z d slope / c), or p = 1 - z and c >= slope for d = 1. If q >= p with
         calls kl(q || p) >= log(1/delta), or q = 1, the sum of the minima plus discrete Laplace
         noise of scale calls D q / epsilon is (epsilon, delta)-DP.

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import Problem, levels_at

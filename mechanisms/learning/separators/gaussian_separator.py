@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.floored_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.cut_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import patterns
-from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    OracleChoice,
-    chosen,
+    PerturbedChoice,
     exact,
     loss_unit,
 )
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
@@ -44,7 +40,7 @@ _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class GaussianSeparator(OracleChoice[R]):
+class GaussianSeparator(PerturbedChoice[R]):
     """Release the candidate that minimises losses plus Gaussian noise on its pattern.
 
     As ``SeparatorPerturbation``, which needs less noise for (epsilon, 10^-6)-DP without any delta;
@@ -86,11 +82,11 @@ class GaussianSeparator(OracleChoice[R]):
 
     @property
     def _deviation(self) -> Fraction:
-        """Return sigma in units of the noise, of which one loss is worth ``_unit``."""
-        return self.sigma * self._unit
+        """Return sigma in units of the noise, of which one loss is worth ``unit``."""
+        return self.sigma * self.unit
 
     @property
-    def _unit(self) -> int:
+    def unit(self) -> int:
         """Return the worth of one loss, in units of the noise."""
         return loss_unit(self._shift, self.space, self.loss, self.relation)
 
@@ -112,15 +108,6 @@ class GaussianSeparator(OracleChoice[R]):
             forward=product, backward=product, relation=self.relation, derivation=node
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        read = [
-            patterns(data, self.space.coordinates, self.loss.largest_feature) for data in datasets
-        ]
-        minima = []
-        for data in read:
-            zeros = np.zeros((count, self.space.separators))
-            noises = gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
-            problem = Problem(self.space, self.loss, data, self._unit)
-            minima.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
-        return chosen(np.stack(minima))
+    def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
+        zeros = np.zeros((count, self.space.separators))
+        return gaussian_rounded(zeros, self._deviation, Fraction(1), rng)

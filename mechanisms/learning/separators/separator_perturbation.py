@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
@@ -25,7 +24,7 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
 from dpproof.mechanisms.learning.separators.noises import LAWS, Law, Shape
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from dpproof.mechanisms.learning.separators.spaces import Space
+from dpproof.mechanisms.learning.separators.spaces import Integers, Space
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
@@ -68,9 +67,39 @@ class OracleChoice(SpaceChoice[R], ABC):
         require_choice(self.space, self.loss, self.oracle)
 
 
+class PerturbedChoice(OracleChoice[R], ABC):
+    """The candidate that minimises losses and one noise vector."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def unit(self) -> int:
+        """Return the worth of one loss in units of the noise."""
+
+    @abstractmethod
+    def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
+        """Draw noise on the places of patterns, and on heights if there are any, for each run."""
+
+    @property
+    def _heights(self) -> Integers | None:
+        """Return what heights cost, by the squared norm of a candidate; None if there are none."""
+        return None
+
+    @final
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        width, levels = self.space.coordinates, np.array(self.space.levels)
+        minima = []
+        for seen in [patterns(data, width, self.loss.largest_feature) for data in datasets]:
+            problem = Problem(self.space, self.loss, seen, self.unit, self._heights)
+            minima.append(levels[self.oracle.minima(problem, self._noises(count, rng))])
+        return chosen(np.stack(minima))
+
+
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SeparatorPerturbation(OracleChoice[R]):
+class SeparatorPerturbation(PerturbedChoice[R]):
     """Release the candidate that minimises losses plus noise on the places of its pattern.
 
     Every candidate w of the space has a pattern e(w) of 0s and 1s, no two the same; the candidate
@@ -175,16 +204,8 @@ class SeparatorPerturbation(OracleChoice[R]):
         """
         return loss_unit(self.shape.shift, self.space, self.loss, self.relation)
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        width, shape = self.space.coordinates, self.shape
-        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
-        minima = []
-        for data in read:
-            noises = self._law.draw(shape, count, rng)
-            problem = Problem(self.space, self.loss, data, self.unit)
-            minima.append(np.array(self.space.levels)[self.oracle.minima(problem, noises)])
-        return chosen(np.stack(minima))
+    def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
+        return self._law.draw(self.shape, count, rng)
 
 
 def loss_unit(shift: int, space: Space, loss: Loss, relation: Relation) -> int:

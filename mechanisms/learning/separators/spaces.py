@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.readable import Readable
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.parameters import named
 
 Integers = NDArray[np.int64]
 
 # Coordinates and levels are few enough for every margin to be exact. Soundness depends on it.
 WIDEST: Final = 2**12
 _HIGHEST: Final = 2**10
+
+
+def _width(value: int, name: str = "dimension") -> int:
+    """Keep a number of coordinates."""
+    number = check.count(**{name: value})
+    if number > WIDEST:
+        raise ParameterError(name, value, f"at most {WIDEST}")
+    return number
 
 
 class Space(Withholding, Readable, ABC):
@@ -88,7 +98,7 @@ class Space(Withholding, Readable, ABC):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(repr=False, field_transformer=named)
 class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
@@ -101,11 +111,7 @@ class Cube(Space):
         (8, 3)
     """
 
-    dimension: int
-
-    def __post_init__(self) -> None:
-        """Refuse other dimensions."""
-        object.__setattr__(self, "dimension", _width(dimension=self.dimension))
+    dimension: int = field(converter=_width)
 
     @property
     def coordinates(self) -> int:
@@ -119,7 +125,7 @@ class Cube(Space):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(repr=False, field_transformer=named)
 class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
@@ -133,13 +139,10 @@ class Grid(Space):
         (9, 4)
     """
 
-    dimension: int
-    bound: int
-
-    def __post_init__(self) -> None:
-        """Refuse what is no positive integer."""
-        object.__setattr__(self, "dimension", _width(dimension=self.dimension))
-        object.__setattr__(self, "bound", _most(_HIGHEST, bound=self.bound))
+    dimension: int = field(converter=_width)
+    bound: int = field(
+        converter=parameters.count, validator=parameters.within(1, _HIGHEST, f"at most {_HIGHEST}")
+    )
 
     @property
     def coordinates(self) -> int:
@@ -153,7 +156,7 @@ class Grid(Space):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(repr=False, field_transformer=named)
 class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
@@ -166,11 +169,7 @@ class Conjunctions(Space):
         32
     """
 
-    literals: int
-
-    def __post_init__(self) -> None:
-        """Refuse other numbers."""
-        object.__setattr__(self, "literals", _width(literals=self.literals))
+    literals: int = field(converter=_width)
 
     @property
     def coordinates(self) -> int:
@@ -193,7 +192,7 @@ class Conjunctions(Space):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(repr=False, field_transformer=named)
 class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
@@ -206,11 +205,7 @@ class Parities(Space):
         4
     """
 
-    bits: int
-
-    def __post_init__(self) -> None:
-        """Refuse other numbers."""
-        object.__setattr__(self, "bits", _width(bits=self.bits))
+    bits: int = field(converter=_width)
 
     @property
     def coordinates(self) -> int:
@@ -237,7 +232,7 @@ class Parities(Space):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(repr=False, field_transformer=named)
 class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 
@@ -251,13 +246,13 @@ class Subsets(Space):
         (15, 2)
     """
 
-    features: int
-    chosen: int
+    features: int = field(converter=_width)
+    chosen: int = field(converter=parameters.count)
 
-    def __post_init__(self) -> None:
-        """Refuse other numbers."""
-        object.__setattr__(self, "features", _width(features=self.features))
-        object.__setattr__(self, "chosen", _most(self.features, chosen=self.chosen))
+    @chosen.validator
+    def _is_among_them(self, _parameter: object, number: int) -> None:
+        if number > self.features:
+            raise ParameterError("chosen", number, f"at most {self.features}")
 
     @property
     def coordinates(self) -> int:
@@ -280,11 +275,6 @@ class Subsets(Space):
         return 2
 
     @property
-    def threshold(self) -> int | None:
-        """Return the least margin that predicts +1; None if margins decide otherwise."""
-        return 1
-
-    @property
     def total(self) -> int:
         """Return k, the number of chosen features."""
         return self.chosen
@@ -292,17 +282,3 @@ class Subsets(Space):
     def weights(self, rows: Integers) -> Integers:
         """Return 1 for a feature that is 1."""
         return np.asarray((rows == 1).astype(np.int64))
-
-
-def _width(**argument: object) -> int:
-    """Return a number of coordinates."""
-    return _most(WIDEST, **argument)
-
-
-def _most(largest: int, **argument: object) -> int:
-    """Return an integer from 1 to a largest one."""
-    ((name, value),) = argument.items()
-    number = check.count(**argument)
-    if number > largest:
-        raise ParameterError(name, value, f"at most {largest}")
-    return number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -12,24 +11,20 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import LIFTED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import patterns
-from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
+from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
-    OracleChoice,
-    chosen,
+    PerturbedChoice,
     exact,
     times_moved,
 )
 from dpproof.mechanisms.learning.separators.spaces import Integers, Space
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import spherical_rounded
 from dpproof.mechanisms.samplers.rng import Rng
@@ -48,7 +43,7 @@ _FINE: Final = 2**7  # Parts of the radius in a lift's unit, if heights are roun
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SphereLift(OracleChoice[R]):
+class SphereLift(PerturbedChoice[R]):
     """Release the candidate that minimises losses minus the product of noise and its lift.
 
     Candidates are lifted to a sphere: those of norm less than the radius get one more coordinate,
@@ -57,9 +52,9 @@ class SphereLift(OracleChoice[R]):
     mean excess is about twice that of ``SeparatorPerturbation``; with two levels there are no
     heights, and it is the same as ``SeparatorPerturbation`` with ``noise="sphere"``.
 
-    Statement: if the lifts psi have whole coordinates and length at most rho, one record moves the
-        difference of the objectives of w and u by at most shift <psi(w), psi(w) - psi(u)>, and the
-        noise is rounded from a density proportional to e^(-||x|| / scale) with
+    Statement: let the lifts psi have whole coordinates and length at most rho, and one record move
+        the difference of the objectives of w and u by at most shift <psi(w), psi(w) - psi(u)>. If
+        the noise is rounded from a density proportional to e^(-||x|| / scale) with
         shift rho <= epsilon scale, the output is epsilon-DP.
     Assumes: lifted choice; random bits.
     Source: proofs/theory/separators.md, Theorem 4, after Neel, Roth, Vietri & Wu 2019, Algorithm 1
@@ -133,18 +128,14 @@ class SphereLift(OracleChoice[R]):
         )
         return PureDP(epsilon=self.epsilon, relation=self.relation, derivation=node)
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Choose ``count`` times on each dataset: records of shape (len(datasets), count)."""
-        width, lift = self.space.coordinates, self._lift
-        heights = None if lift.heights is None else -lift.heights
-        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
-        points = []
-        for data in read:
-            noise = spherical_rounded(self.scale, Fraction(1), lift.dimension, count, rng)
-            problem = Problem(self.space, self.loss, data, self.unit, heights)
-            levels = self.oracle.minima(problem, lift.charged(noise))
-            points.append(np.array(self.space.levels)[levels])
-        return chosen(np.stack(points))
+    @property
+    def _heights(self) -> Integers | None:
+        heights = self._lift.heights
+        return None if heights is None else -heights
+
+    def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
+        lift = self._lift
+        return lift.charged(spherical_rounded(self.scale, Fraction(1), lift.dimension, count, rng))
 
 
 @final

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from dpproof.accountant.arithmetic.crossing import crossings, invert
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 
 Brackets = Callable[[Reals], tuple[Reals, Reals]]
 

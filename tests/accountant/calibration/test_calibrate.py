@@ -12,10 +12,10 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.calibration.calibrate import Calibrated, calibrate
 from dpproof.accountant.errors import CalibrationError, NoBracket, ParameterError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.theorems.composition import compose, self_compose
 from dpproof.accountant.theorems.group import group

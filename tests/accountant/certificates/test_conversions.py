@@ -47,12 +47,11 @@ from dpproof.accountant import (
 )
 from dpproof.accountant.certificates import conversions
 from dpproof.accountant.certificates.rederive import _apply_again, raise_numbers
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
-from dpproof.accountant.guarantees.point_lists import value_at
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.dominating_pair import value_at
 from dpproof.accountant.sampling import RandomAllocation, Shuffle
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.accountant.theorems.shuffle import shuffle_pure
+from dpproof.accountant.theorems.parallel import shuffle_pure
 from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from dpproof.mechanisms import Laplace
 from dpproof.proofs import VerifiedUnder

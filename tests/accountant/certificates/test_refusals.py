@@ -21,7 +21,7 @@ from dpproof.accountant import (
     compose,
     select,
 )
-from dpproof.accountant.guarantees.words import pair_in_words
+from dpproof.accountant.guarantees.guarantee import pair_in_words
 from dpproof.accountant.run_counts.law import PoissonRuns
 from tests.accountant.certificates.pipelines import PYTHON, misplaced
 

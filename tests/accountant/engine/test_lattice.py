@@ -22,13 +22,12 @@ from dpproof.accountant.engine.lattice import (
 from dpproof.accountant.engine.saddle_point import find_saddle, saddle_at
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs import isoperimetric
-from dpproof.accountant.pairs.above_threshold import above_threshold_pair
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.isoperimetric import above_threshold_pair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from tests.contracts.definition import Ball, ball
 

@@ -13,9 +13,8 @@ from dpproof.accountant import L1, PureDP, answers, compose
 from dpproof.accountant.engine.overlap import delta_below, log_overlap, power_below
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.mechanisms import Laplace
 
 RATES = (1e-9, 1e-3, 0.1, 0.9)

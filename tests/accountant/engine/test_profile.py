@@ -10,9 +10,12 @@ import pytest
 from dpproof.accountant.engine import profile
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 
 

@@ -12,9 +12,8 @@ from dpproof.accountant import L1, L2, Poisson, ReplaceOne, WithoutReplacement, 
 from dpproof.accountant.engine.renyi import renyi, smallest_rho
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.mechanisms import DiscreteGaussian, Gaussian
 
 

@@ -14,11 +14,9 @@ from hypothesis import given, settings, strategies as st
 from dpproof.accountant.engine.residues import _kernels, exponential_sum
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.laplace import LaplacePair, LogisticPair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.contracts.definition import ball, complex_ball
 
 

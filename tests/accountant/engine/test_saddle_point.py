@@ -27,7 +27,7 @@ def test_total_is_the_weighted_sum() -> None:
     s = 0.5 + 1j * np.linspace(0, 3, 5)
     for count in (1, 10**12):
         whole = total_cgf(Product((Factor(laplace, 3), Factor(gauss, count))), s)
-        one, two = laplace.cgf(s), gauss.cgf(s)
+        (one,), two = LaplacePair.cgfs([laplace], s), gauss.cgf(s)
         assert np.allclose(whole.value, 3 * one.value + count * two.value, rtol=1e-14)
         assert (whole.radius >= 3 * one.radius + count * two.radius).all()
 

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpproof.accountant import L2, Poisson, PoissonRuns, answers
+from dpproof.accountant import L1, L2, Poisson, PoissonRuns, answers
 from dpproof.accountant.engine import contour, profile
 from dpproof.accountant.engine.shared_contours import shared_contours
 from dpproof.accountant.engine.trade_off import larger_mu
@@ -17,7 +17,7 @@ from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.mechanisms import Gaussian
+from dpproof.mechanisms import Gaussian, Laplace, compose
 
 SAMPLED = SubsampledGaussianPair(
     mu_squared=Fraction(1, 2), sampling_rate=Fraction(1, 50), removal=True
@@ -94,6 +94,21 @@ def test_neighbouring_epsilons_share_aimed_contours(monkeypatch: pytest.MonkeyPa
         low, high = profile.deltas(RARE, points)
         assert (high - low > 1e-5 * high).any()
     assert built.call_count <= 4
+
+
+def test_many_different_stages_build_few_contours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Detection and mu of 40 Laplace stages, whose lines are long, build few contours."""
+    built = mock.Mock(wraps=contour.build)
+    monkeypatch.setattr("dpproof.accountant.engine.shared_contours.build", built)
+    shared_contours.cache_clear()
+    stages = compose(*(Laplace(scale=20 + k, sensitivity=L1(1)) for k in range(40))).guarantee()
+
+    power = stages.true_positive_rate(false_positive_rate=0.01)
+    mu = stages.gdp(smallest_delta=1e-6)
+
+    assert power.relative_width < 1e-6
+    assert mu.relative_width < 1e-5
+    assert built.call_count <= 16
 
 
 def test_epsilons_in_any_order() -> None:

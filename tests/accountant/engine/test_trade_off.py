@@ -19,12 +19,10 @@ from dpproof.accountant.engine.trade_off import (
     smallest_mu,
     true_positive_rate,
 )
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair, gaussian_profile
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.mechanisms import Gaussian, RandomizedResponse

@@ -31,12 +31,12 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.provenance import applied
+from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import ReplaceOne
-from dpproof.accountant.theorems.mixture import choice
+from dpproof.accountant.theorems.parallel import choice
 from dpproof.accountant.theorems.subsampling import subsample_without_replacement
 from dpproof.mechanisms import (
     AboveThreshold,

@@ -11,7 +11,7 @@ from typing import Any
 import mpmath
 import pytest
 
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each

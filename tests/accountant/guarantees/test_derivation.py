@@ -8,8 +8,7 @@ import pkgutil
 
 from dpproof import accountant
 from dpproof.accountant import GDP, ZCDP, compose, convert, self_compose
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.derivation import Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
 
 
 def leaf(name: str) -> Derivation:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each

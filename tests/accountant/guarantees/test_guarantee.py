@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, within_floats
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
-from dpproof.accountant.guarantees.renyi_guarantee import RenyiGuarantee
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import ZCDP, RenyiGuarantee
 from dpproof.accountant.relation import AddRemove
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.pure_dp import MetricDP, PureDP
 from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.theorems.conversion import convert

@@ -9,7 +9,7 @@ import pytest
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.point_lists import (
+from dpproof.accountant.guarantees.dominating_pair import (
     chained,
     checked_points,
     pair_of_profile,

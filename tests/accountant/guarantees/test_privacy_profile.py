@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each

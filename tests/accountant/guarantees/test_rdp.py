@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.contracts.guarantee_contract import GuaranteeContract, each
 

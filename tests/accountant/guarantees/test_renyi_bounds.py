@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpproof.accountant.guarantees import renyi_bounds
+from dpproof.accountant.guarantees import rdp
 from tests.accountant.guarantees import oracle
 
 WEIGHTS = st.lists(st.floats(0.01, 1), min_size=3, max_size=3)
@@ -31,7 +31,7 @@ def curve(masses: oracle.Masses) -> np.ndarray[tuple[int], np.dtype[np.float64]]
 def test_delta_bound_holds(p: list[float], q: list[float], epsilon: float) -> None:
     """Each order alone bounds the hockey-stick divergence of every finite mechanism."""
     masses = normalised(p, q)
-    bounds = np.exp(renyi_bounds.log_delta_terms(ORDERS, curve(masses), epsilon))
+    bounds = np.exp(rdp.log_delta_terms(ORDERS, curve(masses), epsilon))
 
     assert oracle.delta(masses, epsilon) <= float(bounds.min()) + 1e-15
 
@@ -41,7 +41,7 @@ def test_epsilon_bound_holds(p: list[float], q: list[float], delta: float) -> No
     """Delta at the epsilon of each order is at most the delta asked for."""
     masses = normalised(p, q)
 
-    for epsilon in renyi_bounds.epsilon_terms(ORDERS, curve(masses), delta):
+    for epsilon in rdp.epsilon_terms(ORDERS, curve(masses), delta):
         assert oracle.delta(masses, float(epsilon)) <= delta * (1 + 1e-9) + 1e-15
 
 
@@ -51,7 +51,7 @@ def test_power_bound_holds(p: list[float], q: list[float], rate: float) -> None:
     masses = normalised(p, q)
     power = oracle.power(masses, rate)
 
-    assert power <= renyi_bounds.power(ORDERS, curve(masses), rate) + 1e-12
+    assert power <= rdp.power(ORDERS, curve(masses), rate) + 1e-12
     assert 1 - power >= -1e-12
 
 
@@ -60,7 +60,7 @@ def test_total_variation_bound_holds(p: list[float], q: list[float]) -> None:
     """Pinsker and Bretagnolle-Huber."""
     masses = normalised(p, q)
 
-    bound = renyi_bounds.total_variation(float(curve(masses).min()))
+    bound = rdp.total_variation(float(curve(masses).min()))
     assert oracle.delta(masses, 0.0) <= bound + 1e-15
 
 
@@ -70,7 +70,7 @@ def test_total_variation_is_the_smaller_of_two_formulas(value: float) -> None:
     with mpmath.workdps(50):
         r = mpmath.mpf(value)
         exact = min(mpmath.sqrt(r / 2), mpmath.sqrt(-mpmath.expm1(-r)), mpmath.mpf(1))
-        found = renyi_bounds.total_variation(value)
+        found = rdp.total_variation(value)
         assert exact <= found <= min(1.0, exact * (1 + mpmath.mpf("1e-12")))
 
 
@@ -83,8 +83,8 @@ def test_formulas_round_up(order: float) -> None:
         a, r = mpmath.mpf(order), mpmath.mpf(value)
         by_delta = r + mpmath.log((a - 1) / a) - (mpmath.log(delta) + mpmath.log(a)) / (a - 1)
         by_epsilon = (a - 1) * (r - epsilon) - mpmath.log(a - 1) + a * mpmath.log(1 - 1 / a)
-        eps = mpmath.mpf(float(renyi_bounds.epsilon_terms(orders, values, delta)[0]))
-        log = mpmath.mpf(float(renyi_bounds.log_delta_terms(orders, values, epsilon)[0]))
+        eps = mpmath.mpf(float(rdp.epsilon_terms(orders, values, delta)[0]))
+        log = mpmath.mpf(float(rdp.log_delta_terms(orders, values, epsilon)[0]))
 
         assert by_delta <= eps <= by_delta + abs(by_delta) * mpmath.mpf("1e-12") + 1e-12
         assert by_epsilon <= log <= by_epsilon + abs(by_epsilon) * mpmath.mpf("1e-12") + 1e-12
@@ -94,14 +94,14 @@ def test_nothing_known_is_no_bound() -> None:
     """An infinite divergence allows everything; a zero one nothing."""
     infinite = np.full(ORDERS.shape, math.inf)
 
-    assert renyi_bounds.power(ORDERS, infinite, 0.01) == 1.0
-    assert renyi_bounds.total_variation(math.inf) == 1.0
-    assert renyi_bounds.total_variation(0.0) == 0.0
-    assert renyi_bounds.power(ORDERS, ORDERS, 0.0) == 0.0
+    assert rdp.power(ORDERS, infinite, 0.01) == 1.0
+    assert rdp.total_variation(math.inf) == 1.0
+    assert rdp.total_variation(0.0) == 0.0
+    assert rdp.power(ORDERS, ORDERS, 0.0) == 0.0
 
 
 def test_half_of_the_smallest_divergence_is_not_zero() -> None:
     """Pinsker's sqrt(R/2) for denormal R."""
     for units in range(1, 20):
         value = units * 5e-324
-        assert renyi_bounds.total_variation(value) >= math.sqrt(0.5) * math.sqrt(value)
+        assert rdp.total_variation(value) >= math.sqrt(0.5) * math.sqrt(value)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpproof.accountant.guarantees.trade_off import TradeOff
+from dpproof.accountant.guarantees.approx_dp import TradeOff
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpproof.accountant import GDP, L1, L2, ApproxDP, Guarantee, Poisson, compose, convert, group
-from dpproof.accountant.guarantees.words import in_words
+from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import AddRemove
 from dpproof.commands.budget import total
 from dpproof.mechanisms import Gaussian, Laplace

@@ -11,7 +11,7 @@ import pytest
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from tests.accountant.guarantees import oracle
 from tests.contracts.guarantee_contract import GuaranteeContract, each

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import flint
 
-from dpproof.accountant.pairs.floored_gaussian import GaussianAboveFloor
+from dpproof.accountant.pairs.cut_gaussian import GaussianAboveFloor
 from tests.contracts.definition import Ball, Definition, ball, complex_ball
 from tests.contracts.pair_contract import Case, normal_tail
 

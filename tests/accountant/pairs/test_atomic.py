@@ -10,8 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.pairs.atomic import ListedPair
-from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.finite import FinitePair, ListedPair
 from dpproof.accountant.pairs.pair import Pair
 from tests.accountant.pairs.builders import balanced, ladders
 from tests.contracts.pair_contract import Case, PairContract, flipped

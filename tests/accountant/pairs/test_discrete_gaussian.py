@@ -13,7 +13,7 @@ import pytest
 
 from dpproof.accountant import answers
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.product import Product
 from tests.contracts.definition import Outcomes, ball
 from tests.contracts.pair_contract import Case, PairContract, flipped

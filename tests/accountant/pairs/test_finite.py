@@ -15,8 +15,8 @@ from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF
 from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.pairs.above_threshold import above_threshold_pair
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
+from dpproof.accountant.pairs.isoperimetric import above_threshold_pair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from tests.accountant.pairs.builders import balanced, ladders

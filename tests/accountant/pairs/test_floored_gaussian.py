@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from dpproof.accountant.pairs.floored_gaussian import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair, FoldedGaussianPair
 from tests.accountant.pairs.above_floor import case, gaussian_hockey_stick_at
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, gaussian_hockey_stick

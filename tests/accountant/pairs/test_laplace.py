@@ -66,6 +66,21 @@ def test_bounds_are_rounded_up() -> None:
         assert rho <= Fraction(pair.zcdp_bound) <= rho * (1 + Fraction(3, 10**15))
 
 
+def test_many_far_along_a_line() -> None:
+    """K of many pairs at once, where |s a| is 1/2 to 3,000, is within few units of 120 digits."""
+    epsilons = [Fraction(1, 20 + k) for k in (0, 1, 17, 60, 100)]
+    s = np.concatenate([[0.7, 31.0, 400.0], 31.0 + 1j * np.geomspace(10.0, 6e4, 9)])
+    for epsilon, enclosure in zip(
+        epsilons, LaplacePair.cgfs([LaplacePair(epsilon=one) for one in epsilons], s), strict=True
+    ):
+        a = ball(epsilon)
+        for one, value, radius in zip(s, enclosure.value, enclosure.radius, strict=True):
+            z = complex_ball(complex(one))
+            true = ((z + 1) * (z * a).exp() + z * (-(z + 1) * a).exp()) / (2 * z + 1)
+            assert abs(log_ratio(true, complex(value))) <= ball(float(radius))
+            assert radius <= 2e-14 * (1.0 + abs(one) * float(epsilon)) or abs(one) < 120.0
+
+
 def test_small_arguments_beside_a_large_one() -> None:
     """One argument at which e^{sL} overflows: the others stay within their radii, of few units."""
     pair, definition = LaplacePair(epsilon=Fraction(1, 100)), Laplaces(Fraction(1, 100))

@@ -8,9 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
+from dpproof.accountant.pairs.laplace import LaplacePair, LogisticPair, RandomizedResponsePair
 
 
 @pytest.mark.parametrize("denominator", [3, 7, 10, 10**20, 3 * 10**50])

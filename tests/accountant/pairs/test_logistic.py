@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.laplace import LogisticPair
 from tests.contracts.definition import Ball, Densities, ball
 from tests.contracts.pair_contract import Case, PairContract
 

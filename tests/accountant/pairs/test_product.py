@@ -8,8 +8,8 @@ from fractions import Fraction
 from mpmath import mp
 
 from dpproof.accountant.engine.profile import infinite_mass, max_loss
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 
 COUNT = 1500
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpproof.accountant import answers
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import Case, PairContract, flipped

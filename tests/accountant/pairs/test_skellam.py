@@ -14,9 +14,9 @@ from dpproof.accountant import GDP, self_compose
 from dpproof.accountant.arithmetic.skellam import skellam_masses
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.pairs import skellam
+from dpproof.accountant.pairs import finite
+from dpproof.accountant.pairs.finite import skellam_pair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.skellam import skellam_pair
 from dpproof.accountant.relation import AddRemove
 
 
@@ -60,7 +60,7 @@ def test_profile_is_the_brute_force_one(variance: Fraction, shift: int, loose: f
 def test_many_outcomes_are_split_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
     """With few losses allowed the pair stays above the one with all, by little."""
     whole = [self_compose(stated(Fraction(90), 3), n).epsilon(delta=1e-6) for n in (1, 50)]
-    monkeypatch.setattr(skellam, "_OUTCOMES", 120)
+    monkeypatch.setattr(finite, "_OUTCOMES", 120)
     skellam_pair.cache_clear()
     few = stated(Fraction(90), 3)
     split = [self_compose(few, n).epsilon(delta=1e-6) for n in (1, 50)]

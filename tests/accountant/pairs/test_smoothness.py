@@ -9,13 +9,12 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pure_dp import PureDP
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, PureDP
 from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.smoothness import (
+from dpproof.accountant.pairs.pair import (
+    Smoothness,
     dirichlet_deficit,
     exponential_layers,
     layers,

@@ -17,9 +17,8 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.pairs import subsampled_gaussian
 from dpproof.accountant.pairs.laplace import LaplacePair
-from dpproof.accountant.pairs.pair import Pair
+from dpproof.accountant.pairs.pair import Pair, log_decay
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.smoothness import log_decay
 from dpproof.accountant.pairs.subsampled_gaussian import (
     SubsampledGaussianPair,
     SubsampledGaussians,

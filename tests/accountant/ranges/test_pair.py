@@ -12,11 +12,11 @@ import pytest
 from dpproof.accountant import AddRemove, Poisson, answers
 from dpproof.accountant.engine import profile
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.laplace import LogisticPair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.ranges.pair import (
     BoundedRangePair,

@@ -31,8 +31,8 @@ from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.engine import trade_off
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.profile import selection
 from dpproof.accountant.selection.selected_pair import SelectedPair
@@ -427,3 +427,21 @@ def test_rho_of_a_mixture_of_noises_is_narrow() -> None:
     assert rho.relative_width < 1e-4
     assert all(both.rdp(order=order).lower <= rho.upper * order for order in (1.5, 2, 8, 100))
     assert rho.lower <= training.guarantee().zcdp().upper + laplace.zcdp().upper
+
+
+@pytest.mark.slow
+def test_the_order_of_two_directions_does_not_matter() -> None:
+    """The smaller direction is left out by coarse lines, whichever of both it is."""
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.1))
+    pair = select(step.repeat(100).guarantee(), GEOMETRIC).to_pair()
+    for delta in (1e-2, 1e-6):
+        first = answers.larger_epsilon(pair.forward, pair.backward, delta)
+        other = answers.larger_epsilon(pair.backward, pair.forward, delta)
+        assert first.lower <= other.upper <= first.upper * (1 + 1e-4)
+        assert other.lower <= first.upper <= other.upper * (1 + 1e-4)
+    for epsilon in (0.5, 2.0):
+        small = answers.delta(pair.backward, epsilon)
+        first = answers.larger_delta(pair.forward, pair.backward, epsilon)
+        other = answers.larger_delta(pair.backward, pair.forward, epsilon)
+        assert small.upper < first.lower <= other.upper <= first.upper * (1 + 1e-3)
+        assert other.lower <= first.upper

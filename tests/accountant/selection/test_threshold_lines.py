@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.finite_base import Outcomes

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant import answers
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.run_counts.law import FixedRuns, PoissonRuns
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from tests.accountant.pairs.builders import responses

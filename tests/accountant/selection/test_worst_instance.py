@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from fractions import Fraction
 
-from dpproof.accountant.run_counts.law import FixedRuns
+import numpy as np
+import pytest
+
+from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.run_counts.law import FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
+from dpproof.accountant.selection.profile import selection
 from dpproof.accountant.selection.worst_instance import instance
 from dpproof.accountant.selection.worst_order import Lines
 from tests.proofs.builders import ROUNDING, drawn_masses, drawn_runs, outcomes
@@ -32,6 +39,23 @@ def test_any_order_gives_a_lower_end() -> None:
                 assert lower <= true + ROUNDING
 
     assert some > 100
+
+
+@pytest.mark.parametrize("mu_squared", [Fraction(1, 20), Fraction(1), Fraction(100)])
+@pytest.mark.parametrize("law", [FixedRuns(count=3), PoissonRuns(mean=20)])
+def test_chords_are_above_every_outcome(mu_squared: Fraction, law: RunLaw) -> None:
+    """Delta is at least the sum over all outcomes of the largest line of each, and near it."""
+    base = selection(Product.of(GaussianPair(mu_squared=mu_squared)), law).above
+    lines = Lines.of(base, law, blocks=128, masses=96)
+    middle, width, block, share = base.parts(lines.cuts)
+    for epsilon in (0.0, 0.3, 2.0):
+        s = math.exp(epsilon) * base.ratio[base.place(middle)]
+        near, far = (
+            np.maximum((g[block] - s[:, None] * y[block]).max(axis=1), 0.0)
+            for g, y in zip(lines.gains, lines.costs, strict=True)
+        )
+        every = float((width * ((1.0 - share) * near + share * far)).sum())
+        assert min(every, 1.0) <= lines.delta(epsilon) <= 1.05 * every + 1e-12
 
 
 def test_an_outcome_too_small_for_its_place() -> None:

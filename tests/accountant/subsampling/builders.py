@@ -12,8 +12,8 @@ from fractions import Fraction
 import mpmath
 
 from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import Outcomes, ball
 

@@ -13,9 +13,8 @@ from dpproof.accountant import answers
 from dpproof.accountant.engine import profile
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.released_few import Grid, ReleasedFew, released_few
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair

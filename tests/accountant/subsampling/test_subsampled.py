@@ -20,11 +20,10 @@ from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.gaussian_mixtures import addition_profile, removal_profile
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
-from dpproof.accountant.pairs.subsampling_formulas import addition_profile, removal_profile
 from dpproof.accountant.subsampling import subsampled
 from dpproof.accountant.subsampling.subsampled import Direction, SampledResponsePair, SubsampledPair
 from tests.accountant.subsampling.builders import bases, times

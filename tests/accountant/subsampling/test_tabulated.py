@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import AddRemove, LInf, answers
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import base_corners, cornered

@@ -10,13 +10,10 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant import GDP, AddRemove, Attained, BoundedRange, DominatingPair, post_process
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.accountant.sampling import Poisson

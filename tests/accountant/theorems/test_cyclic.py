@@ -25,7 +25,7 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.theorems.cyclic import allocate_cyclic
+from dpproof.accountant.theorems.allocation import allocate_cyclic
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
 from dpproof.mechanisms import (
     Gaussian,

@@ -33,7 +33,7 @@ from dpproof.accountant import (
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.epochs import allocate_shuffled
+from dpproof.accountant.theorems.allocation import allocate_shuffled
 from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
 from dpproof.mechanisms import Gaussian
 

@@ -10,23 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, value_at
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.point_lists import value_at
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.pairs.finite import smallest_pair_above
-from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
-from dpproof.accountant.pairs.logistic import LogisticPair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
+from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair, LogisticPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne

@@ -13,13 +13,10 @@ from dpproof import proofs
 from dpproof.accountant import L1, mixture, select
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne
@@ -27,7 +24,7 @@ from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedN
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose
-from dpproof.accountant.theorems.mixture import choice
+from dpproof.accountant.theorems.parallel import choice
 from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 
 SAMPLED = Gaussian(sigma=1, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.125)).guarantee()

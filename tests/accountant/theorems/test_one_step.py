@@ -28,13 +28,12 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.attained import Attained
+from dpproof.accountant.guarantees.derivation import Attained
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.sampling import OneStepScheme
 from dpproof.accountant.subsampling.count_laws import Counts, laws
-from dpproof.accountant.theorems.one_step import subsample_counted_sum
-from dpproof.accountant.theorems.subsampling import subsample_poisson
+from dpproof.accountant.theorems.subsampling import subsample_counted_sum, subsample_poisson
 from dpproof.proofs import check
 from dpproof.proofs.core.certificate import Certificate
 

@@ -11,16 +11,11 @@ import pytest
 from dpproof import proofs
 from dpproof.accountant import ReplaceLabel, group, parallel_positions
 from dpproof.accountant.errors import NotImplied, RelationMismatch
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.metric_dp import MetricDP
-from dpproof.accountant.guarantees.privacy_profile import PrivacyProfile
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.trade_off import TradeOff
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
 from dpproof.accountant.side_conditions import APART, OWN_RANDOMNESS, SPLIT_KEPT
 from dpproof.accountant.theorems.composition import compose

@@ -9,10 +9,10 @@ import pytest
 from dpproof import proofs
 from dpproof.accountant import group, map_records
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.side_conditions import MAPPED_ALONE, OUTPUTS_ALONE
-from dpproof.accountant.theorems.post_processing import post_process
+from dpproof.accountant.theorems.composition import post_process
 
 
 def test_is_the_identity_and_is_recorded() -> None:

@@ -24,9 +24,7 @@ from dpproof.accountant import (
 )
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
-from dpproof.accountant.guarantees.pair_guarantee import PairGuarantee
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne

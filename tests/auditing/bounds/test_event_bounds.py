@@ -13,9 +13,8 @@ from scipy import stats
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Design, EventCounts, RandomisedLabel, Rectangle, TwoSample
-from dpproof.auditing.bounds import two_sample
-from dpproof.auditing.bounds.event_bound import EventBound, largest_at_most
-from dpproof.auditing.bounds.randomised_label import thinned
+from dpproof.auditing.bounds import event_bound
+from dpproof.auditing.bounds.event_bound import EventBound, largest_at_most, thinned
 
 SIGNIFICANCE = 0.05
 TRIALS = 11
@@ -148,7 +147,7 @@ def test_few_trials_are_summed_and_many_in_blocks(monkeypatch: pytest.MonkeyPatc
             for delta in (0, 0.01):
                 monkeypatch.undo()
                 summed = bound.p_value(counts, epsilon=0.5, delta=delta)
-                monkeypatch.setattr(two_sample, "_FEW", 0)
+                monkeypatch.setattr(event_bound, "_FEW", 0)
                 blocks = bound.p_value(counts, epsilon=0.5, delta=delta)
 
                 assert summed <= blocks + 1e-8

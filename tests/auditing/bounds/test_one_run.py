@@ -15,8 +15,7 @@ from dpproof.accountant import GDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Guesses, OneRunCurve, PrefixBand, PrefixCounts
 from dpproof.auditing.bounds.one_run import contradicts
-from dpproof.auditing.counts.claim import gaussian, lines
-from dpproof.auditing.counts.counts import Design
+from dpproof.auditing.counts import Design, gaussian, lines
 
 SIGNIFICANCE = 0.05
 BAND = PrefixBand(significance=SIGNIFICANCE)

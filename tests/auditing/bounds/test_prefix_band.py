@@ -11,8 +11,8 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import PrefixBand, PrefixCounts, RandomisedLabel
-from dpproof.auditing.bounds.prefix_band import band_of, leaving_probability
-from dpproof.auditing.counts.binomial import logistic_up
+from dpproof.auditing.bounds.curves import band_of, leaving_probability
+from dpproof.auditing.counts import logistic_up
 
 SIGNIFICANCE = 0.05
 PREFIXES = (8, 11, 14)

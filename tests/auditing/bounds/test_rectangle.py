@@ -6,8 +6,8 @@ import random
 
 import mpmath
 
-from dpproof.auditing.bounds.rectangle import RenyiEvent, _of_coins
-from dpproof.auditing.counts.counts import EventCounts
+from dpproof.auditing.bounds.event_bound import RenyiEvent, _of_coins
+from dpproof.auditing.counts import EventCounts
 
 CASES = 800
 

@@ -15,7 +15,7 @@ from scipy import optimize, stats
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import BinCounts, EventCounts, PrefixCounts, RenyiBins, RenyiEvent
-from dpproof.auditing.bounds.renyi_bins import ORDERS, _cheapest, _Limits
+from dpproof.auditing.bounds.curves import ORDERS, _cheapest, _Limits
 
 BOUND = RenyiBins(significance=0.05)
 Floats = NDArray[np.float64]

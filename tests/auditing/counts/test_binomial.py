@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.auditing.counts.binomial import (
+from dpproof.auditing.counts import (
     exp_up,
     logistic_up,
     lower_limit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts import Claim
 
 
 def test_a_claim_is_itself() -> None:

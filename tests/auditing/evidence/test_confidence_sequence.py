@@ -10,7 +10,7 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import ConfidenceSequence
-from dpproof.auditing.evidence.e_process import EProcess
+from dpproof.auditing.evidence import EProcess
 
 GRID = (0.0, 0.2, 0.5, 1.0, 2.0)
 

@@ -12,8 +12,7 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import BetProcess, Design, EProcess, EventBet, EventCounts
-from dpproof.auditing.evidence.e_process import unbet
-from dpproof.auditing.evidence.gaussian_sequence import tangent
+from dpproof.auditing.evidence import tangent, unbet
 
 
 def expected_wealth(process: EProcess, etas: list[float], masses: list[list[float]]) -> float:

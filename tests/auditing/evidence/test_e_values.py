@@ -12,8 +12,8 @@ import pytest
 from dpproof import auditing
 from dpproof.accountant import GDP
 from dpproof.auditing import Outcome, Report
-from dpproof.auditing.counts.claim import Claim
-from dpproof.auditing.evidence.e_values import LEAST, log_evidence
+from dpproof.auditing.counts import Claim
+from dpproof.auditing.evidence import LEAST, log_evidence
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.coordinates import Coordinate
 from dpproof.auditing.witnesses.witness import Question

@@ -12,7 +12,7 @@ import pytest
 from dpproof.accountant import GDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import BetProcess, GaussianSequence, PrefixCounts
-from dpproof.auditing.evidence.gaussian_sequence import tangent
+from dpproof.auditing.evidence import tangent
 
 NORMAL = NormalDist()
 # One trial: on D in S, on D outside, on D' in S, on D' outside.

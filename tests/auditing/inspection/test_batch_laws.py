@@ -15,8 +15,8 @@ from scipy import stats
 
 from dpproof.auditing import inspect_loader
 from dpproof.auditing.inspection import batch_laws as laws
-from dpproof.auditing.inspection.batch_log import BatchLog
-from dpproof.auditing.inspection.loader_schemes import CANDIDATES, SHARES, rate_limits
+from dpproof.auditing.inspection.batch_laws import BatchLog
+from dpproof.auditing.inspection.loader import CANDIDATES, SHARES, rate_limits
 from tests.auditing.inspection import loaders
 
 Epochs = tuple[tuple[tuple[int, ...], ...], ...]

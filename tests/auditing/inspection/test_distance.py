@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dpproof.accountant import L1, L2, LInf
-from dpproof.auditing.inspection.distance import distance, identical
+from dpproof.auditing.inspection.tape import distance, identical
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -20,7 +20,7 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.auditing import LoaderReport, SchemeVerdict, inspect_loader
-from dpproof.auditing.inspection.loader_schemes import CANDIDATES, REASONS, SHARES
+from dpproof.auditing.inspection.loader import CANDIDATES, REASONS, SHARES
 from dpproof.mechanisms import Gaussian, index_batches
 from tests.auditing.inspection import loaders
 from tests.auditing.inspection.record_loaders import FILE

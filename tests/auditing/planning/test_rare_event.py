@@ -13,7 +13,7 @@ from dpproof import auditing
 from dpproof.accountant import GDP, ZCDP
 from dpproof.auditing import Design, EventCounts, Outcome, Pair, RandomisedLabel
 from dpproof.auditing.audit import WITNESSES
-from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts import Claim
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,

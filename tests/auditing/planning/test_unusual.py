@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpproof.auditing import Outcome, audit
-from dpproof.auditing.counts.claim import Claim
+from dpproof.auditing.counts import Claim
 from dpproof.auditing.planning.plan import EpsilonPlan, Method
-from dpproof.auditing.planning.unusual import with_unusual
+from dpproof.auditing.planning.rare_event import with_unusual
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.coordinates import Coordinate
 from dpproof.auditing.witnesses.witness import Question

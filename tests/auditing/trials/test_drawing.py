@@ -17,9 +17,8 @@ from dpproof import auditing
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.auditing import Outcome
-from dpproof.auditing.trials.drawing import Drawing, OutOfTime, Task, draw
-from dpproof.auditing.trials.pair import Pair
-from dpproof.auditing.trials.trials import Trials
+from dpproof.auditing.trials.encoding import Pair
+from dpproof.auditing.trials.trials import Drawing, OutOfTime, Task, Trials, draw
 from tests.auditing.samplers import laplace, textbook_laplace
 
 PAIR = Pair(0.0, 1.0)

@@ -16,8 +16,8 @@ import pytest
 
 from dpproof.accountant import GDP, L2, Poisson
 from dpproof.auditing import Unidentified, identity
-from dpproof.auditing.trials import fingerprint
-from dpproof.auditing.trials.fingerprint import digest_of_sources
+from dpproof.auditing.trials import encoding
+from dpproof.auditing.trials.encoding import digest_of_sources
 from dpproof.mechanisms import Gaussian
 from tests.auditing.samplers import laplace
 
@@ -202,9 +202,9 @@ def test_distributions_count_by_their_files(
     assert callable(digest)
     before = digest()
     monkeypatch.setattr(importlib.metadata, "distribution", Rebuilt)
-    fingerprint._distribution.cache_clear()
+    encoding._distribution.cache_clear()
     after = digest()
-    fingerprint._distribution.cache_clear()
+    encoding._distribution.cache_clear()
 
     assert before != after
 
@@ -212,7 +212,7 @@ def test_distributions_count_by_their_files(
 @pytest.mark.parametrize(("top", "found"), [("numpy", True), ("flint", True), ("nowhere", False)])
 def test_distributions_are_found_by_what_they_have(top: str, found: bool) -> None:  # noqa: FBT001
     """Under the package's own name, or another one (python-flint)."""
-    assert (fingerprint._distribution(top) is not None) == found
+    assert (encoding._distribution(top) is not None) == found
 
 
 def test_python_counts(digest: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from dpproof import auditing
 from dpproof.accountant.errors import ParameterError
-from dpproof.auditing.trials.pair import alike
+from dpproof.auditing.trials.encoding import alike
 
 MARKER = "marker-of-a-record"
 

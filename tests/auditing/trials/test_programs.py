@@ -21,7 +21,7 @@ import pytest
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.auditing import Command, Outcome, SamplerFailed, Server, audit
-from dpproof.auditing.trials import programs
+from dpproof.auditing.trials import sampler
 
 MARKER = "Alice-123-45-6789"
 RELEASE = """
@@ -93,7 +93,7 @@ def test_failures_are_typed_and_show_no_output(
     code: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is a ``SamplerFailed`` that says what happened, and nothing that was printed."""
-    monkeypatch.setattr(programs, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(sampler, "_MOST_BYTES", 1000)
     with pytest.raises(SamplerFailed) as failure:
         python(code)("D", 2, rng())
 

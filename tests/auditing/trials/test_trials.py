@@ -15,7 +15,7 @@ import pytest
 from dpproof import auditing
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Outcome, SamplesUsed
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.trials import Trials
 from dpproof.auditing.witnesses.coordinates import Coordinate
 from dpproof.auditing.witnesses.witness import Question

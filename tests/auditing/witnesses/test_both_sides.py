@@ -6,9 +6,8 @@ import numpy as np
 
 from dpproof.auditing import Design, Pair
 from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.both_sides import BothSides, both_sides
 from dpproof.auditing.witnesses.coordinates import Coordinate, Thresholds
-from dpproof.auditing.witnesses.witness import Question
+from dpproof.auditing.witnesses.witness import BothSides, Question, both_sides
 from tests.auditing.samplers import laplace, randomized_response
 
 HIGH = Question(Coordinate(0), upwards=True, swapped=True, thresholds=np.array([3.0, 1.0]))

@@ -20,7 +20,7 @@ from dpproof.auditing import (
     MissingDependency,
     Outcome,
 )
-from dpproof.auditing.trials.pair import Pair
+from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.trials.trials import Trials
 from dpproof.auditing.witnesses.witness import Question, Score, Witness

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpproof.auditing import Pair
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.smoothed_odds import SmoothOdds
+from dpproof.auditing.witnesses.witness import SmoothOdds
 from tests.auditing.samplers import Draw, gaussian, laplace
 
 TRIALS = 20_000

@@ -9,8 +9,7 @@ import numpy as np
 from dpproof import auditing
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import lowest_bit
-from dpproof.auditing.witnesses.histogram import Histogram
+from dpproof.auditing.witnesses.coordinates import Histogram, lowest_bit
 from dpproof.auditing.witnesses.standard import meaning
 
 

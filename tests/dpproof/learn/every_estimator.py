@@ -46,6 +46,20 @@ MODELS: dict[str, Callable[[], Any]] = {
         epsilon=4, random_state=1, classes=[0, 1], cover=Polygon(corners=16), relation=ReplaceOne()
     ),
 }
+# Those that run scikit-learn's own checks, by the test that runs them.
+LINEAR: dict[str, Any] = {
+    "perceptron": PerceptronClassifier,
+    "logistic": LogisticRegression,
+    "margin": MarginClassifier,
+}
+CHOICES: dict[str, Any] = {"tuned": TunedClassifier, "cover": CoverClassifier}
+STATISTICS: dict[str, Any] = {
+    "regression": LinearRegression(sigma=1e-3, norm=10, bound=10),
+    "components": PCA(n_components=1, sigma=1e-3, norm=10),
+    "scaler": PrivateScaler(sigma=1e-3, norm=10),
+    "columns": SelectKBest(1, sigma=1e-3, classes=[0, 1, 2], bound=10),
+    "clusters": KMeans(n_clusters=3, sigma=1e-3, norm=10),
+}
 PLAN = TunedClassifier.plan
 
 

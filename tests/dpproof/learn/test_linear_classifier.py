@@ -24,6 +24,7 @@ from dpproof.learn import (
 )
 from dpproof.mechanisms import RandomDirections
 from dpproof.mechanisms.learning.covers import Cover
+from tests.dpproof.learn.every_estimator import CHOICES, LINEAR
 
 datasets = pytest.importorskip("sklearn.datasets")
 calibration = pytest.importorskip("sklearn.calibration")
@@ -36,12 +37,6 @@ pipelines = pytest.importorskip("sklearn.pipeline")
 preprocessing = pytest.importorskip("sklearn.preprocessing")
 base = pytest.importorskip("sklearn.base")
 searches = pytest.importorskip("sklearn.model_selection")
-MODELS: dict[str, Any] = {
-    "perceptron": PerceptronClassifier,
-    "logistic": LogisticRegression,
-    "margin": MarginClassifier,
-}
-CHOICES: dict[str, Any] = {"tuned": TunedClassifier, "cover": CoverClassifier}
 PUBLIC = "classes are an argument, as labels found in the data would be released"
 HARMLESS = "a record that is not finite contributes nothing, as an error would tell it"
 EXCUSED = {
@@ -69,13 +64,13 @@ ASKING = {"check_classifier_data_not_an_array": "the test asks the rows for thei
 
 
 @pytest.mark.parametrize("offset", [{}, {"fit_intercept": True}], ids=["plain", "two classes"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LINEAR)
 def test_scikit_learns_own_checks(name: str, offset: dict[str, Any]) -> None:
     """They pass, but for those that contradict privacy, each with the reason."""
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     changes: dict[str, Any] = {"steps": 4, "records": 1_000} if name == "margin" else {}
     changes["classes"] = [0, 1] if offset or name == "margin" else [0, 1, 2]
-    model = MODELS[name](sigma=1e-3, **offset, **changes)
+    model = LINEAR[name](sigma=1e-3, **offset, **changes)
     excused = EXCUSED | WEIGHTS | (LOGISTIC if name == "logistic" else {})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,7 +113,8 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(CoverClassifier, "fit", fitted)
     noiseless: dict[str, Any] = {"epsilon": 10**4, "delta": 1e-5, "random_state": 1}
-    model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], cover=AsWide())
+    cover: dict[str, Any] = {"cover": AsWide(), "random_state": 1}  # ties are drawn
+    model: Any = CoverClassifier(epsilon=1_000, classes=[0, 1], **cover)
     excused = EXCUSED | ASKING
     if name == "tuned":
         base = PerceptronClassifier(classes=[0, 1, 2], steps=4, **noiseless)
@@ -135,10 +131,10 @@ def test_scikit_learns_own_checks_of_choices(name: str, monkeypatch: pytest.Monk
     assert set(excused) == {one["check_name"] for one in results if one["status"] == "xfail"}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LINEAR)
 def test_searches_are_refused(name: str) -> None:
     """Cross-validation would fit again and again for nothing; the refusal says what to do."""
-    model = MODELS[name](sigma=9, classes=[0, 1])
+    model = LINEAR[name](sigma=9, classes=[0, 1])
     rows, labels = datasets.load_breast_cancer(return_X_y=True)
     with pytest.raises(RefitRefused, match="tune"):
         searches.cross_val_score(model, rows, labels, error_score="raise")

@@ -25,8 +25,14 @@ from dpproof.learn import (
 )
 from dpproof.learn.reading import matrix
 from dpproof.mechanisms.learning import records
-from tests.dpproof.learn import test_linear_classifier, test_statistics_estimators
-from tests.dpproof.learn.every_estimator import BUDGET, MODELS, shared_plan
+from tests.dpproof.learn.every_estimator import (
+    BUDGET,
+    CHOICES,
+    LINEAR,
+    MODELS,
+    STATISTICS,
+    shared_plan,
+)
 
 datasets = pytest.importorskip("sklearn.datasets")
 
@@ -66,11 +72,10 @@ def test_every_estimator_is_among_the_models() -> None:
     kinds = [getattr(dpproof.learn, name) for name in vars(dpproof.learn)["__all__"]]
     estimators = {one.__name__ for one in kinds if isinstance(one, type) and hasattr(one, "fit")}
 
-    linear = [*test_linear_classifier.MODELS.values(), *test_linear_classifier.CHOICES.values()]
-    others = map(type, test_statistics_estimators.MODELS.values())
+    checked = [*LINEAR.values(), *CHOICES.values(), *map(type, STATISTICS.values())]
 
     assert estimators == set(MODELS)
-    assert estimators == {one.__name__ for one in (*linear, *others)}
+    assert estimators == {one.__name__ for one in checked}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "longdouble", "uint8", "int64", "object"])

@@ -21,23 +21,15 @@ from dpproof.learn import (
     KMeans,
     LinearRegression,
     PredictableNoise,
-    PrivateScaler,
     SecondRelease,
-    SelectKBest,
     public_data,
 )
 from dpproof.learn.reading import clipped_to_norm
 from dpproof.proofs import VerifiedUnder
+from tests.dpproof.learn.every_estimator import STATISTICS
 
 checks = pytest.importorskip("sklearn.utils.estimator_checks")
 linear_model = pytest.importorskip("sklearn.linear_model")
-MODELS: dict[str, Any] = {
-    "regression": LinearRegression(sigma=1e-3, norm=10, bound=10),
-    "components": PCA(n_components=1, sigma=1e-3, norm=10),
-    "scaler": PrivateScaler(sigma=1e-3, norm=10),
-    "columns": SelectKBest(1, sigma=1e-3, classes=[0, 1, 2], bound=10),
-    "clusters": KMeans(n_clusters=3, sigma=1e-3, norm=10),
-}
 HARMLESS = "a record that is not finite contributes nothing, as an error would tell it"
 EXCUSED = {
     "check_estimators_empty_data_messages": "the number of records is private, none included",
@@ -63,14 +55,16 @@ def with_filter(call: Any) -> Any:  # noqa: ANN401  # a method
     return paid
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", STATISTICS)
 def test_scikit_learns_own_checks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They pass, but for those that contradict privacy, each with the reason."""
     for kind in (LinearRegression, PCA):
         monkeypatch.setattr(kind, "partial_fit", with_filter(kind.partial_fit))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = checks.check_estimator(MODELS[name], expected_failed_checks=EXCUSED, on_fail=None)
+        results = checks.check_estimator(
+            STATISTICS[name], expected_failed_checks=EXCUSED, on_fail=None
+        )
     failed = [one["check_name"] for one in results if one["status"] == "failed"]
 
     assert failed == []

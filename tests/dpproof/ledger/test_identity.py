@@ -10,7 +10,7 @@ import pytest
 
 import dpproof as dp
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.guarantees.provenance import rederived
+from dpproof.accountant.guarantees.guarantee import rederived
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.ledger.errors import LedgerError

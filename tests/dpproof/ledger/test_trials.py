@@ -216,7 +216,7 @@ print(json.dumps([turn for _ in writers for turn in told.get()]))
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there a writer polls, and nobody forks")
 def test_sixteen_writers_wait_in_turn(tmp_path: Path) -> None:
-    """Nobody lets most others come first; SQLite's own lock lets some wait for 599 of 640."""
+    """Nobody lets four rounds of others come first; by one lock for all some let 142 of 640."""
     ledger = Ledger.create(tmp_path / "ledger", budget=dp.ZCDP(rho=10**6))
     command = [sys.executable, "-c", WRITERS, ledger.place]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -226,5 +226,5 @@ def test_sixteen_writers_wait_in_turn(tmp_path: Path) -> None:
     waits = sorted(end - start for start, end in turns)
     print(before[633], before[-1], waits[633], waits[-1])  # noqa: T201
     assert len(turns) == 640
-    assert before[-1] < 320
+    assert before[-1] < 64
     assert len(ledger.status().committed) == 640

@@ -14,7 +14,7 @@ from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.pipeline.vocabulary import KINDS
-from tests.mechanisms import test_mechanism
+from tests.mechanisms.every_mechanism import final_mechanisms
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 LARGE = ("queries", "variance", "regulariser", "population_size", "records")
@@ -108,9 +108,7 @@ def test_every_mechanism_has_a_word_and_a_line() -> None:
     named = {type(built(word, next(forms(word)))).__name__ for word in KINDS} | {Clamped.__name__}
     families = ("noise", "correlated", "selection", "local", "statistics")
     classes = {
-        one.__name__
-        for one in test_mechanism.final_mechanisms()
-        if one.__module__.split(".")[2] in families
+        one.__name__ for one in final_mechanisms() if one.__module__.split(".")[2] in families
     }
 
     assert set(ELSEWHERE) <= classes

@@ -11,11 +11,10 @@ import pytest
 from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
@@ -36,7 +35,7 @@ from dpproof.mechanisms import (
     WithinBound,
     compose,
 )
-from dpproof.mechanisms.statistics.magnitude_bound import Statistic
+from dpproof.mechanisms.statistics.bounded_mean import Statistic
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
 

@@ -18,7 +18,7 @@ from dpproof.errors import InputError
 from dpproof.reports import facts, registry
 from dpproof.reports.deployments import PUBLISHED
 from dpproof.reports.facts import epsilons, missed, small_epsilons
-from dpproof.reports.figures import Axis, smooth
+from dpproof.reports.figures import Axis, smooth, smooth_below
 from tests.dpproof.command import Command, time_is_up
 from tests.dpproof.files import GAUSSIAN, LAPLACE, PIPELINE
 
@@ -168,9 +168,17 @@ def test_the_trade_off_is_below_the_exact_one() -> None:
     whole = GDP(mu=1)
     curve = epsilons(whole, {})
     middle = small_epsilons(whole, curve[0][1], whole.advantage().upper)
-    for rate, least in missed((*curve, *middle)):
+    corners = missed((*curve, *middle))
+    line = smooth_below(corners)
+    everywhere = missed((*curve, *middle), [rate for rate, _ in line])
+    for (rate, least), (_, most) in zip(line, everywhere, strict=True):
         exact = whole.type_ii_error(type_i_error=rate).lower
-        assert exact - 0.02 <= least <= exact
+        assert exact - 0.04 <= least <= most * (1 + 1e-9) <= exact * (1 + 1e-9)
+    slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(line) if c - a > 1e-3]
+    assert slopes == sorted(slopes)
+    assert max(math.atan(b) - math.atan(a) for a, b in pairwise(slopes)) < 0.25
+    polygon = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(corners) if c - a > 1e-3]
+    assert max(math.atan(b) - math.atan(a) for a, b in pairwise(polygon)) > 0.25
 
 
 ABOUT = """

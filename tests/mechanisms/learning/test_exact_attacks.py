@@ -27,7 +27,7 @@ from dpproof.mechanisms.learning.separators import sphere_lift
 from dpproof.mechanisms.learning.separators.losses import patterns
 from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
 from tests.contracts.learner_contract import LearnerContract
-from tests.mechanisms.test_mechanism import final_mechanisms
+from tests.mechanisms.every_mechanism import final_mechanisms
 
 TESTS = "tests.mechanisms"
 RANGE = "test_the_range_on_all_small_datasets"

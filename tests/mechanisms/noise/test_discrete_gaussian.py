@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.zcdp import ZCDP
+from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, LInf

@@ -14,7 +14,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms import ReplayRng, Skellam
-from dpproof.mechanisms.samplers.skellam import _cumulative, skellam
+from dpproof.mechanisms.samplers.falling import _cumulative_skellam, skellam
 from tests.contracts.mechanism_contract import NOT_POSITIVE, ExactLawContract, one_bad
 from tests.mechanisms.samplers.support import Scripted
 
@@ -72,9 +72,9 @@ def test_squared_norm_counts_coordinates() -> None:
 
 def test_what_the_first_word_leaves_open_is_decided_exactly() -> None:
     """A word on the edge between two numbers asks for digits, which decide both ways."""
-    low, _ = _cumulative(Fraction(4), 63)
+    low, _ = _cumulative_skellam(Fraction(4), 63)
     edge = [low[1] >> 48, low[1] << 16 & (2**64 - 1)]
-    exact = _cumulative(Fraction(4), 191)
+    exact = _cumulative_skellam(Fraction(4), 191)
     assert low[1] << 128 < exact[0][1]
     assert exact[1][1] < (low[1] + 1) << 128
     found = [skellam(4, 1, Scripted([*edge, rest, rest])) for rest in (0, 2**64 - 1)]

@@ -12,13 +12,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.samplers import (
-    discrete_gaussian,
-    discrete_laplace,
-    falling,
-    geometric,
-    inversion,
-)
+from dpproof.mechanisms.samplers import discrete_gaussian, discrete_laplace, falling, geometric
 from dpproof.mechanisms.samplers.arrays import Integers
 from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 from tests.mechanisms.samplers.support import (
@@ -82,13 +76,13 @@ def test_tables_hold_what_the_law_says(sampler: Sampler, scale: Fraction) -> Non
     true = [digits(one, 200) for one in shares(law, len(low) + 1)]
     assert all(a << 137 <= x <= b << 137 for a, x, b in zip(low, true, high, strict=False))
     assert all(b - a <= 2 for a, b in zip(low, high, strict=True))
-    table = inversion._table(falling._cumulative, law)
+    table = falling._table(falling._cumulative, law)
     ends = [bisect_right(true, top << 185) for top in range(2**15 + 1)]
     clear = 0
     for top, drawn in enumerate(table.tolist()):
         size = abs(drawn)
-        clear += drawn != inversion._OPEN
-        if drawn != inversion._OPEN:
+        clear += drawn != falling._OPEN
+        if drawn != falling._OPEN:
             assert (drawn >= 0) or top >= 2**15
             assert ends[top % 2**15] == size
             assert size == bisect_right(true, ((top % 2**15 + 1) << 185) - 1)
@@ -119,7 +113,7 @@ def test_a_number_beyond_the_list_asks_for_a_longer_one() -> None:
         return sums, sums
 
     rng = Scripted([2**15 - 1, 0, 0, 0])
-    assert inversion.symmetric(late, 0, 1, rng).tolist() == [1]
+    assert falling.symmetric(late, 0, 1, rng).tolist() == [1]
     assert rng.drawn == 5
 
 
@@ -150,7 +144,7 @@ def test_cells_are_decided_by_late_digits(
     first, *others = split(digits(shares(law, k + 1)[k], 255) + offset, 255, first=63)
     ending = 2 * [_ONES * (1 + offset)]
     rng = Scripted([first >> 48, first << 16 & _ONES, *others, *ending])
-    (drawn,) = inversion.symmetric(falling._cumulative, law, 1, rng)
+    (drawn,) = falling.symmetric(falling._cumulative, law, 1, rng)
     assert int(drawn) == (k if offset == -1 else k + 1)
     assert rng.drawn >= 5
 

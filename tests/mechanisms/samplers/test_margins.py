@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.rounded import _guess, _quantile
 
 POINTS = 600
@@ -62,19 +62,19 @@ def half_normal(u: mpmath.mpf) -> mpmath.mpf:
 
 def test_log_error_is_within_its_margin() -> None:
     """Logarithms of the uniforms in use."""
-    assert worst(tail_arguments(), np.log, mpmath.log) * HEADROOM < margins.LIBM
+    assert worst(tail_arguments(), np.log, mpmath.log) * HEADROOM < enclosure.LIBM
 
 
 def test_exp_error_is_within_its_margin() -> None:
     """Exponentials of the exponents in use."""
     source = np.random.default_rng(21)
     gamma = np.concatenate([source.uniform(0, 700, POINTS), 2.0 ** -source.uniform(0, 60, POINTS)])
-    assert worst(-gamma, np.exp, mpmath.exp) * HEADROOM < margins.LIBM
+    assert worst(-gamma, np.exp, mpmath.exp) * HEADROOM < enclosure.LIBM
 
 
 def test_normal_quantile_error_is_within_its_margin() -> None:
     """Normal quantiles from the centre to the tail of 2^-66."""
-    assert worst(tail_arguments(), _quantile, half_normal) * HEADROOM < margins.NDTRI
+    assert worst(tail_arguments(), _quantile, half_normal) * HEADROOM < enclosure.NDTRI
 
 
 def test_normal_quantile_is_conditioned_as_stated() -> None:
@@ -97,6 +97,6 @@ def test_the_normal_guess_is_near(minus_log: float) -> None:
 
 def test_nearest_reports_overflow_as_infinity() -> None:
     """Overflow is not an error: the draw is then decided exactly."""
-    assert margins.nearest(Fraction(10) ** 400) == float("inf")
-    assert margins.nearest(-(Fraction(10) ** 400)) == -float("inf")
-    assert margins.nearest(Fraction(1, 3)) == 1 / 3
+    assert enclosure.nearest(Fraction(10) ** 400) == float("inf")
+    assert enclosure.nearest(-(Fraction(10) ** 400)) == -float("inf")
+    assert enclosure.nearest(Fraction(1, 3)) == 1 / 3

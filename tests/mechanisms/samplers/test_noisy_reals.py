@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.noisy_reals import (
     NoisyReal,
     NoisyReals,
@@ -66,7 +66,7 @@ def test_everything_can_be_decided_slowly(monkeypatch: pytest.MonkeyPatch) -> No
         return largest_of_rows(one, 4).tolist(), exceeding(one, other, 4).ravel().tolist()
 
     fast = both()
-    monkeypatch.setattr(margins, "LIBM", 1e6)
+    monkeypatch.setattr(enclosure, "LIBM", 1e6)
     assert both() == fast
 
 

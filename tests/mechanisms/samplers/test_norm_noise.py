@@ -11,10 +11,10 @@ from scipy import stats
 
 from dpproof.mechanisms import ReplayRng
 from dpproof.mechanisms.samplers import discrete_cube_norm, spherical_rounded
-from dpproof.mechanisms.samplers.spherical_rounded import _accepted
+from dpproof.mechanisms.samplers.rounded import _accepted
 from dpproof.mechanisms.samplers.uniform import Uniforms
 
-SPHERICAL = sys.modules["dpproof.mechanisms.samplers.spherical_rounded"]
+SPHERICAL = sys.modules["dpproof.mechanisms.samplers.rounded"]
 SAMPLES = 4_000
 FALSE_ALARM = 1e-9
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.enclosure import rational
 from dpproof.mechanisms.samplers.rng import ReplayRng
 from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
@@ -64,7 +64,7 @@ def test_approximations_hold_for_every_continuation(words: list[int], spent: int
             continue
         for end in (uniform.prefix, uniform.prefix + 1):
             ratio = Fraction(end, 2**uniform.bits) / Fraction(float(near))
-            assert abs(ratio - 1) <= margins.UNIFORM
+            assert abs(ratio - 1) <= enclosure.UNIFORM
 
 
 def test_second_words_belong_to_their_draws() -> None:

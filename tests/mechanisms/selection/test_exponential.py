@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
 from dpproof.accountant.sensitivity import L1, LInf
 from dpproof.mechanisms import ExponentialMechanism

@@ -16,7 +16,7 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import AboveThreshold, Chained, NumericAnswers
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, rounded_gaps
 from dpproof.mechanisms.samplers.rng import GeneratorRng
 from dpproof.proofs import VerifiedUnder
@@ -99,7 +99,7 @@ def test_gaps_are_rounded_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
             least, most = right.exact(i // 2).bracket(2_000)
             assert (k - Fraction(1, 2)) * grid <= high - least
             assert low - most <= (k + Fraction(1, 2)) * grid
-    monkeypatch.setattr(margins, "ROUNDING", 1.0)
+    monkeypatch.setattr(enclosure, "ROUNDING", 1.0)
     assert [found(grid)[0] for grid in grids] == fast
 
 

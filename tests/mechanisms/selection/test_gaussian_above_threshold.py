@@ -16,13 +16,12 @@ from scipy import special
 
 from dpproof import proofs
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.attained import Attained
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.gdp import GDP
+from dpproof.accountant.guarantees.derivation import Attained
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.sensitivity import L1, LInf
 from dpproof.mechanisms import GaussianAboveThreshold
-from dpproof.mechanisms.samplers import margins
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import GeneratorRng
 from dpproof.proofs import VerifiedUnder
@@ -235,5 +234,5 @@ def test_normal_numbers_are_compared_exactly(monkeypatch: pytest.MonkeyPatch) ->
         assert low <= Fraction(float(numbers.near[i] + numbers.margin[i]))
         assert high >= Fraction(float(numbers.near[i] - numbers.margin[i]))
         assert 0 <= high - low < Fraction(1, 2**150)
-    monkeypatch.setattr(margins, "ROUNDING", 1e6)
+    monkeypatch.setattr(enclosure, "ROUNDING", 1e6)
     assert found()[0] == fast

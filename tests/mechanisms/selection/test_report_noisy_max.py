@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.metric_dp import MetricDP
+from dpproof.accountant.guarantees.pure_dp import MetricDP
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.sensitivity import L1, LInf
 from dpproof.mechanisms import ExponentialMechanism, ReportNoisyMax
-from dpproof.mechanisms.selection.report_noisy_max import Noise
+from dpproof.mechanisms.selection.exponential import Noise
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws
 from tests.mechanisms.selection.builders import FAVOURITE

@@ -22,11 +22,16 @@ from dpproof.proofs.core.pairs import (
     SubsampledGaussianPair,
 )
 from dpproof.proofs.limits import atoms
-from dpproof.proofs.pairs.core_pairs import moments, outcomes_of, terms_of
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.loss_atoms import Terms, power
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    Terms,
+    moments,
+    outcomes_of,
+    power,
+    terms_of,
+)
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sums.residues import finite_profile
 from tests.proofs.builders import drawn_masses

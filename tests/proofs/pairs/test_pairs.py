@@ -19,11 +19,14 @@ from dpproof.proofs.core.pairs import (
     RandomizedResponsePair,
     SubsampledGaussianPair,
 )
-from dpproof.proofs.pairs.core_pairs import lattice_of, moments
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.logistic import LogisticPair
-from dpproof.proofs.pairs.opposite_gaussians import OppositeGaussiansPair
+from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    lattice_of,
+    moments,
+)
 
 F = Fraction
 TENTH, HALF = F(1, 10), F(1, 2)

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from dpproof.accountant.pairs.above_threshold import above_threshold_pair, rising_pairs
 from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.isoperimetric import above_threshold_pair, rising_pairs
 from dpproof.proofs import VerifiedUnder
 from dpproof.proofs.core.certificate import show_rational
 from dpproof.proofs.core.rule import FRESH

@@ -9,7 +9,7 @@ from typing import Any
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.core.statements import HockeyStick, Pairs
-from dpproof.proofs.rules.base_profile import bounds_of
+from dpproof.proofs.rules.finite_pair import bounds_of
 
 F = Fraction
 

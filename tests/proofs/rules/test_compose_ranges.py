@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.accountant.certificates.ranges import RangeParts
 from dpproof.accountant.certificates.selection.finite_base import Aim
-from dpproof.accountant.guarantees.bounded_range import BoundedRange
+from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said

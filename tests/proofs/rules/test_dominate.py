@@ -10,7 +10,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.rule import Application, Budget
 from dpproof.proofs.logic.statement import LANGUAGE
-from dpproof.proofs.rules import dominate
+from dpproof.proofs.rules import compose
 from tests.proofs.rules.builders import finite, response
 from tests.proofs.support import Case, factor, gaussian, pairs, said
 
@@ -155,11 +155,11 @@ def test_corners_are_work() -> None:
     )
 
     with pytest.raises(RefusedError, match="more work"):
-        dominate.privacy_profile(step)
+        compose.privacy_profile(step)
 
 
 def test_the_least_delta_up_to_each_epsilon() -> None:
     """A profile falls: a later point says no more than an earlier one with less delta."""
     points = tuple((Fraction(x), Fraction(y, 10)) for x, y in ((0, 5), (1, 2), (2, 3), (3, 1)))
     expected = tuple((Fraction(x), Fraction(y, 10)) for x, y in ((0, 5), (1, 2), (2, 2), (3, 1)))
-    assert dominate.lowest(points) == expected
+    assert compose.lowest(points) == expected

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.gaussian_threshold import Tangents, gaussian_threshold_pairs, tangents
+from dpproof.accountant.pairs.isoperimetric import Tangents, gaussian_threshold_pairs, tangents
 from dpproof.proofs import VerifiedUnder
 from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs, said

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.skellam import skellam_pair
+from dpproof.accountant.pairs.finite import FinitePair, skellam_pair
 from dpproof.proofs import VerifiedUnder
 from dpproof.proofs.core.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said

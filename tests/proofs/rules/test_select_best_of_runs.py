@@ -16,7 +16,7 @@ from dpproof.proofs.balls.run_counts import read_runs
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.rule import Budget
-from dpproof.proofs.rules import select_best_of_runs
+from dpproof.proofs.rules import select
 from tests.proofs.builders import Runs as Masses, drawn_masses, halved, worst_of_all_orders
 from tests.proofs.rules.builders import (
     BASE,
@@ -243,7 +243,7 @@ def test_parts_are_counted_before_they_are_made() -> None:
     budget = Budget(31)
 
     with pytest.raises(RefusedError, match="more work"):
-        select_best_of_runs._blocks(Fields({"parts": [1]}, "x"), [(ONE, ONE, ONE)], budget)
+        select._blocks(Fields({"parts": [1]}, "x"), [(ONE, ONE, ONE)], budget)
 
 
 def _law(document: Object, law: RunLaw, masses: list[float]) -> tuple[Masses, Object]:
@@ -281,9 +281,7 @@ def test_every_order_is_below_the_sum(seed: int, *, fine: bool, close: int) -> N
     masses = tuple(Fraction(k, 48) for k in range(49))
     asked = [Fraction(1), Fraction(3, 2), Fraction(4)]
     counts = (close if runs.law.largest else 0,) * (len(blocks) - 1)
-    found = select_best_of_runs.bound(read_runs(document), outcomes, blocks, masses, counts).at(
-        asked
-    )
+    found = select.bound(read_runs(document), outcomes, blocks, masses, counts).at(asked)
     for t in asked:
         truth = worst_of_all_orders(runs, halved(p, 6), halved(q, 6), float(np.log(float(t))))
         assert truth <= float(found[t]) + 1e-12, (p, q, t)

@@ -14,7 +14,7 @@ import pytest
 from dpproof import proofs
 from dpproof.accountant import BallsInBins, PureDP, ReplaceOne, Shuffle
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.accountant.theorems.shuffle import shuffle_pure, shuffle_randomized_response
+from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import Rejected, VerifiedUnder
 from dpproof.proofs.balls.binomial import Counts
 from dpproof.proofs.core.errors import RefusedError

@@ -13,16 +13,14 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.pairs.gaussian import GaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from dpproof.proofs import Rejected
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.certificate import show_rational
 from dpproof.proofs.core.pairs import FinitePair, LaplacePair as CheckedLaplace
-from dpproof.proofs.pairs.core_pairs import moments
-from dpproof.proofs.pairs.discrete_gaussian import DiscreteGaussianPair
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, moments
 from dpproof.proofs.sampled import table
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 from dpproof.proofs.sampled.table import Table

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
-from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import LogisticPair
 from dpproof.proofs.sums.contour import Line, on_circle
 
 

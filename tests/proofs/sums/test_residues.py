@@ -19,8 +19,7 @@ from dpproof.proofs.core.pairs import (
     Product,
     RandomizedResponsePair,
 )
-from dpproof.proofs.pairs.laplace import DiscreteLaplacePair
-from dpproof.proofs.pairs.logistic import LogisticPair
+from dpproof.proofs.pairs.pair import DiscreteLaplacePair, LogisticPair
 from dpproof.proofs.sums.residues import finite_profile, value_work
 
 F = Fraction

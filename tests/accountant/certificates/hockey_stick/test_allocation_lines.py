@@ -19,8 +19,7 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.accountant.theorems.one_step import subsample_counted_sum
-from dpproof.accountant.theorems.subsampling import subsample_poisson
+from dpproof.accountant.theorems.subsampling import subsample_counted_sum, subsample_poisson
 from dpproof.proofs import Rejected, check
 
 DELTA = 1e-6

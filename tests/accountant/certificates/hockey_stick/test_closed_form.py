@@ -31,16 +31,19 @@ from dpproof.accountant.certificates.hockey_stick.closed_form import (
     losses,
 )
 from dpproof.accountant.engine.profile import infinite_mass
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
 from dpproof.proofs import VerifiedUnder
 from dpproof.proofs.logic.statement import LANGUAGE
-from dpproof.proofs.pairs.core_pairs import outcomes, terms
+from dpproof.proofs.pairs.pair import outcomes, terms
 
 PARTS = st.lists(
     st.tuples(st.fractions(Fraction(1, 10**12), Fraction(9, 10)), st.integers(1, 40)),

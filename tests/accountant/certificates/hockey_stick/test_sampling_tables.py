@@ -27,10 +27,9 @@ from dpproof.accountant import (
 )
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
 from dpproof.accountant.certificates.single_number.gdp_zcdp import _wide, needs_points, smallest_mu
-from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussianPair
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
+from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.pairs.randomized_response import RandomizedResponsePair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.mechanisms import (
     DiscreteGaussian,

@@ -1,1 +1,0 @@
-"""Counts of events, and the claims they are compared with."""

@@ -1,1 +1,0 @@
-"""Evidence that adds up over runs."""

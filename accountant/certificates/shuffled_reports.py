@@ -71,7 +71,7 @@ def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[Finite
         return max(float(bound(np.array([x]))[0]) for bound in (ahead, behind)) > tail
 
     def both(t: Reals) -> Reals:
-        return np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0)
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
 
     alike = pair.reports.alike
     end = bisect(matters, 0.0, pair.max_loss)[1]

@@ -77,10 +77,8 @@ if TYPE_CHECKING:
         NoiseMechanism as NoiseMechanism,
         QueryMechanism as QueryMechanism,
     )
-    from dpproof.mechanisms.noise.finite_mechanism import (
-        CanonicalNoise as CanonicalNoise,
-        FiniteMechanism as FiniteMechanism,
-    )
+    from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
+    from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
     from dpproof.mechanisms.noise.gaussian import (
         CorrelatedGaussian as CorrelatedGaussian,
         DiscreteGaussian as DiscreteGaussian,

@@ -186,7 +186,8 @@ def _refuse_without_moments(products: list[Product], order: Number | None) -> No
 
     Their tables end where delta is negligible, and what lies beyond rules a Renyi divergence.
     """
-    pairs = [factor.pair for product in products for factor in product.factors]
+    above = (expanded(product, high=True) for product in products)
+    pairs = [factor.pair for product in above for factor in product.factors]
     if any(isinstance(pair, SubsampledPair) and is_allocated(pair.base) for pair in pairs):
         raise NotCertified(
             "the checker knows no moments of allocated rounds, and no samples of them; certify "

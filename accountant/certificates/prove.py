@@ -121,10 +121,11 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
     elif isinstance(guarantee, FaithfulPairGuarantee):
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
-        pair = with_logistic(pair)
+        pair = with_logistic(steps.substitutes.of(pair))
+        enough = with_room(pair.rdp(order=order).upper) if steps.substitutes.known else least
         if any(map(has_tables, distinct(pair))):
             ((_, enough),) = tabulated_points(pair, [order])
-            claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
+        claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
         steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
     elif isinstance(guarantee, BoundedRange):
         place, apart = steps.derive(guarantee.derivation)

@@ -6,6 +6,7 @@ Heuristic: all constants; the checker repeats every bound.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from dpproof.accountant.certificates.selection.finite_base import (
 )
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.subsampling.hidden_bits import HiddenBits
 from dpproof.accountant.subsampling.shuffled_reports import (
@@ -37,6 +39,8 @@ _LAYERS: Final = 1_200  # Blocks times nodes.
 _LEFT_OUT: Final = 1e-3  # Share of the tail that may be counted as infinite.
 _LEAST: Final = 1e-25  # The same without a tail.
 _FLOOR: Final = 1e-40  # Least bound, above what integer masses miss.
+_PAST: Final = 1.0 + 2.0**-24  # Largest losses, past which the checker's bound is 0, too.
+_BITS: Final = 40  # Bits of that ratio.
 
 
 def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
@@ -66,16 +70,24 @@ def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[Finite
     def matters(x: float) -> bool:
         return max(float(bound(np.array([x]))[0]) for bound in (ahead, behind)) > tail
 
-    end = bisect(matters, 0.0, pair.max_loss * 1.001)[1]
+    def both(t: Reals) -> Reals:
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
+
+    alike = pair.reports.alike
+    end = bisect(matters, 0.0, pair.max_loss)[1]
     near = [aim.epsilon * (1.0 + x) for x in CLOSE_BY] if aim.epsilon else []
-    extra = (-end, end, *(one for one in near if one < end))
-    finest = min(end, 1.0) * _FINEST
-    listed = ratios(profile, end, end, extra, floor=tail / FAINT, count=_COUNT, finest=finest)
+    near = [-end, end, *(one for one in near if one < end)]
+    extra = {*near, *(-one for one in near)} if alike else near
+    top, finest = short_up(math.exp(pair.max_loss * _PAST), _BITS), min(end, 1.0) * _FINEST
+    size, room = both if alike else None, tail / FAINT
+    listed = ratios(profile, end, end, extra, floor=room, count=_COUNT, size=size, finest=finest)
+    listed = [t for t in listed if 1 / top < t < top]
     places = np.abs([math.log(t) for t in listed])
     heights = np.where([t >= 1 for t in listed], ahead(places), behind(places))
     heights = np.clip(heights, _FLOOR, 1.0)
     points = [corner(t, height) for t, height in zip(listed, heights.tolist(), strict=True)]
-    if pair.reports.alike:
+    points = [(1 / top, 1 - 1 / top), *points, (top, Fraction(0))]
+    if alike:
         return pair_above_corners(points), {}
     witness: Object = {"groups": [list(one) for one in plan.groups], "nodes": list(plan.nodes)}
     return pair_above_corners(points), witness

@@ -65,6 +65,11 @@ class RealBounds:
         """Return the upper bound of K at one of the points."""
         return float(self.upper[self.points == c][0])
 
+    def moments_hold(self, other: RealBounds) -> bool:
+        """Return whether the other's moments lie within these, which are bounds, too, then."""
+        pairs = zip(self.moments, other.moments, strict=True)
+        return all(one.lower <= true.lower and true.upper <= one.upper for one, true in pairs)
+
 
 def real_bounds(product: Product, saddle: Saddle) -> RealBounds:
     """Bound K at the points of a saddle."""
@@ -453,7 +458,8 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
             limit = nodes // 2
             continue
         break
-    parts = smoothnesses(product, c, on_axis.moments)  # the guess only placed the nodes
+    if not guess.moments_hold(on_axis):  # else what is known of the guessed moments is true
+        parts = smoothnesses(product, c, on_axis.moments)
     log_moment = on_axis.at(c)
     decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)

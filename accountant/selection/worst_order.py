@@ -324,18 +324,21 @@ def _cells(
     """Return lower bounds of a mass's cost by the cells after and before it, and of gain spared.
 
     Shape (2, blocks, masses - 1), and (blocks, masses - 1). The cost is phi' above the line of the
-    outcome in the cell's middle, less how much it may bend, and the gain is less as much as it has
-    to (Corollary 6). Where little is left, the cost is phi' at the least of A(x) - A(k), or that of
-    a chord of A for at most n runs, which bounds the cell's end alone.
+    outcome in the cell's middle, or of one that is flat where the cell is short, less how much it
+    may bend, and the gain is less as much as it has to (Corollary 6). Where little is left, the
+    cost is phi' at the least of A(x) - A(k), or that of a chord of A for at most n runs, which
+    bounds the cell's end alone.
     """
     heights = base.under(np.minimum(k * (1 + POSITION_ERROR), 1.0)) * (1 + POSITION_ERROR)
     at = base.place(0.5 * (x[1:] + x[:-1]))
+    under = base.under(x[:-1] * (1 - POSITION_ERROR)) * (1 - POSITION_ERROR)
     slip = 4 * POSITION_ERROR * base.ratio[at] * x[1:]  # A is at most its slope times its place
     line = [base.least[at] + base.ratio[at] * (one - base.k[at]) - slip for one in (x[:-1], x[1:])]
+    short = np.diff(x) <= 8 * POSITION_ERROR * x[1:]  # where A slips more than it rises
+    line = [np.where(short, under, one) for one in line]
     bend, spared = _bends(base, law, (k, x), (line[1] + 2 * slip, heights[0]))
     above = [np.clip(one - heights[:, :, None], 0.0, 1.0) for one in line]
     plane = [law.derivative(one) * (1 - LAW_ERROR) - bend for one in above]
-    under = base.under(x[:-1] * (1 - POSITION_ERROR)) * (1 - POSITION_ERROR)
     flat = law.derivative(np.clip(under - heights[1][:, None], 0.0, 1.0)) * (1 - LAW_ERROR)
     good = (above[0][1] > 0.0) & (plane[0][1] >= 0.5 * flat) & np.isfinite(bend)
     start, end = (np.where(good, one, flat) for one in plane)

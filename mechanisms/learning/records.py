@@ -217,6 +217,8 @@ def on_grid(
         if vectors is None and not parts and not is_sparse(records.rows):
             size = data.records if isinstance(data, Blocks) and data.records else len(records)
             vectors = np.empty((size, width), dtype=np.float32 if compact else np.float64)
+        if vectors is not None and total + len(records) > len(vectors):
+            raise ParameterError("records", len(vectors), "at least as many as the blocks hold")
         for rows, restored in _blocks(records.rows):
             labels = records.labels[start : start + len(rows)]
             finite = np.isfinite(rows).all(axis=1) & np.isfinite(labels)

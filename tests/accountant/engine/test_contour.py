@@ -6,12 +6,14 @@ import dataclasses
 import math
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from dpproof.accountant import L2, Poisson
 from dpproof.accountant.arithmetic.enclosure import rounded_short
+from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import contour
 from dpproof.accountant.engine.contour import (
     Aliases,
@@ -22,7 +24,13 @@ from dpproof.accountant.engine.contour import (
     expected,
     real_bounds,
 )
-from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
+from dpproof.accountant.engine.saddle_point import (
+    Saddle,
+    find_saddle,
+    saddle_at,
+    smoothnesses,
+    total_cgf,
+)
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair, skellam_pair
 from dpproof.accountant.pairs.gaussian import GaussianPair
@@ -291,6 +299,28 @@ def test_expectations_come_true(pairs: list[Pair]) -> None:
     for around, true in zip(guess.moments, known.moments, strict=True):
         assert true.lower in around
         assert true.upper in around
+    assert guess.moments_hold(known)
+    assert not known.moments_hold(guess)
+
+
+def test_smoothness_is_asked_again_where_a_guess_was_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of guessed moments is used only if the true ones lie within them."""
+    product = Product.of(*PAIRS[:3])
+    saddle = find_saddle(product, lambda one: one.epsilon - 1.0)
+    asked = mock.Mock(wraps=smoothnesses)
+    monkeypatch.setattr("dpproof.accountant.engine.contour.smoothnesses", asked)
+    contour.build(product, saddle)
+    assert asked.call_count == 1
+
+    right = contour.expected(product, saddle)
+    moments = (*right.moments[:2], Bound(-1.0, right.moments[2].lower))  # far too smooth
+    wrong = dataclasses.replace(right, moments=moments)
+    monkeypatch.setattr(contour, "expected", lambda *_: wrong)
+    contour.build(product, saddle)
+    assert asked.call_count == 3
+    truth = asked.call_args_list[2].args[2]
+    assert truth[2].upper > moments[2].upper
+    assert truth[2].width < right.moments[2].width
 
 
 def test_alias_bound() -> None:

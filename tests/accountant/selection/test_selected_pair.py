@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -131,15 +131,20 @@ def test_fixed_runs(count: int) -> None:
     assert found.width <= 5e-4 * found.upper
 
 
-def _quadrature(mu: float, eta: float, gamma: float, epsilon: float) -> float:
+def _geometric(a: np.ndarray) -> np.ndarray:
+    """The derivative of the law of a geometric number of mean 10, at 1 - a."""
+    return np.asarray(10 * (0.1 / (0.1 + 0.9 * a)) ** 2)
+
+
+def _three(a: np.ndarray) -> np.ndarray:
+    """The same of three runs."""
+    return np.asarray(3 * np.clip(1 - a, 0.0, 1.0) ** 2)
+
+
+def _quadrature(mu: float, w: Callable[[np.ndarray], np.ndarray], epsilon: float) -> float:
     """Theorem 1's integral for a Gaussian base, on plain grids of quantiles: an estimate."""
     from scipy.special import ndtr
     from scipy.stats import norm
-
-    mean = eta * (1 - gamma) / (gamma * (1 - gamma**eta))
-
-    def w(a: np.ndarray) -> np.ndarray:
-        return np.asarray(mean * (gamma / (gamma + (1 - gamma) * a)) ** (eta + 1))
 
     x = np.linspace(mu / 2 + 8, -3.0, 4001)  # events: outcomes above x, losses falling
     k, A = norm.sf(x - mu), norm.sf(x)
@@ -160,13 +165,20 @@ def _quadrature(mu: float, eta: float, gamma: float, epsilon: float) -> float:
 def test_profile_is_the_integral(epsilon: float) -> None:
     """Delta of a Gaussian base agrees with Theorem 1's integral, computed independently."""
     pair = SelectedPair(base=Product.of(GaussianPair(mu_squared=Fraction(1, 4))), runs=GEOMETRIC)
-    truth = _quadrature(0.5, 1.0, 0.1, epsilon)
+    truth = _quadrature(0.5, _geometric, epsilon)
 
     found = pair.delta(epsilon)
 
     assert found.lower <= truth * 1.002
     assert found.upper >= truth * 0.998
     assert found.width <= 0.01 * found.upper
+
+
+def test_advantage_of_three_runs_is_narrow() -> None:
+    """Where all others rank below an outcome, cells as short as rounding left 16 %."""
+    found = select(GDP(mu=1), FixedRuns(count=3)).advantage()
+    assert found.relative_width < 1e-4
+    assert _quadrature(1.0, _three, 0.0) == pytest.approx(found.upper, rel=1e-4)
 
 
 def test_table_holds_the_profile() -> None:
@@ -415,3 +427,21 @@ def test_rho_of_a_mixture_of_noises_is_narrow() -> None:
     assert rho.relative_width < 1e-4
     assert all(both.rdp(order=order).lower <= rho.upper * order for order in (1.5, 2, 8, 100))
     assert rho.lower <= training.guarantee().zcdp().upper + laplace.zcdp().upper
+
+
+@pytest.mark.slow
+def test_the_order_of_two_directions_does_not_matter() -> None:
+    """The smaller direction is left out by coarse lines, whichever of both it is."""
+    step = Gaussian(sigma=2, sensitivity=L2(1)).subsample(Poisson(sampling_rate=0.1))
+    pair = select(step.repeat(100).guarantee(), GEOMETRIC).to_pair()
+    for delta in (1e-2, 1e-6):
+        first = answers.larger_epsilon(pair.forward, pair.backward, delta)
+        other = answers.larger_epsilon(pair.backward, pair.forward, delta)
+        assert first.lower <= other.upper <= first.upper * (1 + 1e-4)
+        assert other.lower <= first.upper <= other.upper * (1 + 1e-4)
+    for epsilon in (0.5, 2.0):
+        small = answers.delta(pair.backward, epsilon)
+        first = answers.larger_delta(pair.forward, pair.backward, epsilon)
+        other = answers.larger_delta(pair.backward, pair.forward, epsilon)
+        assert small.upper < first.lower <= other.upper <= first.upper * (1 + 1e-3)
+        assert other.lower <= first.upper

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from dpproof.accountant import (
     GDP,
     L1,
+    L2,
     BallsInBins,
     NotCertified,
     NotImplied,
@@ -22,7 +25,7 @@ from dpproof.accountant import (
 )
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.mechanisms import DiscreteGaussian, Laplace
+from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from dpproof.proofs import check
 
 RATIOS = (0.0, 0.1, 0.4, 0.9, 1.6)
@@ -130,6 +133,23 @@ def test_noise_is_used_by_its_largest_loss() -> None:
         noise.allocate(BallsInBins(steps=5, epochs=20)).guarantee()
 
 
+@pytest.mark.parametrize("rounds", [1, 100, 10**5])
+def test_certificates_are_close_to_the_brackets(rounds: int) -> None:
+    """In both orders of datasets, at Renyi orders, and at delta 0, where nothing is infinite."""
+    found = Laplace(scale=1, sensitivity=L1(1)).allocate(RandomAllocation(steps=rounds)).guarantee()
+    for delta in (1e-6, 0):
+        certificate: Any = found.certify(delta=delta)
+        claim = float(Fraction(str(certificate.steps[-1].conclusion["epsilon"])))
+        assert check(certificate).ok
+        assert 1 <= claim / found.epsilon(delta=delta).upper <= 1 + 1e-7
+    for order in (2, 8):
+        certificate = found.certify(order=order)
+        points = dict(certificate.steps[-1].conclusion["points"])
+        claim = float(Fraction(points[str(order)]))
+        assert check(certificate).ok
+        assert 1 <= claim / found.rdp(order=order).upper <= 1.01
+
+
 def test_refused_certificates_say_what_is_missing() -> None:
     """Bits of several rounds, and the largest loss of an allocation, have no rule."""
     scheme, base = RandomAllocation(steps=10), PureDP(epsilon=1)
@@ -138,3 +158,10 @@ def test_refused_certificates_say_what_is_missing() -> None:
         several.certify(delta=1e-6)
     with pytest.raises(NotCertified, match="a pair that the checker knows from above"):
         allocate_random(allocate_random(base, scheme), scheme).certify(delta=1e-6)
+
+    noise = Gaussian(sigma=Fraction(1, 2), sensitivity=L2(1))
+    two = noise.allocate(RandomAllocation(steps=1_000, chosen=2)).guarantee()
+    start = time.process_time()
+    with pytest.raises(NotCertified, match="Renyi divergences of allocated rounds"):
+        two.certify(order=8)
+    assert time.process_time() - start < 1

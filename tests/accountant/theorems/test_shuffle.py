@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpproof import proofs
 from dpproof.accountant import (
@@ -54,6 +57,28 @@ def test_composes_with_itself_and_others() -> None:
     assert 8 * once.upper < often.lower <= often.upper < 1.01 * often.lower
     assert once.upper < both.lower <= both.upper < 1.01 * both.lower
     assert self_compose(one, 3).derivation.attained is Attained.WHOLE
+
+
+@pytest.mark.parametrize("records", [100, 1_000])
+def test_two_categories_are_told_apart_as_by_the_best_of_all_datasets(records: int) -> None:
+    """The lower end is what others who all hold the person's own category reveal, by sums."""
+    own = math.e / (math.e + 1)
+
+    def delta(others: int, epsilon: float) -> float:
+        rest = np.convolve(
+            binom.pmf(np.arange(others + 1), others, own),
+            binom.pmf(np.arange(records - others), records - 1 - others, 1 - own),
+        )
+        p, q = (np.convolve(rest, [1 - one, one]) for one in (own, 1 - own))
+        return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+
+    found = shuffled(records, 2).epsilon(delta=1e-6)
+    best = delta(records - 1, found.lower)
+    assert best == pytest.approx(1e-6, rel=1e-6)
+    for others in (0, records // 4, records // 2, records - 2):
+        assert delta(others, found.lower) < best
+    assert max(delta(others, found.upper) for others in range(0, records, 9)) < 1e-6
+    assert found.upper < 1.2 * found.lower
 
 
 def test_clones_cost_more_than_randomised_response() -> None:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from dpproof.accountant import ZCDP, ReplaceOne
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import DataError
 from dpproof.learn import (
     PCA,
     CoverClassifier,
@@ -178,6 +179,15 @@ def test_a_block_of_one_column_among_wider_ones_is_refused() -> None:
     model = PerceptronClassifier(sigma=2, classes=["no", "yes"], norm=1, fit_intercept=False)
     with pytest.raises(ParameterError, match="9 wide"):
         model.fit_blocks(blocks)
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_fewer_records_than_blocks_hold_are_refused(records: int) -> None:
+    """The error names ``records``, and neither their number nor what numpy says of it."""
+    y = np.array([0, 1])
+    model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=[0, 1], norm=1)
+    with pytest.raises(DataError, match="records must be at least as many as the blocks"):
+        model.fit_blocks(Blocks([(np.eye(2, 9), y), (np.eye(2, 9), y)], records=records))
 
 
 def test_blocks_of_classifiers_have_no_weights() -> None:

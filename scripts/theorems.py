@@ -15,6 +15,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dpproof.accountant import side_conditions
@@ -154,17 +155,27 @@ class Theorem:
         return "; ".join([*machine, *others])
 
     def tests(self) -> list[str]:
-        """Test files at the places of the fast version and of the rules."""
+        """Return the test files that name the fast version, or a rule, most often."""
         fast = self.path.relative_to(ROOT)
-        kind = f"{self.path.stem.split('_')[-1]}s"  # of privacy_filter: filters
-        places = [fast.with_name(f"test_{name}.py") for name in (self.path.stem, kind)]
-        places += [
-            Path(_place(rule).split(":")[0]).with_name(f"test_{_module(rule)}.py")
-            for rule in self.rules
-            if rule in RULES
-        ]
-        found = dict.fromkeys(Path("tests") / place for place in places)
-        return [str(place) for place in found if (ROOT / place).exists()]
+        name = rf"\b{self.name.split('.')[0]}\b"
+        found = [_most(fast.parent, name) or _most(Path(fast.parts[0]), name)]
+        found += [_most(Path("proofs/rules"), f'"{rule}"') for rule in self.rules]
+        return [name for name in dict.fromkeys(found) if name]
+
+
+def _most(folder: Path, pattern: str) -> str:
+    """Return the test file of a folder that has a pattern most often, or the empty name."""
+    texts = _texts(folder)
+    counts = {name: len(re.findall(pattern, text)) for name, text in texts.items()}
+    best = max(counts, key=lambda name: counts[name], default="")
+    return best if counts.get(best) else ""
+
+
+@cache
+def _texts(folder: Path) -> dict[str, str]:
+    """Return the test files of a folder of the product, by name."""
+    paths = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def theorems() -> Iterator[Theorem]:
@@ -269,10 +280,6 @@ def _place(rule: str) -> str:
     named = vars(sys.modules[function.__module__]).items()  # a rule may be made by a function
     made = next((name for name, value in named if value is function), function.__qualname__)
     return f"{file}.py:{made.split('.')[0]}"
-
-
-def _module(rule: str) -> str:
-    return RULES[rule].__module__.split(".")[-1]
 
 
 def _flat(text: str) -> str:

@@ -187,7 +187,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "canonical noise falls by e^epsilon to two bits": (
         "mechanisms",
-        "dpproof.mechanisms.noise.finite_mechanism",
+        "dpproof.mechanisms.noise.canonical_noise",
         "_BITS",
         lambda _: 2,
     ),

@@ -201,7 +201,8 @@ noise_multiplier = 3.0
         delta=1e-6,
         upper=0.99,
     )
-    assert found["value"] == pytest.approx(other.value, rel=1e-6)
+    # Upper ends of selections are as wide as 1e-4, and the two searches look at others of them.
+    assert found["value"] == pytest.approx(other.value, rel=1e-3)
     assert 2.999 < found["epsilon"]["upper"] <= 3
     full = text.replace("eta = 1", f"eta = 1, gamma = {found['value']!r}")
     assert command.budget(full).status == 0

@@ -279,4 +279,9 @@ def _lower_renyi(products: list[Product], order: Number) -> Step:
     exact = renyi_order(order=order)
     divergences = [answers.renyi(product, float(exact)).lower for product in products]
     place = max(range(len(divergences)), key=divergences.__getitem__)
+    if divergences[place] == math.inf:
+        raise NotCertified(
+            f"the Renyi divergence of order {float(exact):.6g} is infinite: there is nothing to "
+            "certify; try a smaller order"
+        )
     return renyi_fact(products[place], exact)

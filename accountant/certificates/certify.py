@@ -10,14 +10,22 @@ from typing import Any
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
-from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import lower_fact_by_cells, needs_cells
-from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
-from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
-from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
-from dpproof.accountant.certificates.prove import prove_divergence, prove_point
-from dpproof.accountant.certificates.rederive import raise_numbers
+from dpproof.accountant.certificates.choose import Point, distinct
+from dpproof.accountant.certificates.conversions import raise_numbers
+from dpproof.accountant.certificates.lower_ends import (
+    lower_fact,
+    lower_fact_by_cells,
+    needs_cells,
+    power_facts,
+    renyi_fact,
+)
+from dpproof.accountant.certificates.prove import (
+    prove_advantage,
+    prove_divergence,
+    prove_point,
+    prove_true_positive_rate,
+)
+from dpproof.accountant.certificates.serialize import UNCERTIFIED, factors
 from dpproof.accountant.certificates.steps import Steps
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.dominating_pair import PairGuarantee

@@ -12,23 +12,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.accountant.certificates.format.serialize import Object, conclusion, points
-from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from dpproof.accountant.certificates.hockey_stick.curve import facts
-from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
-from dpproof.accountant.certificates.single_number.gdp_zcdp import (
+from dpproof.accountant.certificates.base_profile import moved_to, with_logistic
+from dpproof.accountant.certificates.choose import Point, distinct, facts, prove
+from dpproof.accountant.certificates.finite_sums import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.serialize import Object, conclusion, points, unsaid
+from dpproof.accountant.certificates.single_number import (
     gdp_witness,
-    needs_points,
-    smallest_mu,
-    zcdp_witness,
-)
-from dpproof.accountant.certificates.single_number.renyi import (
     has_tables,
+    needs_points,
     rdp_witness,
     renyi_point,
+    smallest_mu,
     tabulated_points,
     with_room,
+    zcdp_witness,
 )
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
@@ -357,3 +354,70 @@ def _curve(
             _, close[x], alone = prove([product], point)
             steps += alone
     return close, steps
+
+
+def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:
+    """Return the guarantee rederived from raised numbers, or itself if none is raised.
+
+    Returns:
+        The guarantee, and what shows the raised numbers, by the id of their derivations.
+    Raises:
+        NotCertified: no proof comes near a number, or what was made of it cannot be made again.
+    """
+    raised: dict[int, Guarantee[Any]] = {}
+    shown: dict[int, ProvedGuarantee] = {}
+    stack = [guarantee.derivation]
+    while stack:
+        node = stack[-1]
+        missing = [one for one in node.premises if id(one) not in raised]
+        if missing and id(node) not in raised:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if id(node) not in raised:
+            one = _raise_node(node, [raised[id(one)] for one in node.premises], shown)
+            raised[id(node)] = _with_label(one, node, shown)
+    return raised[id(guarantee.derivation)], shown
+
+
+def _with_label(
+    one: Guarantee[Any], node: Derivation, shown: dict[int, ProvedGuarantee]
+) -> Guarantee[Any]:
+    """Return what is made of a derivation anew with the label that it had."""
+    if not node.label or one.derivation.label == node.label:
+        return one
+    labelled = one.labelled(node.label)
+    if id(one.derivation) in shown:
+        shown[id(labelled.derivation)] = shown.pop(id(one.derivation))
+    return labelled
+
+
+def _raise_node(
+    node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, ProvedGuarantee]
+) -> Guarantee[Any]:
+    """Return the conclusion of one theorem for raised premises."""
+    if not isinstance(node.conclusion, Guarantee):
+        raise NotCertified(unsaid(node.rule))
+    if node.rule in RAISED_CONVERSIONS:
+        proof = RAISED_CONVERSIONS[node.rule](node, premises[0])
+        if proof is not None:
+            shown[id(proof.guarantee.derivation)] = proof
+            return proof.guarantee
+    same = zip(premises, node.premises, strict=True)
+    if all(one.derivation is old for one, old in same):
+        return node.conclusion
+    return _apply_again(node, premises)
+
+
+def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
+    """Apply a theorem to other premises, with the parameters that it had."""
+    if node.theorem.again is None:
+        raise NotCertified(
+            f"{node.rule} is not certified of numbers that come from a conversion; certify what "
+            "it was applied to"
+        )
+    parameters = dict(node.parameters)
+    if isinstance(node.conclusion, RDP):
+        parameters["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
+    again: Guarantee[Any] = node.theorem.again(premises, parameters)
+    return again

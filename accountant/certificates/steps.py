@@ -8,8 +8,22 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 from dpproof.accountant.arithmetic.hull import lower_hull
+from dpproof.accountant.certificates.base_profile import (
+    RangeParts,
+    Substitutes,
+    finite_guarantee,
+    single_finite_pair,
+    with_logistic,
+)
+from dpproof.accountant.certificates.best_of_runs import pairs_above_best
 from dpproof.accountant.certificates.conversions import ProvedGuarantee
-from dpproof.accountant.certificates.format.serialize import (
+from dpproof.accountant.certificates.finite_pairs import (
+    Aim,
+    finite_base_pairs,
+    finite_mixture_pairs,
+    pair_above_reports,
+)
+from dpproof.accountant.certificates.serialize import (
     UNCERTIFIED,
     Object,
     conclusion,
@@ -17,28 +31,15 @@ from dpproof.accountant.certificates.format.serialize import (
     scheme,
     unsaid,
 )
-from dpproof.accountant.certificates.ranges import RangeParts
-from dpproof.accountant.certificates.selection.base_profile import (
-    Substitutes,
-    finite_guarantee,
-    single_finite_pair,
-    with_logistic,
-)
-from dpproof.accountant.certificates.selection.best_of_runs import pairs_above_best
-from dpproof.accountant.certificates.selection.finite_base import (
-    Aim,
-    finite_base_pairs,
-    finite_mixture_pairs,
-)
-from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
-from dpproof.accountant.certificates.shuffled_reports import pair_above_reports
-from dpproof.accountant.certificates.single_number.filters import filter_witness
-from dpproof.accountant.certificates.single_number.gdp_zcdp import (
+from dpproof.accountant.certificates.single_number import (
+    filter_witness,
     gdp_witness,
+    rdp_witness,
+    selected_witness,
     unsampled,
     zcdp_witness,
 )
-from dpproof.accountant.certificates.single_number.renyi import rdp_witness, selected_witness
+from dpproof.accountant.certificates.threshold import pairs_above_threshold
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation, Parameter
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpproof.accountant import answers
-from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.serialize import factors
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw

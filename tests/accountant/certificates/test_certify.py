@@ -38,9 +38,8 @@ from dpproof.accountant import (
     select_above,
     self_compose,
 )
-from dpproof.accountant.certificates import certify
+from dpproof.accountant.certificates import certify, finite_sums as closed_form
 from dpproof.accountant.certificates.certify import checked
-from dpproof.accountant.certificates.hockey_stick import closed_form
 from dpproof.accountant.certificates.prove import prove_point
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial

@@ -13,7 +13,7 @@ import pytest
 import dpproof as dp
 from dpproof import proofs
 from dpproof.accountant import BoundedRange, compose, group, post_process, self_compose
-from dpproof.accountant.certificates import ranges
+from dpproof.accountant.certificates import base_profile as ranges
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.proofs import Certificate, Rejected, VerifiedUnder

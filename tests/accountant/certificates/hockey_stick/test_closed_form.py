@@ -23,13 +23,8 @@ from dpproof.accountant import (
     convert,
     self_compose,
 )
-from dpproof.accountant.certificates.format.serialize import factors
-from dpproof.accountant.certificates.hockey_stick.closed_form import (
-    LargestLoss,
-    bends,
-    has_few_losses,
-    losses,
-)
+from dpproof.accountant.certificates.finite_sums import LargestLoss, bends, has_few_losses, losses
+from dpproof.accountant.certificates.serialize import factors
 from dpproof.accountant.engine.profile import infinite_mass
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair

@@ -25,8 +25,8 @@ from dpproof.accountant import (
     compose as compose_guarantees,
     convert,
 )
-from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
-from dpproof.accountant.certificates.single_number.gdp_zcdp import _wide, needs_points, smallest_mu
+from dpproof.accountant.certificates.single_number import _wide, needs_points, smallest_mu
+from dpproof.accountant.certificates.tables import subject
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from dpproof.accountant.certificates.selection import best_of_runs, finite_base, threshold
 
 from dpproof.accountant import (
     GDP,
@@ -29,8 +30,7 @@ from dpproof.accountant import (
     select,
     select_above,
 )
-from dpproof.accountant.certificates.selection import best_of_runs, finite_base, threshold
-from dpproof.accountant.certificates.selection.best_of_runs import exact_curve
+from dpproof.accountant.certificates.best_of_runs import exact_curve
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw

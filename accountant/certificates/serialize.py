@@ -1,12 +1,13 @@
-"""Write guarantees and pairs in the certificate's JSON."""
+"""Write guarantees, pairs and facts in the certificate's JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, Points
@@ -42,7 +43,7 @@ from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPai
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 
 UNCERTIFIED: Final = "ask for the number without a certificate"
 """What to do without a certificate, whatever was asked."""
@@ -221,3 +222,26 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
 def law_work(runs: RunLaw) -> int:
     """Return the checker's work for one value of phi."""
     return limits.law_work(len(runs.probabilities) if isinstance(runs, FiniteRuns) else 0)
+
+
+class Proof(Protocol):
+    """A bound of the hockey-stick divergence of one product that the checker can repeat."""
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Return the log of the bound at each epsilon; it never grows with epsilon."""
+
+    def work(self, points: int) -> int:
+        """Return approximately how many operations so many points take the checker."""
+
+    def fact(self, points: Points) -> Step:
+        """Return the step that concludes that delta is an upper bound at every (epsilon, delta)."""
+
+
+def fact_step(rule: str, product: Product, points: Points, witness: Object) -> Step:
+    """Return a step about a product that has no premises, only its witness."""
+    return Step(
+        rule=f"hockey-stick/{rule}",
+        premises=(),
+        witness=witness,
+        conclusion=hockey_stick(product, points),
+    )

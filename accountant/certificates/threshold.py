@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.arithmetic.hull import hull_positions
-from dpproof.accountant.certificates.format.serialize import Object, law_work, run_law
-from dpproof.accountant.certificates.selection.base_profile import MARGIN, BaseProfile, base_facts
-from dpproof.accountant.certificates.selection.finite_base import Aim, pair_of_bounds
+from dpproof.accountant.certificates.base_profile import MARGIN, BaseProfile, base_facts
+from dpproof.accountant.certificates.finite_pairs import Aim, pair_of_bounds
+from dpproof.accountant.certificates.serialize import Object, law_work, run_law
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair

@@ -1,4 +1,4 @@
-"""Make finite pairs above a base, from bounds of its profile that the checker repeats.
+"""Make finite pairs above others, from bounds of profiles that the checker repeats.
 
 Heuristic: all constants.
 """
@@ -11,19 +11,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Protocol, final
+from typing import Any, Final, Protocol, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.certificates.hockey_stick.closed_form import bends
-from dpproof.accountant.certificates.hockey_stick.curve import facts
+from dpproof.accountant.certificates.choose import facts
+from dpproof.accountant.certificates.finite_sums import bends
+from dpproof.accountant.certificates.serialize import Object, unsaid, unwritten
 from dpproof.accountant.engine.profile import deltas, max_loss
+from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.selection.finite_base import curve
+from dpproof.accountant.subsampling.hidden_bits import HiddenBits
+from dpproof.accountant.subsampling.shuffled_reports import (
+    ShuffledReportsPair,
+    layers_above,
+    layout,
+)
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step
 
@@ -296,3 +305,68 @@ def _end(product: Product, tail: float) -> float:
     """Return a loss beyond which the profile falls by a negligible amount."""
     side = curve(product).forward
     return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])
+
+
+_REPORT_RATIOS: Final = 192  # Ratios.
+_FINEST_OF_REPORTS: Final = 2.0**-9  # Least distance of ratios, for the largest loss that matters.
+_LAYERS: Final = 1_200  # Blocks times nodes.
+_LEFT_OUT: Final = 1e-3  # Share of the tail that may be counted as infinite.
+_LEAST_TAIL: Final = 1e-25  # The same without a tail.
+_FLOOR: Final = 1e-40  # Least bound, above what integer masses miss.
+_PAST_LARGEST: Final = 1.0 + 2.0**-24  # Largest losses, past which the checker's bound is 0, too.
+_PAST_BITS: Final = 40  # Bits of that ratio.
+
+
+def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
+    """Return a finite pair above reports, in the forward direction, and the witness for it.
+
+    Args:
+        guarantee: the reports' pair, of shuffled ones the same in both directions.
+        aim: what the pair is for.
+    """
+    factors = guarantee.forward.factors
+    pair = factors[0].pair
+    if not isinstance(pair, ShuffledReportsPair):
+        raise NotCertified(unsaid("hidden reports of another pair"))
+    if len(factors) > 1 or factors[0].count > 1:
+        raise NotCertified(unwritten("records that draw several rounds of a largest loss"))
+    tail, plan = max(aim.tail * _LEFT_OUT, _LEAST_TAIL), layout(pair.reports, most=_LAYERS)
+    ahead, behind = (
+        HiddenBits(layers_above(pair.reports, plan, removal=removal), upper=True)
+        for removal in (True, False)
+    )
+
+    def profile(t: Reals) -> Reals:
+        size = np.abs(np.log(t))
+        above, below = (np.minimum(bound(size), 1.0) for bound in (ahead, behind))
+        return np.where(t >= 1.0, above, 1.0 - t + t * below)
+
+    def matters(x: float) -> bool:
+        return max(float(bound(np.array([x]))[0]) for bound in (ahead, behind)) > tail
+
+    def both(t: Reals) -> Reals:
+        return np.asarray(np.maximum(profile(t) - np.maximum(1.0 - t, 0.0), 0.0))
+
+    alike = pair.reports.alike
+    end = bisect(matters, 0.0, pair.max_loss)[1]
+    near = [aim.epsilon * (1.0 + x) for x in CLOSE_BY] if aim.epsilon else []
+    near = [-end, end, *(one for one in near if one < end)]
+    extra = {*near, *(-one for one in near)} if alike else near
+    top, finest = (
+        short_up(math.exp(pair.max_loss * _PAST_LARGEST), _PAST_BITS),
+        min(end, 1.0) * _FINEST_OF_REPORTS,
+    )
+    size, room = both if alike else None, tail / FAINT
+    listed = ratios(
+        profile, end, end, extra, floor=room, count=_REPORT_RATIOS, size=size, finest=finest
+    )
+    listed = [t for t in listed if 1 / top < t < top]
+    places = np.abs([math.log(t) for t in listed])
+    heights = np.where([t >= 1 for t in listed], ahead(places), behind(places))
+    heights = np.clip(heights, _FLOOR, 1.0)
+    points = [corner(t, height) for t, height in zip(listed, heights.tolist(), strict=True)]
+    points = [(1 / top, 1 - 1 / top), *points, (top, Fraction(0))]
+    if alike:
+        return pair_above_corners(points), {}
+    witness: Object = {"groups": [list(one) for one in plan.groups], "nodes": list(plan.nodes)}
+    return pair_above_corners(points), witness

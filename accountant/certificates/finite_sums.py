@@ -1,4 +1,4 @@
-"""Prove a profile by its closed form: one pair once, Gaussians, or a few bounded pairs."""
+"""Prove a bound by a finite sum: a formula for the profile, or a folded sum over a lattice."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.certificates.hockey_stick.proof import fact_step
+from dpproof.accountant.arithmetic.enclosure import Complexes, Reals, rounded_short
+from dpproof.accountant.certificates.contour import Subject, quadratures
+from dpproof.accountant.certificates.serialize import fact_step
+from dpproof.accountant.engine.contour import alias_step, real_bounds
 from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass, max_loss
+from dpproof.accountant.engine.saddle_point import Saddle, total_cgf
 from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.accountant.pairs.finite import AtomicPair, FinitePair
+from dpproof.accountant.pairs.finite import AtomicPair, FinitePair, LatticePair
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
 from dpproof.accountant.pairs.laplace import (
     DiscreteLaplacePair,
@@ -30,14 +33,14 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step
+from dpproof.proofs.core.certificate import Step, show_rational
 
 _MANY = 900.0  # Losses of a pair beyond which another proof is used. Heuristic.
 # Log of a delta that 512 bits separate from what is left out. Heuristic: the checker decides.
 _RESOLVED = -320.0
 # Bits with which the checker counts the losses on a lattice. Heuristic here.
 _BITS = limits.PRECISIONS[0] + 8
-_SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
+_SHARE_OF_VALUES = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
 _CLOSED = (
     DiscreteGaussianPair
     | DiscreteLaplacePair
@@ -85,7 +88,7 @@ def has_closed_profile(product: Product, *, values: int = 1) -> bool:
         return _terms(single) < _MANY
     if not product.factors or isinstance(single, _CLOSED):
         return True
-    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _SHARE
+    return _cells(product) > 0 or 0 < _sum_work(product) * values <= _SHARE_OF_VALUES
 
 
 def _is_whole(product: Product) -> bool:
@@ -106,7 +109,7 @@ def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
 
 def _cells(product: Product) -> int:
     """Return how many losses on one lattice the checker sums, 0 if too many or on none."""
-    listed = [(_lattice(factor.pair), factor.count) for factor in product.factors]
+    listed = [(_span_and_reach(factor.pair), factor.count) for factor in product.factors]
     terms = [(one, count) for one, count in listed if one is not None]
     if len(terms) < len(listed):
         return 0
@@ -118,7 +121,7 @@ def _cells(product: Product) -> int:
     return total + 1 if total < limits.MAX_CELLS else 0
 
 
-def _lattice(pair: Pair) -> tuple[Fraction, int] | None:
+def _span_and_reach(pair: Pair) -> tuple[Fraction, int] | None:
     """Return the span of one pair's losses and how many spans they extend over, or None."""
     match pair:
         case RandomizedResponsePair():
@@ -217,14 +220,14 @@ class LargestLoss:
         return fact_step("bounded", self.product, points, {})
 
 
-_LOSS_ATOMS_MANY = 768  # Most losses that are used as points.
+_MOST_LOSSES = 768  # Most losses that are used as points.
 _NEXT, _NEAREST = 2.0**-32, 2.0**-36  # Distances past a loss, relative to it and in nats.
-_SAME = 1e-12  # Relative distance, in units of the largest loss, of losses that count as equal.
+_EQUAL = 1e-12  # Relative distance, in units of the largest loss, of losses that count as equal.
 
 
 def losses(product: Product) -> Reals | None:
     """Approximate every finite loss, increasing; return None if the checker does not list them."""
-    return _loss_atoms_sums(product) if has_few_losses(product) else None
+    return _summed_losses(product) if has_few_losses(product) else None
 
 
 def bends(product: Product) -> Reals | None:
@@ -233,28 +236,28 @@ def bends(product: Product) -> Reals | None:
     Or None.
     """
     points = losses(product)
-    if points is None or points.size > _LOSS_ATOMS_MANY:
+    if points is None or points.size > _MOST_LOSSES:
         return None
     room = np.maximum(_NEXT * np.abs(points), _NEAREST)
     return np.asarray(points + np.where(points < 0.0, -room, room))
 
 
-def _loss_atoms_sums(product: Product) -> Reals:
+def _summed_losses(product: Product) -> Reals:
     """Return the sums of the pairs' losses, equal ones merged."""
     totals = np.zeros(1)
     for factor in product.factors:
-        own = _own(factor.pair)
+        own = _losses_of(factor.pair)
         for _ in range(factor.count):
             sums = np.sort(np.add.outer(totals, own).ravel())
-            apart = np.diff(sums) > _SAME * float(np.abs(sums).max())
+            apart = np.diff(sums) > _EQUAL * float(np.abs(sums).max())
             totals = sums[np.append(True, apart)]
     return totals
 
 
-def _own(pair: Pair) -> Reals:
+def _losses_of(pair: Pair) -> Reals:
     """Return the losses of one pair."""
     if isinstance(pair, SubsampledPair):
-        rate, base = float(pair.sampling_rate), _loss_atoms_sums(pair.base)
+        rate, base = float(pair.sampling_rate), _summed_losses(pair.base)
         sign = -1.0 if pair.direction is Direction.ADDITION else 1.0
         infinite = pair.base.swapped() if sign > 0.0 else pair.base
         kept = [np.log1p(-rate)] if infinite_mass(infinite).upper > 0.0 else []
@@ -262,3 +265,120 @@ def _own(pair: Pair) -> Reals:
     if isinstance(pair, AtomicPair):
         return pair.atoms.loss
     raise AssertionError("a pair that lists its losses")
+
+
+_SHARE = limits.MAX_WORK // 4  # Share of the checker's work. Heuristic.
+
+# Relative margin for the roundings of the sum here. Heuristic: the checker decides.
+_MARGIN = 1e-10
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FoldedSum:
+    """A proof by the sum over one period.
+
+    Attributes:
+        subject: all pairs on the lattice.
+        c: abscissa.
+        offset: one loss of the product, exactly.
+        span: exactly.
+        s: shape (half + 1,), the nodes with imaginary part at or above 0.
+        cgf: shape (half + 1,), upper ends of K in modulus.
+    """
+
+    subject: Subject
+    c: float
+    offset: Fraction
+    span: Fraction
+    s: Complexes
+    cgf: Complexes
+
+    def log_upper(self, epsilon: Reals) -> Reals:
+        """Return the log of the sum, with a margin for its own roundings."""
+        h, offset = float(self.span), float(self.offset)
+        above = offset + h * (np.floor((epsilon - offset) / h) + 1.0)
+        shift = self.cgf[0].real - self.c * above
+        first = -1.0 / np.expm1(-self.s * h)
+        second = -1.0 / np.expm1(-(self.s + 1.0) * h)
+        kernel = first - np.exp(epsilon - above)[:, None] * second
+        phase = self.cgf - np.multiply.outer(above, self.s)
+        terms = (kernel * np.exp(phase - shift[:, None])).real
+        total = (2.0 * terms.sum(axis=1) - terms[:, 0]) / (2 * self.s.size - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            finite = np.log(np.maximum(total, 0.0) + _MARGIN * np.abs(terms).mean(axis=1)) + shift
+            outside = np.log(infinite_mass(self.subject.used).upper)
+            return np.asarray(np.logaddexp(finite, outside) + _MARGIN)
+
+    def work(self, points: int) -> int:
+        """Return the checker's work for M at the nodes and two sums over them for each point."""
+        half = self.s.size - 1
+        return self.subject.work(half) + 2 * limits.line_work(half, points)
+
+    def fact(self, points: Points) -> Step:
+        """Return the step with the abscissa, the span and half the number of nodes."""
+        return fact_step(
+            "lattice",
+            self.subject.named,
+            points,
+            {
+                "c": show_rational(Fraction(self.c)),
+                "span": show_rational(self.span),
+                "nodes": self.s.size - 1,
+                "factors": quadratures(self.subject, self.c),
+            },
+        )
+
+
+def folded_sum(subject: Subject, saddle: Saddle, among: int = 1) -> FoldedSum | None:
+    """Return the sum that suits a saddle, or None if there is no lattice or it is too fine.
+
+    It may take 1/among of the work that it may take alone.
+    """
+    product = subject.used
+    common = _common(product)
+    if common is None:
+        return None
+    offset, span = common
+    c = rounded_short(saddle.c)
+    on_axis = real_bounds(product, saddle)
+    period = 2 * math.pi / alias_step(saddle, on_axis)
+    half = max(math.ceil(period / float(span)) // 2, 1)
+    if half > limits.MAX_NODES or subject.work(half) > _SHARE // among:
+        return None
+    turn = 2 * math.pi / ((2 * half + 1) * float(span))
+    s = c + 1j * turn * np.arange(half + 1)
+    return FoldedSum(subject, c, offset, span, s, total_cgf(product, s).value)
+
+
+def _common(product: Product) -> tuple[Fraction, Fraction] | None:
+    """Return offset and span of the product, or None."""
+    offset, span = Fraction(0), Fraction(0)
+    for factor in product.factors:
+        lattice = _lattice(factor.pair)
+        if lattice is None:
+            return None
+        offset += factor.count * lattice[0]
+        span = Fraction(
+            math.gcd(
+                span.numerator * lattice[1].denominator, lattice[1].numerator * span.denominator
+            ),
+            span.denominator * lattice[1].denominator,
+        )
+    return offset, span
+
+
+def _lattice(pair: Pair) -> tuple[Fraction, Fraction] | None:
+    """Return offset and span of one pair, or None unless they are rational."""
+    match pair:
+        case RandomizedResponsePair():
+            return -pair.epsilon, pair.epsilon * (2 if pair.categories == 2 else 1)
+        case LatticePair() if pair.index.size <= limits.DIRECT:
+            return Fraction(0), Fraction(pair.span)
+        case DiscreteLaplacePair():
+            return -pair.shift / pair.scale, 2 / pair.scale
+        case DiscreteGaussianPair():
+            span = pair.shift / pair.sigma_squared
+            return pair.shift * span / 2, span
+        case _:
+            return None

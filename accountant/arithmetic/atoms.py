@@ -92,19 +92,12 @@ _LEAST = 1e-320  # Above what the rounding of one denormal mass loses. Soundness
 @final
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """Outcomes with positive mass under both P and Q, and the mass outside them.
+    """Outcomes with positive mass under both P and Q, and the mass outside them."""
 
-    Attributes:
-        log_p: shape (n,), log masses under P, error at most (8 + 4 |log_p|) u.
-        loss: shape (n,), log(p/q), nats, error at most 4 u |loss|.
-        infinite_mass: P's mass where Q has none.
-        missing_mass: Q's mass where P has none.
-    """
-
-    log_p: Reals
-    loss: Reals
-    infinite_mass: float
-    missing_mass: float
+    log_p: Reals  # shape (n,), log masses under P, error at most (8 + 4 |log_p|) u
+    loss: Reals  # shape (n,), log(p/q), nats, error at most 4 u |loss|
+    infinite_mass: float  # P's mass where Q has none
+    missing_mass: float  # Q's mass where P has none
 
     def swapped(self) -> Atoms:
         """Return the outcomes under (Q, P): masses p e^{-l} at the losses -l, in reverse order."""

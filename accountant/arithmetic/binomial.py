@@ -25,24 +25,16 @@ class Binomial:
 
     A true mass, and a sum of them, is at most ``slip`` away from the listed one, relative, plus
     ``lost``; masses that are not listed are ``lost`` together.
-
-    Attributes:
-        trials: at or above 0, at most 2^52.
-        odds: r/(1 - r), above 0; exact if 1, else within 64 roundings.
-        first: the first count that is listed.
-        masses: from there on, shape (n,).
-        tails: sums of the masses from each count on.
-        slip: relative.
-        lost: absolute.
     """
 
-    trials: int
-    odds: float
-    first: int = field(init=False, compare=False)
-    masses: Reals = field(init=False, compare=False, repr=False)
+    trials: int  # at or above 0, at most 2^52
+    odds: float  # r/(1 - r), above 0; exact if 1, else within 64 roundings
+    first: int = field(init=False, compare=False)  # the first count that is listed
+    masses: Reals = field(init=False, compare=False, repr=False)  # from there on, shape (n,)
+    # Sums of the masses from each count on.
     tails: Reals = field(init=False, compare=False, repr=False)
-    slip: float = field(init=False, compare=False)
-    lost: float = field(init=False, compare=False)
+    slip: float = field(init=False, compare=False)  # relative
+    lost: float = field(init=False, compare=False)  # absolute
 
     def __post_init__(self) -> None:
         """Multiply ratios from the mode outwards, and divide by the sum.

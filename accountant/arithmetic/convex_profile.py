@@ -59,21 +59,14 @@ _LONG_ROUNDOFF = float(np.finfo(np.longdouble).eps)
 @final
 @dataclass(frozen=True, slots=True)
 class ProfileHalf:
-    """One half of a profile, given by bounds at losses that start from 0.
+    """One half of a profile, given by bounds at losses that start from 0."""
 
-    Attributes:
-        loss: shape (n,), n >= 2, increasing from 0, nats.
-        lower: shape (n,), at or below the profile there.
-        upper: shape (n,), at or above it.
-        rest: at or below the profile everywhere: what stays however large the loss.
-        slopes: two of shape (n,), or None: s and S with s <= S such that the profile is at or
-            above lower + s (t_k - t) left of each t_k = e^loss and lower - S (t - t_k) right of it.
-    """
-
-    loss: Reals
-    lower: Reals
-    upper: Reals
-    rest: float = 0.0
+    loss: Reals  # shape (n,), n >= 2, increasing from 0, nats
+    lower: Reals  # shape (n,), at or below the profile there
+    upper: Reals  # shape (n,), at or above it
+    rest: float = 0.0  # at or below the profile everywhere: what stays however large the loss
+    # Two of shape (n,), or None: s and S with s <= S such that the profile is at or above lower + s
+    # (t_k - t) left of each t_k = e^loss and lower - S (t - t_k) right of it.
     slopes: tuple[Reals, Reals] | None = None
 
 

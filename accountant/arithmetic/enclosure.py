@@ -44,14 +44,10 @@ class Enclosure:
 
     Where the radius is infinite, the real part of ``value`` is an upper bound of the real
     part of the true value, and nothing else is known.
-
-    Attributes:
-        value: shape (n,), complex, of the usual or the longest floats.
-        radius: shape (n,), at or above 0.
     """
 
-    value: Complexes
-    radius: Reals
+    value: Complexes  # shape (n,), complex, of the usual or the longest floats
+    radius: Reals  # shape (n,), at or above 0
 
 
 def from_swapped(lower: Reals, upper: Reals, epsilon: Reals) -> tuple[Reals, Reals]:

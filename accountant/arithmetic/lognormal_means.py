@@ -218,15 +218,10 @@ def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
 @final
 @dataclass(frozen=True, slots=True)
 class _Tilts:
-    """The p of hyperbolas, and the c for which each is best.
+    """The p of hyperbolas, and the c for which each is best."""
 
-    Attributes:
-        p: shape (n,), increasing.
-        ends: shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1].
-    """
-
-    p: Reals
-    ends: Reals
+    p: Reals  # shape (n,), increasing
+    ends: Reals  # shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1]
 
 
 @lru_cache(maxsize=64)
@@ -246,27 +241,18 @@ def _tilts(variance: float, count: int) -> _Tilts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Hyperbola:
-    """A trapezoid sum over one hyperbola, and what bounds its error.
+    """A trapezoid sum over one hyperbola, and what bounds its error."""
 
-    Attributes:
-        u: shape (n,), from the real axis upwards; the other half is conjugate.
-        log_power: shape (n,), t log phi(u/t).
-        radius: shape (n,), how much that errs by; where it is infinite the real part is a bound.
-        factor: shape (n,), by what e^{uc} phi^t is multiplied.
-        p: where the inner hyperbola, a vertical line, crosses the real axis.
-        log_inner: log of the error by that line, over e^{pc}.
-        rest: the error by the outer hyperbola and by the terms left out.
-        constant: the error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of
-            it; None if the terms do not end.
-    """
-
-    u: Complexes
-    log_power: Complexes
+    u: Complexes  # shape (n,), from the real axis upwards; the other half is conjugate
+    log_power: Complexes  # shape (n,), t log phi(u/t)
+    # Shape (n,), how much that errs by; where it is infinite the real part is a bound.
     radius: Reals
-    factor: Complexes
-    p: float
-    log_inner: float
-    rest: float
+    factor: Complexes  # shape (n,), by what e^{uc} phi^t is multiplied
+    p: float  # where the inner hyperbola, a vertical line, crosses the real axis
+    log_inner: float  # log of the error by that line, over e^{pc}
+    rest: float  # the error by the outer hyperbola and by the terms left out
+    # The error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of it; None if
+    # the terms do not end.
     constant: tuple[float, float] | None
 
     def integral(self, c: Reals) -> tuple[Reals, Reals]:
@@ -351,23 +337,14 @@ class _Shape:
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
+    """The vertical line through p, and the hyperbolas that it may be bent to, for some c."""
 
-    Attributes:
-        variance: of log Y.
-        count: t.
-        p: where the line crosses the real axis.
-        low: the least c.
-        high: the largest.
-        log_real: an upper bound of t log phi(p/t).
-    """
-
-    variance: float
-    count: int
-    p: float
-    low: float
-    high: float
-    log_real: float
+    variance: float  # of log Y
+    count: int  # t
+    p: float  # where the line crosses the real axis
+    low: float  # the least c
+    high: float  # the largest
+    log_real: float  # an upper bound of t log phi(p/t)
 
     @property
     def a(self) -> float:

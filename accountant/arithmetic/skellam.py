@@ -15,17 +15,11 @@ _LOG_2: Final = Fraction(7, 10)  # Above log 2. Heuristic: it decides how far th
 @final
 @dataclass(frozen=True, slots=True)
 class SkellamMasses:
-    """Brackets of P(X = k), k = 0, 1, ..., and of what lies beyond, in units of 2^-bits.
+    """Brackets of P(X = k), k = 0, 1, ..., and of what lies beyond, in units of 2^-bits."""
 
-    Attributes:
-        lower: at or below the masses.
-        upper: at or above the masses.
-        beyond: at or above P(X > k) for the last k.
-    """
-
-    lower: tuple[int, ...]
-    upper: tuple[int, ...]
-    beyond: int
+    lower: tuple[int, ...]  # at or below the masses
+    upper: tuple[int, ...]  # at or above the masses
+    beyond: int  # at or above P(X > k) for the last k
 
 
 @lru_cache(maxsize=16)

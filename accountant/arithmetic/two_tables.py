@@ -38,23 +38,14 @@ _APART = 2.0**44
 @final
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The losses of a finite pair and their masses under P.
+    """The losses of a finite pair and their masses under P."""
 
-    Attributes:
-        loss: shape (n,), each within ``blur`` and four units in the last place.
-        mass: shape (n,), under P.
-        rest: P's mass where Q has none.
-        blur: error of a loss, at most.
-        rounding: relative error of a mass, at most.
-        terms: the number of rounded masses: each may have lost a little by underflow.
-    """
-
-    loss: Reals
-    mass: Reals
-    rest: float
-    blur: float
-    rounding: float
-    terms: int
+    loss: Reals  # shape (n,), each within ``blur`` and four units in the last place
+    mass: Reals  # shape (n,), under P
+    rest: float  # P's mass where Q has none
+    blur: float  # error of a loss, at most
+    rounding: float  # relative error of a mass, at most
+    terms: int  # the number of rounded masses: each may have lost a little by underflow
 
     def times(self, other: Outcomes) -> Outcomes:
         """Return the outcomes of both together, nearly equal losses merged."""
@@ -91,23 +82,14 @@ class Outcomes:
 @final
 @dataclass(frozen=True, slots=True)
 class PiecewiseLinear:
-    """A finite pair with the sums that give its profile at any epsilon in one step.
+    """A finite pair with the sums that give its profile at any epsilon in one step."""
 
-    Attributes:
-        loss: shape (n,), increasing, n >= 1.
-        mass: shape (n,), under P.
-        rest: P's mass where Q has none.
-        beyond: shape (n,), Q's mass from each loss on.
-        height: shape (n,), the profile of the finite losses at each of them.
-        rounding: relative error of ``beyond`` and ``height``.
-    """
-
-    loss: Reals
-    mass: Reals
-    rest: float
-    beyond: Reals
-    height: Reals
-    rounding: float
+    loss: Reals  # shape (n,), increasing, n >= 1
+    mass: Reals  # shape (n,), under P
+    rest: float  # P's mass where Q has none
+    beyond: Reals  # shape (n,), Q's mass from each loss on
+    height: Reals  # shape (n,), the profile of the finite losses at each of them
+    rounding: float  # relative error of ``beyond`` and ``height``
 
     @staticmethod
     def of(atoms: Atoms) -> PiecewiseLinear:

@@ -49,33 +49,20 @@ class Found:
 @final
 @dataclass(slots=True, kw_only=True)
 class Search:
-    """The state of one search.
+    """The state of one search."""
 
-    Attributes:
-        ask: the answer at a place; ParameterError or NotCertified where there is none.
-        accepts: whether the place is in the domain, cheaper than asking.
-        limit: largest acceptable cost, above 0.
-        lower: smallest place allowed, above 0.
-        upper: largest place allowed.
-        lower_is_end: whether ``lower`` is a real end, or stands for "no end".
-        upper_is_end: the same for ``upper``.
-        whole: whether places are integers.
-        increasing: whether the cost grows with the place; None to find out.
-        tolerance: relative, in the place or in the cost, whichever is met first.
-        what: the target in words.
-    """
-
+    # The answer at a place; ParameterError or NotCertified where there is none.
     ask: Callable[[float], Bound]
-    accepts: Callable[[float], bool]
-    limit: Fraction
-    lower: float
-    upper: float
-    lower_is_end: bool
-    upper_is_end: bool
-    whole: bool
-    increasing: bool | None
-    tolerance: float
-    what: str
+    accepts: Callable[[float], bool]  # whether the place is in the domain, cheaper than asking
+    limit: Fraction  # largest acceptable cost, above 0
+    lower: float  # smallest place allowed, above 0
+    upper: float  # largest place allowed
+    lower_is_end: bool  # whether ``lower`` is a real end, or stands for "no end"
+    upper_is_end: bool  # the same for ``upper``
+    whole: bool  # whether places are integers
+    increasing: bool | None  # whether the cost grows with the place; None to find out
+    tolerance: float  # relative, in the place or in the cost, whichever is met first
+    what: str  # the target in words
     samples: dict[float, Sample] = field(default_factory=dict)
 
     def run(self) -> Found:

@@ -48,44 +48,27 @@ _FAINT = 1e-8  # Share of phi'(1) below which values need no fine cells.
 @final
 @dataclass(frozen=True, slots=True)
 class SelectionProof:
-    """The proof of a point of the profile of a selection.
+    """The proof of a point of the profile of a selection."""
 
-    Attributes:
-        rule: of the checker.
-        epsilon: of the point.
-        delta: of the point.
-        facts: bounds of the base's profile.
-        witness: for each direction.
-    """
-
-    rule: str
-    epsilon: Fraction
-    delta: Fraction
-    facts: list[Step]
-    witness: Object
+    rule: str  # of the checker
+    epsilon: Fraction  # of the point
+    delta: Fraction  # of the point
+    facts: list[Step]  # bounds of the base's profile
+    witness: Object  # for each direction
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class BaseProfile:
-    """The base's profile H_t in one direction.
+    """The base's profile H_t in one direction."""
 
-    Attributes:
-        ratio: t, increasing.
-        level: bounds of H_t.
-        missing: 1 - (c - level)/ratio at c = 1, with all its digits.
-    """
-
-    ratio: Reals
-    level: Reals
-    missing: Reals
+    ratio: Reals  # t, increasing
+    level: Reals  # bounds of H_t
+    missing: Reals  # 1 - (c - level)/ratio at c = 1, with all its digits
 
     @staticmethod
     def of(points: Mapping[Fraction, Fraction]) -> BaseProfile:
-        """Return the profile from bounds by log t.
-
-        Below t = 1 they are those of the other direction.
-        """
+        """Return the profile from bounds by log t, those of the other direction below t = 1."""
         logs = np.array([float(x) for x in sorted(points)])
         delta = np.array([float(points[x]) for x in sorted(points)])
         ratio = np.exp(logs)
@@ -109,10 +92,7 @@ class BaseProfile:
         return np.interp(t, ratio, level)
 
     def cells(self, runs: RunLaw, count: int) -> list[Fraction]:
-        """Return masses from 1 to 0 at which the logs of phi' change evenly.
-
-        These are log phi'(1 - a) and log phi'(tau(1 - a)).
-        """
+        """Return masses a at which log phi'(1 - a) and log phi'(tau(1 - a)) change evenly."""
         fine = np.geomspace(1.0, _SMALLEST, _FINE)
         along = evenly(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1), _FAINT)
         chosen = np.interp(np.linspace(along[0], along[-1], count), along, fine)
@@ -123,13 +103,7 @@ class BaseProfile:
 def base_facts(
     base: DominatingPair[Any], runs: RunLaw, shifted: Callable[[Product], Reals]
 ) -> tuple[list[Step], dict[str, BaseProfile]]:
-    """Return facts about a base, and the profile that they prove for each different direction.
-
-    Args:
-        base: what is run.
-        runs: how often.
-        shifted: logs of ratios at which a direction's profile is asked for.
-    """
+    """Return facts about a base at some logs of ratios, and the profile they prove each way."""
     ways = {"forward": (base.forward, base.backward)}
     if base.forward != base.backward:
         ways["backward"] = (base.backward, base.forward)
@@ -155,15 +129,7 @@ def base_facts(
 def proved_point(
     delta: Callable[[float], float], point: Point, near: float
 ) -> tuple[Fraction, Fraction]:
-    """Return the point that a bound proves: delta at its epsilon, or epsilon at its delta.
-
-    Args:
-        delta: the bound, which falls.
-        point: what is asked for.
-        near: approximately the epsilon that is looked for.
-    Raises:
-        NotCertified: the bound says nothing there.
-    """
+    """Return the point that a falling bound proves, its epsilon as asked for or near another."""
     if not point.moves:
         bracket = delta(point.epsilon)
         if not bracket < 1.0:
@@ -198,14 +164,7 @@ def _bends(base: Product, runs: RunLaw) -> Reals:
 
 
 def evenly(runs: RunLaw, c: Reals, tau: Reals, faint: float) -> Reals:
-    """Return a coordinate that grows as log phi' and log phi' o tau do, unless they are negligible.
-
-    Args:
-        runs: their number.
-        c: masses, increasing.
-        tau: others, likewise.
-        faint: what is negligible, of phi'(1).
-    """
+    """Return a coordinate that grows as log phi'(c) and log phi'(tau) do, where not faint."""
     least = faint * runs.mean
     logs = [np.log(runs.derivative(np.clip(one, 0.0, 1.0)) + least) for one in (c, tau)]
     return np.asarray(np.maximum.accumulate(logs[0]) + np.maximum.accumulate(logs[1]))
@@ -231,10 +190,7 @@ def finite_guarantee(
 
 
 def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
-    """Return the pair that the checker knows, or itself.
-
-    Bounded ranges become logistic pairs, shuffled batches Gaussian pairs.
-    """
+    """Return the pair with logistic pairs for ranges, and Gaussian ones for shuffled batches."""
     forward, backward = (as_gaussian(as_logistic(one)) for one in (pair.forward, pair.backward))
     if (forward, backward) == (pair.forward, pair.backward):
         return pair
@@ -256,10 +212,7 @@ def moved_to(pair: DominatingPair[Any], point: Point) -> Point:
 @final
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """The finite pairs that replace selected pairs, and whole products of bounded ranges.
-
-    Gaussian pairs replace shuffled batches.
-    """
+    """The finite pairs that replace selected pairs, and whole products of bounded ranges."""
 
     known: dict[Pair, Pair] = field(default_factory=dict)
     products: dict[Product, Product] = field(default_factory=dict)
@@ -310,27 +263,16 @@ _TAIL = 1e-5  # Share of delta that the pairs may count as infinite.
 @final
 @dataclass(frozen=True, slots=True)
 class RangeParts:
-    """A composition as bounded ranges and pairs, each so many times.
+    """A composition as bounded ranges and pairs, each so many times."""
 
-    Attributes:
-        root: the derivation of the composition.
-        parts: the number of runs of each part.
-        aim: the purpose of the finite pairs.
-    """
-
-    root: Derivation
-    parts: tuple[tuple[Derivation, int], ...]
-    aim: Aim
+    root: Derivation  # the derivation of the composition
+    parts: tuple[tuple[Derivation, int], ...]  # the number of runs of each part
+    aim: Aim  # the purpose of the finite pairs
 
     def written(
         self, places: list[int], substitutes: Substitutes
     ) -> tuple[Product, Product, Object]:
-        """Return both directions of the conclusion, and the witness.
-
-        Args:
-            places: where the parts are proved.
-            substitutes: of pairs inside the parts.
-        """
+        """Return both directions of the conclusion, and the witness for parts proved at ``places``."""
         ordered = [part for _, part in sorted(zip(places, self.parts, strict=True), key=_position)]
         lengths: dict[Fraction, int] = {}
         ahead: list[Factor] = []

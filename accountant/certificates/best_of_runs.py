@@ -52,21 +52,15 @@ _NEAR, _SLIP = 1e-9, 1e-6
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Gains and costs of some blocks; the first axis is a block's beginning and end.
+    """Gains and costs of some blocks; the first axis is a block's beginning and end."""
 
-    Attributes:
-        first: the first mass at or after each block.
-        gains: phi'(x - k), shape (2, blocks, masses).
-        beside: the cost at the first mass, shape (2, blocks).
-        plane: costs by tangents at the beginnings and ends of the cells, shape (2, 2, blocks,
-            masses - 1), the second axis the cell's; infinite before the first mass.
-        chord: costs by chords at the ends of the cells, shape (2, blocks, masses - 1), likewise.
-    """
-
-    first: NDArray[np.intp]
-    gains: Reals
-    beside: Reals
+    first: NDArray[np.intp]  # the first mass at or after each block
+    gains: Reals  # phi'(x - k), shape (2, blocks, masses)
+    beside: Reals  # the cost at the first mass, shape (2, blocks)
+    # Costs by tangents at the beginnings and ends of the cells, shape (2, 2, blocks, masses - 1),
+    # the second axis the cell's; infinite before the first mass.
     plane: Reals
+    # Costs by chords at the ends of the cells, shape (2, blocks, masses - 1), likewise.
     chord: Reals
 
     @staticmethod
@@ -84,11 +78,7 @@ class Grid:
         return Grid(first, gains, beside, plane, chord)
 
     def costs(self, close: NDArray[np.intp]) -> Reals:
-        """Return the least costs of the masses, shape (2, blocks, masses).
-
-        Args:
-            close: for each block, of how many cells after it chords bound A.
-        """
+        """Return the least costs, shape (2, blocks, masses), A bounded by chords in close cells."""
         cell = np.arange(self.plane.shape[3])
         near = cell < (self.first + close)[:, None]
         start = np.where(near, math.inf, self.plane[:, 0])
@@ -102,13 +92,9 @@ class Grid:
         return np.asarray(costs)
 
     def largest(self, scale: Reals) -> Reals:
-        """Return the largest gain less cost at either end, by the number of cells with chords.
+        """Return the largest gain less scaled cost, by the number of cells with chords.
 
-        Args:
-            scale: of the costs, shape (2, blocks).
-
-        Returns:
-            Shape (2, blocks, masses), the last axis up to which cell there are chords.
+        The scale has shape (2, blocks), the result (2, blocks, masses).
         """
         s, before, after = scale[:, :, None], self.gains[:, :, :-1], self.gains[:, :, 1:]
         by_chord = after - s * self.chord
@@ -142,14 +128,7 @@ def _bend(runs: RunLaw) -> float:
 
 
 def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, heights: Reals) -> Reals:
-    """Return tangents of phi' above the lines of the outcomes in the middle of the cells.
-
-    Args:
-        runs: their number.
-        base: A.
-        x: the ends of the cells.
-        heights: A at the beginnings and ends of the blocks.
-    """
+    """Return tangents of phi' above the lines of the outcomes in the middle of the cells."""
     at = base.place(0.5 * (x[1:] + x[:-1]))
     line = [base.least[at] + base.ratio[at] * (one - base.k[at]) for one in (x[:-1], x[1:])]
     inside = heights[:, :, None]
@@ -180,7 +159,7 @@ def _rounded(z: Reals) -> Reals:
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:
     """Return r^(n-1) for at most n runs, r the slopes of A's chords from the blocks' starts to x.
 
-    The shape is (blocks, x.size); it returns 0 if the number of runs is unbounded.
+    The shape is (blocks, x.size); without a largest number of runs all are 0.
     """
     if runs.largest is None:
         return np.zeros((starts.shape[1], x.size))
@@ -205,19 +184,13 @@ _TINY = 1e-300  # Replaces 0 in quotients.
 @final
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The ends of blocks and cells.
+    """The ends of blocks and cells."""
 
-    Attributes:
-        blocks: of outcomes by falling loss, from 0 to 1.
-        masses: from 0 to 1.
-        close: for each block, of how many cells after it chords bound A better than tangents.
-        grid: the grid that they bound.
-    """
-
-    blocks: list[Fraction]
-    masses: list[Fraction]
+    blocks: list[Fraction]  # of outcomes by falling loss, from 0 to 1
+    masses: list[Fraction]  # from 0 to 1
+    # For each block, of how many cells after it chords bound A better than tangents.
     close: NDArray[np.intp]
-    grid: Grid
+    grid: Grid  # the grid that they bound
 
     @staticmethod
     def of(base: NeymanPearsonCurve, runs: RunLaw, tail: float, blocks: int, masses: int) -> Cuts:
@@ -249,17 +222,11 @@ class Cuts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """The approximate sum for some cuts.
+    """The approximate sum for some cuts."""
 
-    Attributes:
-        grid: the grid that they bound.
-        width: of the blocks.
-        slope: ratios of the outcomes at both ends of the blocks, shape (2, blocks).
-    """
-
-    grid: Grid
-    width: Reals
-    slope: Reals
+    grid: Grid  # the grid that they bound
+    width: Reals  # of the blocks
+    slope: Reals  # ratios of the outcomes at both ends of the blocks, shape (2, blocks)
 
     @staticmethod
     def of(base: NeymanPearsonCurve, runs: RunLaw, x: Reals, cuts: Reals) -> _Trial:
@@ -302,10 +269,7 @@ def _start(base: NeymanPearsonCurve, smallest: float, count: int) -> Reals:
 
 
 def _masses(base: NeymanPearsonCurve, runs: RunLaw, count: int) -> list[Fraction]:
-    """Return masses at which the logs of phi' change evenly, and few outcomes' ends.
-
-    These are log phi'(c) and log phi'(A(c)).
-    """
+    """Return masses c at which log phi'(c) and log phi'(A(c)) change evenly, and some corners."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
     along = evenly(runs, fine, base.under(fine), _FAINT)
@@ -361,25 +325,16 @@ _UNIT = 2.0**-128  # The checker's unit of rounding.
 @final
 @dataclass(frozen=True, slots=True)
 class BestOfRuns:
-    """One direction's sum of (gain - t cost)_+ at ratios t >= 1.
+    """One direction's sum of (gain - t cost)_+ at ratios t >= 1."""
 
-    Attributes:
-        blocks: the ends of the blocks of outcomes by falling loss.
-        masses: the ends of the cells.
-        close: for each block, of how many cells after it chords bound A better than tangents.
-        turn: gain over cost, falling, shape (n,).
-        gain: sums of the first gains, shape (n + 1,).
-        cost: of the first costs, shape (n + 1,).
-        room: at least what the checker's roundings add.
-    """
-
-    blocks: list[Fraction]
-    masses: list[Fraction]
+    blocks: list[Fraction]  # the ends of the blocks of outcomes by falling loss
+    masses: list[Fraction]  # the ends of the cells
+    # For each block, of how many cells after it chords bound A better than tangents.
     close: list[int]
-    turn: Reals
-    gain: Reals
-    cost: Reals
-    room: float
+    turn: Reals  # gain over cost, falling, shape (n,)
+    gain: Reals  # sums of the first gains, shape (n + 1,)
+    cost: Reals  # of the first costs, shape (n + 1,)
+    room: float  # at least what the checker's roundings add
 
     def delta(self, t: Reals) -> Reals:
         """Return the sum at ratios t >= 1."""
@@ -406,14 +361,7 @@ class BestOfRuns:
 def pairs_above_best(
     forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, Object]:
-    """Return finite pairs above the best of some runs of finite pairs, and their witness.
-
-    Args:
-        forward: one run, in one direction.
-        backward: in the other.
-        runs: how often.
-        aim: what the pairs are for.
-    """
+    """Return finite pairs above the best of some runs of finite pairs, and their witness."""
     names = {"forward": forward}
     if forward != backward:
         names["backward"] = backward
@@ -519,23 +467,14 @@ _LARGEST_EPSILON = 500.0  # Largest epsilon that is tried. Heuristic.
 @final
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """One direction's polygon.
+    """One direction's polygon."""
 
-    Attributes:
-        a: 1 minus the masses of the corners, falling, exactly.
-        height: of the corners, exactly.
-        places: of the known points that the cells use, counted from 1, 0 for none.
-        base: the known bounds.
-        lengths: about, of the pieces between corners.
-        slopes: likewise.
-    """
-
-    a: list[Fraction]
-    height: list[Fraction]
-    places: list[int]
-    base: BaseProfile
-    lengths: Reals
-    slopes: Reals
+    a: list[Fraction]  # 1 minus the masses of the corners, falling, exactly
+    height: list[Fraction]  # of the corners, exactly
+    places: list[int]  # of the known points that the cells use, counted from 1, 0 for none
+    base: BaseProfile  # the known bounds
+    lengths: Reals  # about, of the pieces between corners
+    slopes: Reals  # likewise
 
     def delta(self, epsilon: float) -> float:
         """Return the mixture of shifts at epsilon."""
@@ -568,10 +507,7 @@ def prove_by_shifted_mixture(
 
 
 def _start_epsilon(base: Product, runs: RunLaw, point: Point) -> float:
-    """Estimate the epsilon at which the mixture proves the point.
-
-    Heuristic: a poor polygon makes a larger bound, or a certificate that is rejected.
-    """
+    """Estimate the epsilon at which the mixture proves the point."""
     if not point.moves or not point.delta:
         return point.epsilon
     shifts, high = selection(base, runs).shifts, max(2.0 * point.epsilon, 1.0)

@@ -75,19 +75,12 @@ _SHARE = limits.MAX_WORK // 3  # Share of the checker's work for one of two dire
 @final
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A valid point (epsilon, delta) of the profile, to be proved.
+    """A valid point (epsilon, delta) of the profile, to be proved."""
 
-    Attributes:
-        epsilon: at or above 0.
-        delta: in [0, 1].
-        moves: whether epsilon may be raised a little; else delta may.
-        among: the certificate's other proofs leave this one a share of 1/among of the work.
-    """
-
-    epsilon: float
-    delta: float
-    moves: bool
-    among: int = 1
+    epsilon: float  # at or above 0
+    delta: float  # in [0, 1]
+    moves: bool  # whether epsilon may be raised a little; else delta may
+    among: int = 1  # the certificate's other proofs leave this one a share of 1/among of the work
 
     def relaxed(self) -> tuple[Reals, Reals]:
         """Return epsilons and log deltas with growing slack."""
@@ -105,14 +98,9 @@ def distinct(pair: DominatingPair[Any]) -> list[Product]:
 
 
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
-    """Prove the tightest (epsilon, delta) near a point for every product.
+    """Prove the tightest (epsilon, delta) near a point; return it and a fact about each product.
 
     Where delta is below 1e-31 and no proof reaches it, a larger one up to 1e-30 is proved.
-
-    Returns:
-        epsilon, delta, and the fact about each product, in order.
-    Raises:
-        NotCertified: no proof comes near the point.
     """
     if not point.moves and 0.0 < point.delta < _FAINT:
         for delta in (point.delta, min(point.delta**0.25, _FAINT)):
@@ -247,10 +235,7 @@ def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
 
 
 def _chernoff_order(subject: Subject, point: Point) -> float | None:
-    """Return the least order at which Chernoff's bound proves the point with room, or None.
-
-    The smaller it is, the fewer nodes a quadrature needs.
-    """
+    """Return the least order at which Chernoff's bound proves the point: it needs fewest nodes."""
     product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
         return None
@@ -293,18 +278,10 @@ def facts(
     slack: float = _SLACK,
     most: int | None = None,
 ) -> tuple[Points, list[Step], int]:
-    """Return bounds at most of some epsilons >= 0, the steps that prove them, and their work.
+    """Return bounds at most of some growing epsilons, the steps that prove them, and their work.
 
-    An epsilon is left out if the checker's sums are not close enough there.
-
-    Args:
-        product: one direction.
-        places: epsilons, increasing.
-        fine: grid points of a sampled pair's table for a typical loss.
-        slack: of log delta: what one line may give away to serve more epsilons.
-        most: the most work of the checker; None is as much as leaves some for a selection.
-    Raises:
-        NotCertified: the checker would refuse so much work.
+    An epsilon is left out if the checker's sums are not close enough there. A line that serves
+    several may give away ``slack`` of log delta.
     """
     end = largest_loss(product)
     near, far = ([x for x in places if (x < end) is inside] for inside in (True, False))

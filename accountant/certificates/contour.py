@@ -95,25 +95,15 @@ class ShiftedRule:
 @final
 @dataclass(frozen=True, slots=True)
 class MixtureAtTilt:
-    """A mixture at one abscissa, with the rules that compute and bound M.
+    """A mixture at one abscissa, with the rules that compute and bound M."""
 
-    Attributes:
-        pair: the pair.
-        power: real part of the exponent: of 1 + u, c + 1 or -c; of opposite mixtures, c.
-        centre: the integrand's centre, in mu right of 0.
-        fall: the power of cos(mu shift) that the checker's bound is divided by.
-        log_size: log of S over M(c), without the cosine.
-        log_moment: log M(c).
-        count: the number of times the pair occurs.
-    """
-
-    pair: Mixture
-    power: float
-    centre: float
-    fall: float
-    log_size: float
-    log_moment: float
-    count: int
+    pair: Mixture  # the pair
+    power: float  # real part of the exponent: of 1 + u, c + 1 or -c; of opposite mixtures, c
+    centre: float  # the integrand's centre, in mu right of 0
+    fall: float  # the power of cos(mu shift) that the checker's bound is divided by
+    log_size: float  # log of S over M(c), without the cosine
+    log_moment: float  # log M(c)
+    count: int  # the number of times the pair occurs
 
     @staticmethod
     @lru_cache(maxsize=64)
@@ -130,11 +120,7 @@ class MixtureAtTilt:
         return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
 
     def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
-        """Return the rule for M itself, with few nodes and an error far below 1/count.
-
-        Raises:
-            NotCertified: it takes more nodes than the checker does.
-        """
+        """Return the rule for M itself, with few nodes and an error far below 1/count."""
         mu = math.sqrt(self.pair.mu_squared)
         limit = _LARGEST_TURN / mu
         rules = [self.rule(min(limit, shift), accuracy) for shift in _OWN_SHIFTS]
@@ -194,17 +180,12 @@ _LARGEST = 700.0  # Largest log of a level. Exceeding it raises.
 @final
 @dataclass(frozen=True, slots=True)
 class TableSide:
-    """One side of a table.
+    """One side of a table."""
 
-    Attributes:
-        grid: shape (n,), whole, increasing from 0.
-        lines: bounds of the base's profile, in the certificate's JSON; none if closed.
-        excess: how far these may be above the profile, absolute.
-    """
-
-    grid: Reals
+    grid: Reals  # shape (n,), whole, increasing from 0
+    # Bounds of the base's profile, in the certificate's JSON; none if closed.
     lines: tuple[Json, ...]
-    excess: Reals | float = 0.0
+    excess: Reals | float = 0.0  # how far these may be above the profile, absolute
 
     def witness(self) -> Json:
         """Return strides with counts, and the lines."""
@@ -225,17 +206,11 @@ class TableSide:
 @final
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finite pair above a sampled pair, and the grids from which the checker makes it.
+    """A finite pair above a sampled pair, and the grids from which the checker makes it."""
 
-    Attributes:
-        finite_pair: the finite pair, to the engine's precision.
-        forward: epsilon >= 0.
-        backward: the same for the swapped pair.
-    """
-
-    finite_pair: LatticePair
-    forward: TableSide
-    backward: TableSide
+    finite_pair: LatticePair  # the finite pair, to the engine's precision
+    forward: TableSide  # epsilon >= 0
+    backward: TableSide  # the same for the swapped pair
 
     @property
     def top(self) -> float:
@@ -259,10 +234,7 @@ class Table:
         }
 
     def decay(self, c: float) -> Callable[[float], tuple[float, float]]:
-        """Return the log of the checker's bound of |M(c+iv)/M(c)| up to the top.
-
-        The bound comes with its level.
-        """
+        """Return y -> log of the checker's bound of |M(c+iv)/M(c)| up to the top, and its level."""
         exponent = self.finite_pair.atoms.log_p + c * self.finite_pair.atoms.loss
         log_moment = float(np.logaddexp.reduce(exponent))
         weight = np.exp(exponent - log_moment)
@@ -319,17 +291,12 @@ def table_cgf(finite_pair: LatticePair, c: float, step: float, count: int) -> Co
 @final
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A product as a certificate names it, and as its proof computes it.
+    """A product as a certificate names it, and as its proof computes it."""
 
-    Attributes:
-        named: the product.
-        tables: one for each sampled pair, in order of the factors; None for others.
-        computed: the product, with a finite pair for every sample whose losses are added up.
-    """
-
-    named: Product
+    named: Product  # the product
+    # One for each sampled pair, in order of the factors; None for others.
     tables: tuple[Table | None, ...]
-    computed: Product
+    computed: Product  # the product, with a finite pair for every sample whose losses are added up
 
     @staticmethod
     def plain(product: Product) -> Subject:
@@ -387,16 +354,11 @@ _TRANSFORMED = 1e-14  # Error of a transform, relative to M at the abscissa.
 @final
 @dataclass(frozen=True, slots=True)
 class ContourProof:
-    """A contour with its witness.
+    """A contour with its witness."""
 
-    Attributes:
-        subject: of pairs with a formula, a quadrature or a table for M.
-        contour: the engine's, whose cut is bounded as the checker bounds it.
-        hints: one a factor, what bounds the tail of a subsampled Gaussian or of a table.
-    """
-
-    subject: Subject
-    contour: Contour
+    subject: Subject  # of pairs with a formula, a quadrature or a table for M
+    contour: Contour  # the engine's, whose cut is bounded as the checker bounds it
+    # One a factor, what bounds the tail of a subsampled Gaussian or of a table.
     hints: tuple[Hint, ...]
 
     def log_upper(self, epsilon: Reals) -> Reals:
@@ -437,11 +399,7 @@ class ContourProof:
 def quadratures(
     subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
 ) -> list[Json]:
-    """Return the witness that M of each pair needs at abscissa c.
-
-    Raises:
-        NotCertified: that of some pair is longer than the checker reads.
-    """
+    """Return the witness that M of each pair needs at abscissa c; refuse one that is too long."""
     listed: list[Json] = []
     places = hints or (None,) * len(subject.tables)
     for factor, table, hint in zip(subject.named.factors, subject.tables, places, strict=True):
@@ -462,10 +420,7 @@ def quadratures(
 
 
 def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
-    """Return a contour that suits a saddle.
-
-    It is as short as possible, and smoothed by tau if it cannot be short.
-    """
+    """Return a contour that suits a saddle, short, or smoothed by tau if it cannot be."""
     c, product = rounded_short(saddle.c), subject.used
     on_axis = real_bounds(product, saddle)
     step = alias_step(saddle, on_axis)
@@ -485,10 +440,7 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
 
 
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
-    """Return the checker's work for a line with so many nodes and so many epsilons.
-
-    It is more than the checker does if a sum would take too much memory.
-    """
+    """Return the checker's work for a line, too much if a sum would take too much memory."""
     rules = [
         MixtureAtTilt.at(factor.pair, c, factor.count).nodes()
         for factor in subject.named.factors
@@ -513,42 +465,27 @@ def most_nodes(subject: Subject, c: float, work: int) -> int:
 @final
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Logs of the parts of the checker's bound of the cut tail, over M(c) e^{-c eps}.
+    """Logs of the parts of the checker's bound of the cut tail, over M(c) e^{-c eps}."""
 
-    Attributes:
-        near: the terms up to the tables' top, all of them without tables.
-        far: those beyond.
-        reach: where the cut is.
-        top: where the tables' ceilings end.
-        hints: inputs of the bound.
-    """
-
-    near: float
-    far: float
-    reach: float
-    top: float
-    hints: tuple[Hint, ...]
+    near: float  # the terms up to the tables' top, all of them without tables
+    far: float  # those beyond
+    reach: float  # where the cut is
+    top: float  # where the tables' ceilings end
+    hints: tuple[Hint, ...]  # inputs of the bound
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The decay of every pair's M along one line.
+    """The decay of every pair's M along one line."""
 
-    Attributes:
-        decays: y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that
-            of a table serves up to the top only.
-        tables: the pairs that have a table.
-        top: up to where all tables' bounds fall; inf without tables.
-        c: abscissa of the line.
-        step: of the line.
-    """
-
+    # y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that of a table
+    # serves up to the top only
     decays: tuple[Callable[[float], tuple[float, Hint]], ...]
-    tables: tuple[bool, ...]
-    top: float
-    c: float
-    step: float
+    tables: tuple[bool, ...]  # the pairs that have a table
+    top: float  # up to where all tables' bounds fall; inf without tables
+    c: float  # abscissa of the line
+    step: float  # of the line
 
     @staticmethod
     def of(subject: Subject, c: float, step: float, longest: int) -> Tail:
@@ -633,10 +570,7 @@ def _repeated(
 
 
 def _decay(pair: Pair, c: float, count: int, longest: int) -> Callable[[float], tuple[float, Hint]]:
-    """Return the log of the checker's bound of |M(c+iv)/M(c)|^count, a function of y.
-
-    The bound holds for v >= y.
-    """
+    """Return y -> log of the checker's bound of |M(c+iv)/M(c)|^count for v >= y."""
     match pair:
         case GaussianPair():
             variance = count * float(pair.mu_squared)

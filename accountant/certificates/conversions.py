@@ -52,20 +52,14 @@ from dpproof.proofs.core.certificate import Step, show_rational
 @final
 @dataclass(frozen=True, slots=True)
 class ProvedGuarantee:
-    """A guarantee with the steps that prove it.
+    """A guarantee with the steps that prove it."""
 
-    Attributes:
-        guarantee: the proved guarantee.
-        premise: from what.
-        steps: distance of the premise's datasets -> steps, the last of which concludes;
-            premise 0 stands for the premise, k for the k-th of these steps.
-        size: factor by which the conclusion's datasets are further apart.
-    """
-
-    guarantee: Guarantee[Any]
-    premise: Guarantee[Any]
+    guarantee: Guarantee[Any]  # the proved guarantee
+    premise: Guarantee[Any]  # from what
+    # Distance of the premise's datasets -> steps, the last of which concludes; premise 0 stands for
+    # the premise, k for the k-th of these steps.
     steps: Callable[[int], Sequence[Step]]
-    size: int = 1
+    size: int = 1  # factor by which the conclusion's datasets are further apart
 
 
 # Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
@@ -122,10 +116,7 @@ def to_group(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | Non
 
 
 def _lowered(curve: Points, bits: int) -> Points:
-    """Return the larger of a curve and its inverse, lowered.
-
-    Its corners move towards the origin, except for those with a coordinate 1.
-    """
+    """Return the larger of a curve and its inverse, corners without a coordinate 1 lowered."""
     share = 1 - Fraction(1, 1 << bits)
     corners = symmetric(curve)
     return shortened([(x, y) if 1 in {x, y} else (x * share, y * share) for x, y in corners])
@@ -137,10 +128,7 @@ def _below(curve: Points, limit: Points) -> bool:
 
 
 def _links(size: int) -> list[tuple[int, int]]:
-    """Return for each curve the two that it is made of.
-
-    Curve 0 is that of one step, the last that of ``size``.
-    """
+    """Return for each curve the two that it is made of; curve 0 is one step, the last ``size``."""
     links: list[tuple[int, int]] = []
     for digit in f"{size:b}"[1:]:
         links.append((len(links), len(links)))
@@ -157,10 +145,7 @@ _NOTHING: Final = Fraction(1, 2**300)
 
 
 def to_approx(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Prove one point (epsilon, delta), its epsilon raised a little.
-
-    Return None if no rule applies.
-    """
+    """Prove one point (epsilon, delta), its epsilon raised; return None if no rule applies."""
     stated = node.conclusion
     if not isinstance(stated, ApproxDP):
         return None
@@ -222,8 +207,7 @@ def to_profile(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | N
 def to_rdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove Renyi points of samples by the checker's tables, of bounded ranges as logistic pairs.
 
-    Points at orders that are too large for its quadratures are left out. It returns None if no
-    number changes.
+    Points at orders too large for its quadratures are left out; None if no number changes.
     """
     stated = node.conclusion
     if not isinstance(stated, RDP) or not isinstance(premise, FaithfulPairGuarantee):
@@ -338,10 +322,7 @@ def _proved_conversion(
 def _curve(
     product: Product, heights: Mapping[float, Fraction]
 ) -> tuple[dict[float, Fraction], list[Step]]:
-    """Return bounds of one direction's profile, with their facts.
-
-    Lines that serve many points are used first; the other points are proved one by one.
-    """
+    """Return bounds of one direction's profile with facts: shared lines, then points alone."""
     points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
     close = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
     among = 2 * max(len(heights) - len(close), 1)  # both directions share what lines leave
@@ -357,13 +338,7 @@ def _curve(
 
 
 def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:
-    """Return the guarantee rederived from raised numbers, or itself if none is raised.
-
-    Returns:
-        The guarantee, and what shows the raised numbers, by the id of their derivations.
-    Raises:
-        NotCertified: no proof comes near a number, or what was made of it cannot be made again.
-    """
+    """Return the guarantee rederived from raised numbers, and their proofs by id of derivation."""
     raised: dict[int, Guarantee[Any]] = {}
     shown: dict[int, ProvedGuarantee] = {}
     stack = [guarantee.derivation]

@@ -65,17 +65,11 @@ class ProfileBound(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """The purpose of finite pairs above selections.
+    """The purpose of finite pairs above selections."""
 
-    Attributes:
-        tail: the mass of losses that may be counted as infinite.
-        selections: the number that share the checker's work.
-        epsilon: a value near which no chord of the profile is to be long; 0 for none.
-    """
-
-    tail: float = 0.0
-    selections: int = 1
-    epsilon: float = 0.0
+    tail: float = 0.0  # the mass of losses that may be counted as infinite
+    selections: int = 1  # the number that share the checker's work
+    epsilon: float = 0.0  # a value near which no chord of the profile is to be long; 0 for none
 
 
 def ratios(
@@ -89,19 +83,10 @@ def ratios(
     size: Callable[[Reals], Reals] | None = None,
     finest: float = _FINEST,
 ) -> list[Fraction]:
-    """Return ratios t from e^-least to beyond e^most, dense if the profile bends much for its size.
+    """Return ratios t from e^-least to beyond e^most, dense where the profile bends for its size.
 
-    Neighbours differ by powers of two, which keeps the masses short.
-
-    Args:
-        profile: H_t at ratios, approximately.
-        least: nats, at or above 0.
-        most: nats, above 0.
-        extra: logs of ratios to be listed too.
-        floor: what matters little of a profile.
-        count: at most so many but the extra ones.
-        size: what a bend is compared with, the profile itself by default.
-        finest: least relative distance.
+    Neighbours differ by powers of two, which keeps the masses short. ``extra`` lists logs of
+    further ratios, beside at most ``count`` others; below ``floor`` little of a profile matters.
     """
     octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
     listed = np.array([2.0**octave for octave in octaves])
@@ -131,14 +116,9 @@ def ratios(
 def pair_of_bounds(
     ahead: ProfileBound, behind: ProfileBound, aim: Aim, *, one_way: bool, count: int
 ) -> FinitePair:
-    """Return the finite pair of two bounds; if used one way, losses below 0 matter less.
+    """Return the finite pair of bounds of H_t(P || Q), and of H_t(Q || P) behind.
 
-    Args:
-        ahead: of H_t(P || Q).
-        behind: of H_t(Q || P).
-        aim: what the pair is for.
-        one_way: whether they are the same, so that the pair is used in one direction only.
-        count: of the ratios, approximately.
+    If both are the same it is used one way, and losses below 0 matter less.
     """
     tail = aim.tail
     ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
@@ -205,12 +185,7 @@ _SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
 def finite_base_pairs(
     base: DominatingPair[Any], tail: float
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """Return a finite pair above each direction, forward first, and the facts that prove it.
-
-    Args:
-        base: products whose profiles the checker can bound.
-        tail: the mass of losses that may be counted as infinite.
-    """
+    """Return a finite pair above each direction, forward first, and the facts that prove it."""
     ways = {base.forward: base.backward, base.backward: base.forward}
     grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in ways.items()}
     wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
@@ -237,13 +212,7 @@ def finite_base_pairs(
 def finite_mixture_pairs(
     mixture: DominatingPair[Any], parts: Sequence[tuple[Fraction, DominatingPair[Any]]], aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """Return a finite pair above each direction of a mixture, and facts about its parts.
-
-    Args:
-        mixture: of the parts.
-        parts: each with its weight.
-        aim: what the pairs are for.
-    """
+    """Return a finite pair above each direction of a mixture, and facts about its parts."""
     pairs = {mixture.forward: [(weight, one.forward, one.backward) for weight, one in parts]}
     pairs[mixture.backward] = [(weight, one.backward, one.forward) for weight, one in parts]
     others = {mixture.forward: mixture.backward, mixture.backward: mixture.forward}
@@ -318,12 +287,7 @@ _PAST_BITS: Final = 40  # Bits of that ratio.
 
 
 def pair_above_reports(guarantee: DominatingPair[Any], aim: Aim) -> tuple[FinitePair, Object]:
-    """Return a finite pair above reports, in the forward direction, and the witness for it.
-
-    Args:
-        guarantee: the reports' pair, of shuffled ones the same in both directions.
-        aim: what the pair is for.
-    """
+    """Return a finite pair above reports, in the forward direction, and the witness for it."""
     factors = guarantee.forward.factors
     pair = factors[0].pair
     if not isinstance(pair, ShuffledReportsPair):

@@ -143,10 +143,7 @@ def _sum_work(product: Product) -> int:
 
 
 def _sums(product: Product) -> int:
-    """Return how many exponentials M of a product has.
-
-    It returns 0 if they are too many or M of a pair is no such sum.
-    """
+    """Return how many exponentials M of a product has, 0 if too many or if M is no such sum."""
     return limits.atoms((_exponentials(factor.pair), factor.count) for factor in product.factors)
 
 
@@ -180,10 +177,7 @@ def _is_smooth(product: Product) -> bool:
 
 
 def largest_loss(product: Product) -> float:
-    """Return the largest finite loss as the checker knows it, infinite where it knows none.
-
-    A table of a sample ends where hardly any mass is left, also if the base has no largest loss.
-    """
+    """Return the largest finite loss as the checker knows it, infinite where it knows none."""
     for factor in product.factors:
         pair = factor.pair
         if isinstance(pair, SubsampledPair):
@@ -231,10 +225,7 @@ def losses(product: Product) -> Reals | None:
 
 
 def bends(product: Product) -> Reals | None:
-    """Return points just past every loss, so that chords are the profile to nine digits.
-
-    Or None.
-    """
+    """Return points just past the losses, so that chords are the profile to nine digits."""
     points = losses(product)
     if points is None or points.size > _MOST_LOSSES:
         return None
@@ -276,23 +267,14 @@ _MARGIN = 1e-10
 @final
 @dataclass(frozen=True, slots=True)
 class FoldedSum:
-    """A proof by the sum over one period.
+    """A proof by the sum over one period."""
 
-    Attributes:
-        subject: all pairs on the lattice.
-        c: abscissa.
-        offset: one loss of the product, exactly.
-        span: exactly.
-        s: shape (half + 1,), the nodes with imaginary part at or above 0.
-        cgf: shape (half + 1,), upper ends of K in modulus.
-    """
-
-    subject: Subject
-    c: float
-    offset: Fraction
-    span: Fraction
-    s: Complexes
-    cgf: Complexes
+    subject: Subject  # all pairs on the lattice
+    c: float  # abscissa
+    offset: Fraction  # one loss of the product, exactly
+    span: Fraction  # exactly
+    s: Complexes  # shape (half + 1,), the nodes with imaginary part at or above 0
+    cgf: Complexes  # shape (half + 1,), upper ends of K in modulus
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the sum, with a margin for its own roundings."""
@@ -331,10 +313,7 @@ class FoldedSum:
 
 
 def folded_sum(subject: Subject, saddle: Saddle, among: int = 1) -> FoldedSum | None:
-    """Return the sum that suits a saddle, or None if there is no lattice or it is too fine.
-
-    It may take 1/among of the work that it may take alone.
-    """
+    """Return the sum that suits a saddle, in 1/among of its work; None without a lattice."""
     product = subject.used
     common = _common(product)
     if common is None:

@@ -79,14 +79,7 @@ def lower_fact(
 ) -> Step:
     """Return the fact that a product's divergence near epsilon is at least delta, or near it.
 
-    Args:
-        product: one direction.
-        epsilon: at or above 0.
-        delta: what the engine finds at epsilon, from below.
-        moves: whether epsilon may be lowered a little; else delta may.
-        among: the certificate's other proofs leave this one a share of 1/among of the work.
-    Raises:
-        NotCertified: no sum of the checker comes near it.
+    Epsilon may be lowered a little if it ``moves``, else delta may.
     """
     if not delta:
         raise NotCertified(
@@ -291,17 +284,11 @@ _CELL_ROOM: Final = 1e-10  # Room for roundings here, relative and in nats.
 @final
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """One pair cut into cells.
+    """One pair cut into cells."""
 
-    Attributes:
-        ends: in units of 2^-30, increasing.
-        offset: losses are at or above offset + k span.
-        pair: the cells as a pair on that lattice.
-    """
-
-    ends: list[int]
-    offset: Fraction
-    pair: LatticePair
+    ends: list[int]  # in units of 2^-30, increasing
+    offset: Fraction  # losses are at or above offset + k span
+    pair: LatticePair  # the cells as a pair on that lattice
 
 
 def needs_cells(product: Product) -> bool:
@@ -310,16 +297,7 @@ def needs_cells(product: Product) -> bool:
 
 
 def lower_fact_by_cells(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
-    """Return the fact that a product's divergence near epsilon is at least nearly delta.
-
-    Args:
-        product: shuffled batches, allocated rounds and Gaussian pairs.
-        epsilon: at or above 0.
-        delta: what the engine finds at epsilon, from below.
-        moves: whether epsilon may be lowered; else delta may.
-    Raises:
-        NotCertified: other pairs are in the product, or no cells come near it.
-    """
+    """Return the same of shuffled batches, allocated rounds and Gaussian pairs, by cells."""
     if not delta:
         raise NotCertified(f"no lower end of delta was found near {epsilon:.6g}; {UNCERTIFIED}")
     pairs = [(_as_shuffled(one.pair), one.count) for one in product.factors]
@@ -430,25 +408,17 @@ _LARGEST: Final = 700.0  # Largest epsilon whose e^epsilon is computed in floats
 @final
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Bounds of H_t at three ratios t = e^epsilon, and the steps that prove them.
+    """Bounds of H_t at three ratios t = e^epsilon, and the steps that prove them."""
 
-    Attributes:
-        places: epsilon, increasing.
-        low: H is at least these.
-        high: H is at most these.
-        steps: in any order.
-    """
-
-    places: list[float]
-    low: list[float]
-    high: list[float]
-    steps: list[Step]
+    places: list[float]  # epsilon, increasing
+    low: list[float]  # H is at least these
+    high: list[float]  # H is at most these
+    steps: list[Step]  # in any order
 
     def power(self, rate: float) -> float | None:
-        """Return the power that these bounds prove at a false-positive rate.
+        """Return the power that these bounds prove at a rate: conversions.md, section 12.
 
-        See conversions.md, section 12. It returns None if they do not prove between which ratios
-        H_t + rate t is least, or these are beyond floats.
+        None if they do not prove where H_t + rate t is least, or are beyond floats.
         """
         if self.places[-1] > _LARGEST:
             return None
@@ -465,15 +435,7 @@ class _Facts:
 
 
 def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]:
-    """Return the steps that prove approximately the power of some test at a false-positive rate.
-
-    Args:
-        product: one direction.
-        rate: of false positives, above 0 and below 1.
-        power: what the engine finds, from below.
-    Raises:
-        NotCertified: no three bounds of the checker come near it.
-    """
+    """Return the steps that prove about the power of some test at a false-positive rate."""
     for places in _places(product, best_threshold(product, rate), rate):
         bounds = _bounds_at(product, places)
         best_power = bounds.power(rate)
@@ -499,10 +461,7 @@ def power_facts(product: Product, rate: float, power: float) -> tuple[Step, ...]
 
 
 def _places(product: Product, threshold: float, rate: float) -> list[list[float]]:
-    """Return triples of epsilons around a threshold, those that prove most first.
-
-    Heuristic.
-    """
+    """Return triples of epsilons around a threshold, those that prove most first."""
     sampled = any(isinstance(one.pair, Tabled) for one in product.factors)
     noise = _NOISE_OF_TABLES if sampled else _NOISE
     places_tried = []
@@ -530,14 +489,7 @@ def _bounds_at(product: Product, places: list[float]) -> _Facts:
 
 
 def renyi_fact(product: Product, order: Fraction) -> Step:
-    """Return the fact that the Renyi divergence of an order is approximately at least its value.
-
-    Args:
-        product: one direction.
-        order: above 1.
-    Raises:
-        NotCertified: the checker has no M that is close from below, or the order is too large.
-    """
+    """Return the fact that the Renyi divergence of an order is about at least its value."""
     said, excess = factors(product), order - 1
     used = Subject.plain(product)
     if any(isinstance(one.pair, Tabled) for one in product.factors):

@@ -77,11 +77,7 @@ _BY_FINITE_PAIRS: Final = {
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
-    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
-
-    Raises:
-        NotCertified: no rule covers some theorem, or no proof comes near the point.
-    """
+    """Add the steps that prove a guarantee and a point (epsilon, delta) of it."""
     if isinstance(guarantee, PairGuarantee):
         if _is_stated(guarantee, point):
             _prove_stated(steps, guarantee, point)
@@ -94,11 +90,7 @@ def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
 
 
 def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
-    """Add the steps that prove a guarantee's Renyi divergence at one order.
-
-    Raises:
-        NotCertified: it is infinite or unknown, or no rule covers some theorem.
-    """
+    """Add the steps that prove a guarantee's Renyi divergence at one order."""
     stated = with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
     value = stated.rdp(order=order).upper
     if math.isinf(value):
@@ -227,10 +219,7 @@ def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 
 
 def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
-    """Return the selection's pure DP if the base has bounded losses, else None.
-
-    It is stated, or follows from the largest loss.
-    """
+    """Return the selection's pure DP, stated or by the base's largest loss, else None."""
     base, *stated = (one.conclusion for one in pair.derivation.premises)
     for one in stated:
         if isinstance(one, PureDP):
@@ -296,11 +285,7 @@ def has_selections(derivation: Derivation) -> bool:
 
 
 def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
-    """Return the same computation by Renyi divergences at some orders.
-
-    Raises:
-        NotCertified: it has a theorem that Renyi divergences do not have.
-    """
+    """Return the same computation by Renyi divergences at some orders."""
     conclusion, parameters = derivation.conclusion, dict(derivation.parameters)
     if not isinstance(conclusion, Guarantee):
         raise NotCertified(unsaid(derivation.rule))
@@ -342,9 +327,6 @@ def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: floa
 
     P(S) <= e^eps a + delta(eps) and P(S) <= 1 - (1 - a - delta(eps)) e^-eps at every eps >= 0, and
     the least of all is the trade-off (Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12).
-
-    Raises:
-        NotCertified: no epsilon leaves anything below 1, or no proof comes near the best one.
     """
     if isinstance(guarantee, PairGuarantee):  # its proof uses each pair in its own order alone
         ways = distinct(guarantee.to_pair())
@@ -388,10 +370,7 @@ def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
 
 
 def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
-    """Add the steps by one order if one excludes a power slightly above the known one.
-
-    It returns whether it did.
-    """
+    """Add the steps by one order if one excludes a power just above the known one, or not."""
     for slack in _SLACKS:
         power = most * (1.0 + slack)
         order = power_order(guarantee, rate, power)
@@ -434,10 +413,7 @@ def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
 
 
 def _minimum(bound: Callable[[Reals], Reals], end: float) -> tuple[float, float]:
-    """Return the least value of a function with one minimum on [0, end], and its place.
-
-    Heuristic: it is found on ever finer grids.
-    """
+    """Return the least value of a function with one minimum on [0, end], and its place."""
     left, right = 0.0, end
     for _ in range(_REFINEMENTS):
         x = np.linspace(left, right, _GRID_POINTS)

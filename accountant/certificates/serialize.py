@@ -123,11 +123,7 @@ def _claim(guarantee: Guarantee[Any]) -> Object:
 
 
 def pair(one: Pair) -> Object:
-    """Return a pair by its kind and exact parameters.
-
-    Raises:
-        NotCertified: certificates do not know this kind of pair.
-    """
+    """Return a pair by its kind and exact parameters, or refuse an unknown kind."""
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
         raise NotCertified(unwritten(f"the losses of {pair_in_words(one)}"))
     kind, names = _PAIRS[type(one)]

@@ -82,10 +82,7 @@ def _witness(product: Product, excess: float) -> list[Json]:
 
 
 def moment_witness(used: Subject, whole: float, excess: float) -> list[Json]:
-    """Return the quadratures of M of each pair, and an order for tables that end early.
-
-    They are as fine as K, which is ``whole``, asks for.
-    """
+    """Return quadratures of each M as fine as K asks for, and orders for tables ending early."""
     accuracy = min(FINE, EXACT - math.log(min(whole, 1.0))) if whole > 0.0 else FINE
     listed = quadratures(used, excess, accuracy=accuracy)
     for place, (factor, table) in enumerate(zip(used.named.factors, used.tables, strict=True)):
@@ -186,10 +183,7 @@ def with_room(divergence: float) -> Fraction:
 def renyi_point(
     guarantee: RenyiGuarantee[Any], point: Point
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return epsilon and delta near a point, and the order that proves them.
-
-    The order 1 stands for the total variation.
-    """
+    """Return epsilon and delta near a point, and the order that proves them; 1 is by variation."""
     epsilon, delta = Fraction(point.epsilon), Fraction(point.delta)
     if point.moves and point.epsilon:
         order = best_order(guarantee, point.epsilon, point.delta)
@@ -205,11 +199,7 @@ def renyi_point(
 
 
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
-    """Return the order at which a point (epsilon, delta) is easiest to prove.
-
-    Raises:
-        NotCertified: no order gives a finite bound.
-    """
+    """Return the order at which a point (epsilon, delta) is easiest to prove."""
     if delta > 0:
         return _least(guarantee, lambda orders, values: epsilon_terms(orders, values, delta))
     return _least(guarantee, lambda orders, values: log_delta_terms(orders, values, epsilon))
@@ -277,11 +267,7 @@ _SMALLEST: Final = 1e-18  # Range of orders, at either end.
 
 
 def gdp_witness(pair: DominatingPair[Any], mu: float, squared: Fraction) -> Object:
-    """Return the mu_i^2 of the pairs if they add up, else cells on which the profile is below mu's.
-
-    Raises:
-        NotCertified: neither shows mu.
-    """
+    """Return the mu_i^2 of the pairs if they add up, else cells with the profile below mu's."""
     parts = _parts(pair, squared)
     if parts:
         return {"parts": [show_rational(part) for part in parts], "epsilons": []}
@@ -326,10 +312,7 @@ def _bases(product: Product) -> Product:
 
 
 def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
-    """Return the pairs' mu_i^2, or an empty list.
-
-    It is empty unless they sum to at most mu^2 in both directions.
-    """
+    """Return the pairs' mu_i^2 if they sum to at most mu^2 in both directions, else nothing."""
     both = [pair.forward, pair.backward]
     lists = [[_part(factor.pair) for factor in one.factors] for one in both]
     sums = [
@@ -340,11 +323,7 @@ def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
 
 
 def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
-    """Return orders between which K stays below rho s(s+1), none if the pairs' own bounds add up.
-
-    Raises:
-        NotCertified: no orders are enough.
-    """
+    """Return orders between which K stays below rho s(s+1), none if the pairs' bounds add up."""
     named = [("forward", pair.forward)]
     if pair.backward != pair.forward:
         named.append(("backward", pair.backward))
@@ -453,11 +432,7 @@ _MENDED, _PARTS = 3, 4  # Rounds in which failing cells are cut, and the parts o
 
 
 def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, list[Step]]:
-    """Return a mu slightly above a valid one, points of the profile that prove it, and facts.
-
-    Raises:
-        NotCertified: a loss has no bound, or no points show any such mu.
-    """
+    """Return a mu slightly above a valid one, points of the profile that prove it, and facts."""
     products = distinct(pair)
     end = max(max_loss(one) for one in products) * (1 + 1e-9)
     for one in products:
@@ -490,10 +465,7 @@ def smallest_mu(pair: DominatingPair[Any], mu: float) -> tuple[float, Points, li
 def _points_below(
     products: list[Product], places: list[Fraction], mu: float, bits: int, fine: int
 ) -> tuple[Points, list[Step]] | None:
-    """Return points that prove mu with facts about them, or None.
-
-    Cells that are too wide are cut a few times.
-    """
+    """Return points that prove mu with facts about them, wide cells cut a few times, or None."""
     profiles: list[dict[Fraction, Fraction]] = [{} for _ in products]
     steps: list[Step] = []
     left = _MOST_WORK
@@ -536,11 +508,7 @@ def _wide(points: Points, mu: float) -> list[Fraction]:
 
 
 def filter_witness(node: Derivation, guarantee: Guarantee[Any]) -> Object:
-    """Return the witness of a filter's step.
-
-    Raises:
-        NotCertified: the budget is not divided among the filters yet.
-    """
+    """Return the witness of a filter's step, once its budget is divided."""
     if not isinstance(guarantee, ApproxDP):
         return {}
     limits: dict[str, Any] = dict(node.parameters)

@@ -56,16 +56,13 @@ from dpproof.proofs.limits import MAX_LABEL
 @final
 @dataclass(slots=True)
 class Steps:
-    """The steps so far; a derivation that was added already is cited, not repeated.
+    """The steps so far; a derivation that was added already is cited, not repeated."""
 
-    Attributes:
-        raised: conversions to raised numbers, by id of their derivation.
-        aim: purpose of finite pairs above selections; without a tail there are none.
-        ranges: a composition whose bounded ranges are counted together, if any.
-    """
-
+    # Conversions to raised numbers, by id of their derivation.
     raised: Mapping[int, ProvedGuarantee] = field(default_factory=dict)
+    # Purpose of finite pairs above selections; without a tail there are none.
     aim: Aim = field(default_factory=Aim)
+    # A composition whose bounded ranges are counted together, if any.
     ranges: RangeParts | None = None
     substitutes: Substitutes = field(default_factory=Substitutes)
     listed: list[Step] = field(default_factory=list)
@@ -73,13 +70,7 @@ class Steps:
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
 
     def derive(self, derivation: Derivation) -> tuple[int, int]:
-        """Add a derivation with all that it rests on.
-
-        Returns:
-            Its position, and how many steps of its relation its datasets are apart.
-        Raises:
-            NotCertified: no rule of the checker covers some theorem in it.
-        """
+        """Add a derivation with all that it rests on; return its place and how far data are apart."""
         stack = [derivation]
         while stack:
             node = stack[-1]
@@ -162,10 +153,7 @@ class Steps:
     def composed(
         self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
     ) -> tuple[int, int]:
-        """Add a composition.
-
-        One part is cited as it is, or restated at the orders that are queried.
-        """
+        """Add a composition; cite one part as it is, or restate it at the orders queried."""
         if len(places) > 1:
             return self.plain(node, proved, places, steps)
         if not isinstance(proved, RDP):

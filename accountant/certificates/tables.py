@@ -62,21 +62,13 @@ _AT_ONCE: Final = 12  # Points at which a line is tried, of those it may serve.
 @final
 @dataclass(frozen=True, slots=True)
 class ShortfallLine:
-    """A line, and how far above the profile it may be.
+    """A line, and how far above the profile it may be."""
 
-    Attributes:
-        tilt: Re u.
-        period: 2 pi over the step of Im u.
-        nodes: how many.
-        tau: standard deviation of the Gaussian that is added to c.
-        excess: shape (n,), of the points that it serves, absolute.
-    """
-
-    tilt: float
-    period: float
-    nodes: int
-    tau: float
-    excess: Reals
+    tilt: float  # Re u
+    period: float  # 2 pi over the step of Im u
+    nodes: int  # how many
+    tau: float  # standard deviation of the Gaussian that is added to c
+    excess: Reals  # shape (n,), of the points that it serves, absolute
 
     def witness(self) -> Object:
         """Return the line in the certificate's JSON."""
@@ -93,13 +85,8 @@ def shortfall_lines(
 ) -> tuple[tuple[Object, ...], Reals]:
     """Return lines for points of one side of a table, and how far above the profile they are.
 
-    Args:
-        pair: one direction.
-        epsilon: increasing from 0.
-        negligible: what a bound may be off by, beside a small share of the profile.
-        below: whether the lines have to bound from below as well: they take no Gaussian.
-    Raises:
-        NotCertified: no line of the checker is close.
+    Beside a small share of the profile they may err by ``negligible``. Lines that bound from
+    ``below`` as well take no Gaussian.
     """
     listed: list[Object] = []
     excess: list[Reals] = []
@@ -123,15 +110,10 @@ def shortfall_line(
 @final
 @dataclass(frozen=True, slots=True)
 class SingleAllocation:
-    """A proof of the profile of one allocation, once, by a line.
+    """A proof of the profile of one allocation, once, by a line."""
 
-    Attributes:
-        pair: one direction.
-        line: for an epsilon.
-    """
-
-    pair: AllocatedGaussianPair
-    line: ShortfallLine
+    pair: AllocatedGaussianPair  # one direction
+    line: ShortfallLine  # for an epsilon
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by what the line may err by."""
@@ -151,21 +133,13 @@ class SingleAllocation:
 @final
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """E(c - M)_+ at some points, and what a line may err by.
+    """E(c - M)_+ at some points, and what a line may err by."""
 
-    Attributes:
-        c: e^epsilon, or e^-epsilon for an addition.
-        scale: by what a shortfall is multiplied to be a profile.
-        delta: the profile.
-        slope: minus the derivative of its log by epsilon.
-        room: of the profile, absolute, beside a share of it.
-    """
-
-    c: Reals
-    scale: Reals
-    delta: Reals
-    slope: Reals
-    room: float
+    c: Reals  # e^epsilon, or e^-epsilon for an addition
+    scale: Reals  # by what a shortfall is multiplied to be a profile
+    delta: Reals  # the profile
+    slope: Reals  # minus the derivative of its log by epsilon
+    room: float  # of the profile, absolute, beside a share of it
 
     @staticmethod
     def of(pair: AllocatedGaussianPair, epsilon: Reals, room: float) -> _Wanted:
@@ -329,17 +303,11 @@ def _normalised(masses: Reals) -> tuple[Fraction, ...]:
 @final
 @dataclass(frozen=True, slots=True)
 class SingleSample:
-    """A proof by the subsampling theorem itself.
+    """A proof by the subsampling theorem itself."""
 
-    Attributes:
-        pair: the base that is sampled, once.
-        line: bound of the base's profile.
-        over: log of the ratio of the line's bound to the profile.
-    """
-
-    pair: SubsampledPair
-    line: Object
-    over: float
+    pair: SubsampledPair  # the base that is sampled, once
+    line: Object  # bound of the base's profile
+    over: float  # log of the ratio of the line's bound to the profile
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by ``over``."""
@@ -389,12 +357,7 @@ Sides = tuple[Tabled, Tabled]
 def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
     """Return a product with a table below each sampled pair, or with its few losses.
 
-    Args:
-        product: any.
-        fine: grid points for a typical loss, total variation.
-        negligible: what losses may have that count as the last of a table.
-    Raises:
-        NotCertified: no line bounds the profile of a base well, or losses are too far apart.
+    The last losses of a table may have ``negligible`` mass; ``fine`` as for ``subject``.
     """
     tables: list[Table | None] = []
     computed: list[Factor] = []
@@ -411,16 +374,10 @@ def subject_below(product: Product, *, fine: int, negligible: float) -> Subject:
 def subject(
     product: Product, *, fine: int, negligible: float, whole: bool = False, fewer: bool = False
 ) -> Subject:
-    """Return a product with a table for each of its sampled pairs.
+    """Return a product with a table for each of its sampled pairs, ``fine`` points a loss.
 
-    Args:
-        product: any.
-        fine: grid points for a typical loss, total variation.
-        negligible: what infinite losses may add to delta.
-        whole: whether the table of an addition has to reach its largest loss.
-        fewer: whether a coarser grid may do where no line bounds a base well.
-    Raises:
-        NotCertified: no line bounds the profile of a base well.
+    Infinite losses add at most ``negligible`` to delta. If ``whole`` the table of an addition
+    reaches its largest loss. ``fewer`` allows a coarser grid where no line bounds a base well.
     """
     tables: list[Table | None] = []
     for factor in product.factors:
@@ -434,10 +391,7 @@ def subject(
 
 
 def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
-    """Return a proof for one sampled pair, once, by a line of the base.
-
-    The line is as long as needed.
-    """
+    """Return a proof for one sampled pair, once, by a line of the base as long as needed."""
     _, argument = _argument(pair, np.array([epsilon]))
     at = float(argument[0])
     saddle = find_saddle(pair.base, lambda one: one.epsilon - at)
@@ -453,10 +407,7 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
 
 
 def _coarser(pair: Tabled, fine: int, negligible: float) -> Table:
-    """Return a table with fewer points if lines are not close enough.
-
-    It is used if the closed profile takes too much work.
-    """
+    """Return a table, with fewer points if no line is close and values take too much work."""
     while True:
         try:
             return _table(pair, fine, negligible, whole=False)
@@ -467,10 +418,7 @@ def _coarser(pair: Tabled, fine: int, negligible: float) -> Table:
 
 
 def _table(pair: Tabled, fine: int, negligible: float, *, whole: bool) -> Table:
-    """Return a table above on a uniform grid around 0, coarser further out.
-
-    If the losses are few the grid lies around them only.
-    """
+    """Return a table above, uniform around 0 and coarser further out, or around few losses."""
     both, span = _both_sides(pair, fine)
     ends = [0.0 if whole and _is_addition(one) else negligible for one in both]
     grids = [_grid(_end(*one), span, fine) for one in zip(both, ends, strict=True)]
@@ -635,8 +583,8 @@ def _line_for(
 ) -> tuple[ContourProof, int]:
     """Return a line for the base's profile, and how many of the first points it serves well.
 
-    It is not smoothed if it can be short, else as short as serves the first point. For a bound from
-    below it includes the aliases that the checker bounds.
+    It is smoothed only if it cannot be short. From below it includes the aliases that the checker
+    adds.
     """
     saddle = find_saddle(base, lambda one: one.epsilon - float(argument[0]))
     if below:

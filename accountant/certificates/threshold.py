@@ -53,23 +53,14 @@ Places = NDArray[np.intp]
 @final
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of a mass under P with a linear bound of the mass under Q, at their starts and ends.
+    """Cells of a mass under P with a linear bound of the mass under Q, at their starts and ends."""
 
-    Attributes:
-        masses: their ends, from 0 to 1, exactly.
-        places: of the known points that the bounds use, counted from 1; 0 for none.
-        p: shape (2, n).
-        left: 1 - p, with all its digits.
-        q: shape (2, n).
-        spared: 1 - q likewise.
-    """
-
-    masses: Masses
-    places: list[int]
-    p: Reals
-    left: Reals
-    q: Reals
-    spared: Reals
+    masses: Masses  # their ends, from 0 to 1, exactly
+    places: list[int]  # of the known points that the bounds use, counted from 1; 0 for none
+    p: Reals  # shape (2, n)
+    left: Reals  # 1 - p, with all its digits
+    q: Reals  # shape (2, n)
+    spared: Reals  # 1 - q likewise
 
     @staticmethod
     def best(base: BaseProfile, masses: Masses) -> Cells:
@@ -113,21 +104,13 @@ class Cells:
 @final
 @dataclass(frozen=True, slots=True)
 class ThresholdBound:
-    """One direction's bound, the largest of lines gain - t cost.
+    """One direction's bound, the largest of lines gain - t cost."""
 
-    Attributes:
-        best: cells of the accepted mass of largest loss.
-        worst: of lowest loss.
-        gain: of the lines on the convex hull, growing.
-        cost: growing.
-        origin: the cells that each of these lines comes from, shape (2, n).
-    """
-
-    best: Cells
-    worst: Cells
-    gain: Reals
-    cost: Reals
-    origin: Places
+    best: Cells  # cells of the accepted mass of largest loss
+    worst: Cells  # of lowest loss
+    gain: Reals  # of the lines on the convex hull, growing
+    cost: Reals  # growing
+    origin: Places  # the cells that each of these lines comes from, shape (2, n)
 
     def delta(self, t: Reals) -> Reals:
         """Return the bound at ratios t >= 1."""
@@ -158,13 +141,7 @@ class ThresholdBound:
 def pairs_above_threshold(
     base: DominatingPair[Any], runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step], Object]:
-    """Return finite pairs above stopping at a threshold, facts about the base, and a witness.
-
-    Args:
-        base: what is run.
-        runs: at most how often.
-        aim: what the pairs are for.
-    """
+    """Return finite pairs above stopping at a threshold, facts about the base, and a witness."""
     least = max(aim.tail / runs.mean, _LEAST)
     first = math.log1p(-runs.probability_of_none) - math.log(runs.mean)
 
@@ -191,10 +168,7 @@ def _reach(base: Product, smallest: float) -> float:
 
 
 def _top(base: Product, smallest: float) -> Reals:
-    """Return losses beyond which little mass is left.
-
-    They are refused if nearly all is accepted.
-    """
+    """Return losses beyond which little mass is left, to be refused if nearly all is accepted."""
     base_curve = curve(base)
     outcomes = base_curve.above(*base_curve.size)
     at = np.searchsorted(np.cumsum(outcomes.p), np.geomspace(smallest, 0.5, _TOP))
@@ -237,10 +211,7 @@ def _halved(masses: Masses, active: Places) -> Masses:
 
 
 def _between(start: Fraction, end: Fraction) -> Fraction:
-    """Return an approximate middle.
-
-    For small masses, or small remainders, it is the middle of the logs.
-    """
+    """Return about the middle, of the logs where masses or remainders are small."""
     if not start or end == 1:
         middle = 0.5 * float(start + end)
     elif end <= Fraction(1, 2):

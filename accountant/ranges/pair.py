@@ -36,16 +36,11 @@ class ComposedRangePair(Reflected, TabulatedPair):
 
     At each epsilon it is the largest hockey-stick divergence that ``count`` adaptively chosen
     mechanisms of this range have. Proofs: proofs/theory/bounded_range.md.
-
-    Attributes:
-        length: of the range of each, exact, above 0, nats.
-        count: the number, from 2.
-        cells: of the recursion's grid for each range; 0 for as many as suit the count.
     """
 
-    length: Fraction
-    count: int
-    cells: int = 0
+    length: Fraction  # of the range of each, exact, above 0, nats
+    count: int  # the number, from 2
+    cells: int = 0  # of the recursion's grid for each range; 0 for as many as suit the count
     is_quick: ClassVar[bool] = True  # It costs less than tables made of it.
 
     def swapped(self) -> ComposedRangePair:

@@ -46,36 +46,23 @@ _TOO_FLAT = "rounding hides the largest loss of composed bounded ranges"
 @final
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Bounds of V at (start + k) span, k = 0, 1, ...
+    """Bounds of V at (start + k) span, k = 0, 1, ..."""
 
-    Attributes:
-        start: left of it V is taken for a line in e^y from 1 at 0, or for what symmetry says if
-            start is 0.
-        value: beyond the last point V is at most the last upper end, and at least 0.
-    """
-
+    # Left of it V is taken for a line in e^y from 1 at 0, or for what symmetry says if start is 0.
     start: int
-    value: Reals
+    value: Reals  # beyond the last point V is at most the last upper end, and at least 0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ValueTable:
-    """Brackets of V on a grid, and what one more step from below needs.
+    """Brackets of V on a grid, and what one more step from below needs."""
 
-    Attributes:
-        above: the grid of ``upper``; its cells add up to at least epsilon.
-        below: the grid of ``before``; its cells add up to at most epsilon.
-        upper: upper ends of V.
-        before: lower ends of the value of one mechanism less.
-        left: for each point of ``upper`` about where the left end of its chord is.
-    """
-
-    above: Scale
-    below: Scale
-    upper: Values
-    before: Values
-    left: _Cells
+    above: Scale  # the grid of ``upper``; its cells add up to at least epsilon
+    below: Scale  # the grid of ``before``; its cells add up to at most epsilon
+    upper: Values  # upper ends of V
+    before: Values  # lower ends of the value of one mechanism less
+    left: _Cells  # for each point of ``upper`` about where the left end of its chord is
 
 
 @lru_cache(maxsize=16)

@@ -463,18 +463,12 @@ Notion = type[Guarantee[Any]]
 @final
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One conversion.
+    """One conversion."""
 
-    Attributes:
-        source: the notion it starts from; an abstract one stands for all below it.
-        target: the notion it ends in.
-        theorem: the function that carries it.
-        option: the keyword it takes and what that keyword is, None when it takes none.
-    """
-
-    source: type[object]
-    target: Notion
-    theorem: Callable[..., Guarantee[Any]]
+    source: type[object]  # the notion it starts from; an abstract one stands for all below it
+    target: Notion  # the notion it ends in
+    theorem: Callable[..., Guarantee[Any]]  # the function that carries it
+    # The keyword it takes and what that keyword is, None when it takes none.
     option: Option | None = None
 
 

@@ -100,14 +100,7 @@ def delta(product: Product, epsilon: float) -> Bound:
 
 @lru_cache(maxsize=64)
 def epsilon(product: Product, delta: float | Bound) -> Bound:
-    """Return the smallest epsilon >= 0 at which one direction's profile is at most delta.
-
-    Some brackets are kept, as those of ``renyi`` are.
-
-    Args:
-        product: one direction.
-        delta: a number, or the bracket of one, in [0, 1].
-    """
+    """Return the smallest epsilon >= 0 at which one direction's profile is at most delta, cached."""
     low, high = _sides(product)
     if low != high:
         return Bound(epsilon(low, delta).lower, epsilon(high, delta).upper)
@@ -134,10 +127,7 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
 
 @lru_cache(maxsize=64)
 def renyi(product: Product, order: float) -> Bound:
-    """Bracket the Rényi divergence of a real order > 1 of one direction.
-
-    Some brackets are kept: whoever spends or certifies a divergence asks for it again.
-    """
+    """Bracket the Rényi divergence of a real order > 1 of one direction, cached."""
     low, high = _sides(product)
     if low != high:
         return Bound(renyi(low, order).lower, renyi(high, order).upper)
@@ -257,10 +247,7 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
 
 
 def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:
-    """Return the larger epsilon of two directions.
-
-    The second is left out where a look at the first one's lower end shows that it is no larger.
-    """
+    """Return the larger epsilon of two directions, the second asked only if it may be larger."""
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
     if backward == forward or _selection_below(backward, first.upper, least):
@@ -365,10 +352,7 @@ def _paired(product: Product, delta: float | None = None) -> Product:
 
 
 def _alone(product: Product) -> Alone | None:
-    """Return the one selection, sample or mixture, or few samples, of a product, else None.
-
-    These answer without sums over K.
-    """
+    """Return what a product alone is if it answers without sums over K, else None."""
     composed = composed_alone(product)
     if composed is not None:
         return composed

@@ -131,19 +131,7 @@ def line(**argument: object) -> str:
 def array(
     allowed: str, within: Callable[[NDArray[np.float64]], NDArray[np.bool_]], **argument: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the argument as an array of the floats that it denotes exactly, or raise.
-
-    Args:
-        allowed: the domain in words.
-        within: where finite floats are in the domain.
-        argument: numbers or arrays of numbers that are floats; others would be rounded.
-
-    Raises:
-        ParameterError: some are no such numbers, or outside; it names the first.
-    Example:
-        >>> array("above 0", lambda x: x > 0, sigma=[1, 2.5]).tolist()
-        [1.0, 2.5]
-    """
+    """Return the argument as an array of the floats that it denotes exactly, or raise."""
     name, value = _one(dict(argument))
     try:
         values = np.asarray(value)

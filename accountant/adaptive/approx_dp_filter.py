@@ -120,14 +120,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
 
 
 def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
-    """Return the rho of what is left of a guarantee beside its delta, and that delta.
-
-    Raises:
-        NotImplied: it is neither (epsilon, delta)-DP nor implies zCDP.
-    Example:
-        >>> rho_and_delta(ApproxDP(epsilon=0, delta=0.25))
-        (Fraction(0, 1), Fraction(1, 4))
-    """
+    """Return the rho of what is left of a guarantee beside its delta, and that delta."""
     if isinstance(guarantee, ApproxDP):
         pure = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
         return convert(pure, to=ZCDP).rho, guarantee.stated_delta

@@ -21,13 +21,7 @@ _HALVINGS: Final = 60  # of a bracket: how much of the budget is given away, not
 
 
 def implies(notion: Guarantee[Any], epsilon: Fraction, delta: Fraction) -> bool:
-    """Return whether a guarantee is proved to imply (epsilon, delta)-DP.
-
-    Example:
-        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
-        >>> implies(GDP(mu=1), Fraction(6), Fraction(1, 10**6))
-        True
-    """
+    """Return whether a guarantee is proved to imply (epsilon, delta)-DP."""
     return Fraction(notion.epsilon(delta=delta).upper) <= epsilon
 
 
@@ -42,19 +36,6 @@ def largest_parameter(
     Epsilon of rho-zCDP and of mu-GDP is nearly linear in the root of rho and in mu, so that a few
     steps find where it is epsilon less half of the margin; halving does if they do not. The margin
     leaves room for other roundings to prove the same parameter.
-
-    Args:
-        notion: the guarantee of a parameter that grows like rho.
-        epsilon: above 0, nats.
-        delta: above 0, below 1.
-        start: a parameter beyond the largest.
-    Example:
-        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
-        >>> found = largest_parameter(
-        ...     lambda square: GDP(mu_squared=square), Fraction(1), Fraction(1, 10**6), Fraction(9)
-        ... )
-        >>> 0.056 < found < 0.0561
-        True
     """
     value = _by_secants(notion, epsilon, delta, start)
     if value is not None and implies(notion(value), epsilon, delta):
@@ -96,11 +77,7 @@ def _by_secants(
 
 
 def divergence_cost(guarantee: Guarantee[Any], order: Fraction) -> Fraction:
-    """Return an upper bound of the Rényi divergence at an order, exact where it is stated.
-
-    Raises:
-        NotImplied: the guarantee leaves it infinite.
-    """
+    """Return an upper bound of the Rényi divergence at an order, exact where it is stated."""
     if isinstance(guarantee, RenyiGuarantee):
         stated = guarantee.divergence_up(order)
         if stated is not None:
@@ -133,15 +110,6 @@ def mixture_bound(rho: Fraction, log_inverse: float) -> float:
     w_j = 2 / (3 (|j| + 1) (|j| + 2)). If every mechanism is rho_i-zCDP given the outputs before it,
     V(L_t, rho_1 + ... + rho_t) is a supermartingale from at most 1, so that with probability at
     least 1 - delta it stays below 1/delta (proofs/theory/filters.md, 5).
-
-    Args:
-        rho: the sum so far, at or above 0.
-        log_inverse: at or above log(1/delta).
-    Returns:
-        A float at or above the l with V(l, rho) = 1/delta.
-    Example:
-        >>> round(mixture_bound(Fraction(1, 20), 13.82), 1)
-        2.0
     """
     size = float_up(rho)
     # One term alone reaches 1/delta there; the sum does so before. Infinite terms are no minimum.

@@ -52,11 +52,7 @@ class Undivided(ABC):  # a subclass says what is spent
 
     @final
     def __reduce_ex__(self, _: SupportsIndex) -> Never:
-        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``.
-
-        Raises:
-            NotShared: always.
-        """
+        """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``."""
         raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 
     @final
@@ -67,12 +63,7 @@ class Undivided(ABC):  # a subclass says what is spent
     @final
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep all other threads from spending meanwhile.
-
-        Raises:
-            NotShared: in a process that was forked since. It is asked before the lock, which
-                another thread of the parent may have held when the process was forked.
-        """
+        """Keep all other threads from spending meanwhile."""
         if os.getpid() != self._process:
             name = type(self).__name__
             raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
@@ -128,11 +119,7 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
 
     @abstractmethod
     def _restated(self, guarantee: Guarantee[R]) -> Guarantee[R]:
-        """Return what a guarantee says in the filter's notion.
-
-        Raises:
-            NotImplied: it says nothing there.
-        """
+        """Return what a guarantee says in the filter's notion."""
 
     @abstractmethod
     def _costs(self, restated: Guarantee[R]) -> Costs:
@@ -215,12 +202,7 @@ def derived(
     budget: Costs,
     **parameters: Fraction,
 ) -> Derivation:
-    """Return the derivation of a whole budget from the guarantees that were spent.
-
-    Raises:
-        NotCertified: these cost more, as their certificates prove them, than they were admitted
-            for, and are over the budget.
-    """
+    """Return the derivation of a whole budget from the guarantees that were spent."""
     for parts, limit in zip(zip(*costs, strict=True), budget, strict=bool(costs)):
         total = sum(parts, Fraction(0))
         if total > limit:

@@ -67,11 +67,7 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
 
     @abstractmethod
     def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        """Return upper bounds of what a guarantee adds to each part of the total.
-
-        Raises:
-            NotImplied: the guarantee says nothing in the odometer's notion.
-        """
+        """Return upper bounds of what a guarantee adds to each part of the total."""
 
     @abstractmethod
     def _bound(self, delta: Fraction) -> float:

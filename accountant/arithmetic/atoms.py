@@ -44,13 +44,6 @@ def exp_minus_linear_on_line(
     weights v have v |log v| <= w (|log w| + 1) e^{max(Re z, 0)}, and err by (3 |log w| + 2) u. The
     product, of |ab| <= (yg)^2 / 4, errs by (4 c + 16 + 3 ``summation_ulps(m)``) u of that, and the
     last term by 36 u of |z|^2 / 2.
-
-    Args:
-        start: at or above 0.
-        step: above 0.
-        count: at least 3.
-        growth: shape (m,), g.
-        log_weights: shape (m,).
     """
     row = min(math.isqrt(count - 1) + 1, 64)
     rows = -(-count // row)
@@ -137,10 +130,7 @@ class Atoms:
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
     def _near_one(self, low: float, high: float) -> bool:
-        """Return whether M is so close to 1 on the real interval that a plain sum would lose K.
-
-        Heuristic: the error is bounded either way.
-        """
+        """Return whether M is so close to 1 that a plain sum would lose K. Heuristic: both are sound."""
         if -math.log1p(-min(self.infinite_mass, 0.5)) * (1.0 + high) > _FADED:
             return False
         if float((self.log_p + high * self.loss).max(initial=-math.inf)) > _LARGE:
@@ -178,10 +168,7 @@ class Atoms:
         return lower, upper
 
     def adjacency(self, index: Reals, c: float) -> float:
-        """Bound 2 sum_k w_k w_{k+1} from below.
-
-        The w are the masses tilted by c, in the order of their lattice indices.
-        """
+        """Bound 2 sum_k w_k w_{k+1} from below, w the masses tilted by c in order of their index."""
         exponent = self.log_p + c * self.loss
         weight = np.exp(exponent - exponent.max())
         weight /= weight.sum()

@@ -58,16 +58,10 @@ _TERM: Final = 64.0 * ELEMENTARY_ULPS
 def mean_shortfall(
     variance: float, count: int, c: Reals, *, excess: bool = False
 ) -> tuple[Reals, Reals]:
-    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1).
+    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1) of the ``excess``.
 
-    Args:
-        variance: of log Y, above 0, exact.
-        count: the number of variables, from 2.
-        c: shape (n,), above 0; the ends hold for all numbers within 8 u of it.
-        excess: whether of E(M - c)_+.
-    Returns:
-        Lower and upper ends; (c - 1)_+ and c, rounded, where nothing better is computed, or 0 and 1
-        of the excess.
+    The ends hold for all numbers within 8 u of c > 0. They are (c - 1)_+ and c, rounded, where
+    nothing better is computed, or 0 and 1 of the excess.
     """
     lower, upper = np.maximum((1.0 - c if excess else c - 1.0), 0.0), c.copy()
     if excess:
@@ -175,12 +169,8 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
 def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
     """Enclose log phi(w), up to turns, at w = size e^{i angle}; the radius is infinite near 0.
 
-    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small.
-
-    Args:
-        a: standard deviation of log Y.
-        size: shape (n,), at or above 0.
-        angle: shape (n,), from 0 to 3 pi/4.
+    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small. The
+    angle is in [0, 3 pi/4]; ``a`` is the standard deviation of log Y.
     """
     strip = min(_STRIP, _STRIP / a)
     most = _STRIP - a * strip  # angle of w Y on the line
@@ -226,10 +216,7 @@ class _Tilts:
 
 @lru_cache(maxsize=64)
 def _tilts(variance: float, count: int) -> _Tilts:
-    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c.
-
-    Heuristic: every p is sound.
-    """
+    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c. Any is sound."""
     places, heights = _excess(variance, count)
     p = places[1::_EVERY]
     log = heights[1::_EVERY] - p
@@ -269,10 +256,7 @@ class _Hyperbola:
         return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + self._outside(c))
 
     def excess(self, c: Reals) -> tuple[Reals, Reals]:
-        """Return E(M - c)_+ and how much it errs by, without cancellation from c = 2 on.
-
-        It is the sum for M less that for the constant 1, which is c - 1.
-        """
+        """Return E(M - c)_+ and its error: the sum for M less that for the constant 1, c - 1."""
         if self.constant is None:
             found, error = self.integral(c)
             return found - (c - 1.0), error + 16 * UNIT_ROUNDOFF * c
@@ -298,10 +282,7 @@ class _Hyperbola:
 
 @lru_cache(maxsize=512)
 def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
-    """Return the sum through one p, of the angle that takes about the fewest terms.
-
-    None if these are too many.
-    """
+    """Return the sum through one p, of the angle that takes about fewest terms; None if many."""
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
@@ -367,10 +348,7 @@ class _Line:
         return self.low >= _TWICE
 
     def upright(self) -> _Hyperbola | None:
-        """Return a sum over the vertical line itself, or None if it takes more terms than few.
-
-        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
-        """
+        """Return a sum over the vertical line, where phi falls fast if there are many rounds, or None."""
         depth = _DIGITS - self.level
         period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
         step = 2 * math.pi / period

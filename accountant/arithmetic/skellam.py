@@ -31,14 +31,6 @@ def skellam_masses(variance: Fraction, bits: int) -> SkellamMasses:
         products w_k = r_0 ... r_(k-1) follow. The masses are w_k over their sum. A Skellam law is
         log-concave, as a convolution of log-concave laws, so r_k falls in k and the w beyond the
         last, w_K, add up to at most w_K r_K/(1 - r_K).
-
-    Args:
-        variance: v, exact, above 0.
-        bits: of the results, above 8.
-    Example:
-        >>> masses = skellam_masses(Fraction(2), 30)
-        >>> [round(one / 2**30, 6) for one in masses.lower[:3]]
-        [0.308508, 0.215269, 0.093239]
     """
     last = math.isqrt(math.ceil(2 * variance * bits * _LOG_2)) + bits
     work = bits + _GUARD

@@ -68,10 +68,7 @@ class Outcomes:
         )
 
     def leading(self, least: float, sign: float) -> Outcomes:
-        """Return the outcomes of at least some mass.
-
-        Of the others nothing is kept if ``sign`` is -1, else all of it as if Q had none there.
-        """
+        """Return outcomes of at least some mass, the others lost, or if sign = 1 as if Q had none."""
         keep = self.mass >= least
         if keep.all() or not keep.any():
             return self
@@ -115,17 +112,11 @@ class PiecewiseLinear:
         return Outcomes(self.loss, self.mass, self.rest, 0.0, _SLACK, self.loss.size)
 
     def profile(self, epsilon: Reals) -> Reals:
-        """Return the profile of the finite losses.
-
-        Its relative error is ``rounding`` and a few roundings.
-        """
+        """Return the profile of the finite losses, of relative error ``rounding`` and few roundings."""
         return self.tangent(epsilon)[0]
 
     def tangent(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Return the profile of the finite losses and by how much it falls there with t.
-
-        Both have a relative error of ``rounding`` and a few roundings.
-        """
+        """Return that profile, and by how much it falls with t, with the same relative error."""
         place = np.searchsorted(self.loss, epsilon)
         at = np.minimum(place, self.loss.size - 1)
         gap = np.minimum(epsilon - self.loss[at], 0.0)

@@ -33,18 +33,7 @@ class HasGuarantee(Protocol):
 
 
 def guarantee_of(source: Guarantee[Any] | HasGuarantee, name: str = "guarantee") -> Guarantee[Any]:
-    """Return a guarantee as it is, or what a mechanism states.
-
-    Args:
-        source: one of both.
-        name: of the parameter, for the refusal.
-    Raises:
-        ParameterError: it is neither.
-    Example:
-        >>> from dpproof.accountant import PureDP
-        >>> guarantee_of(PureDP(epsilon=1))
-        PureDP(epsilon=1, relation=AddRemove())
-    """
+    """Return a guarantee as it is, or what a mechanism states."""
     if isinstance(source, HasGuarantee) and not isinstance(source, type | Guarantee):
         source = source.guarantee()
     if isinstance(source, Guarantee):
@@ -284,10 +273,7 @@ def _require_pair(one: str, first: Number | None, other: str, second: Number | N
 
 
 def _power(true_positive_rate: Number, false_positive_rate: Number) -> _Target:
-    """Return the target for a true-positive rate.
-
-    Refuse one at or below the false-positive rate.
-    """
+    """Return the target for a true-positive rate; refuse one at or below the false-positive rate."""
     limit = arguments.open_probability(true_positive_rate=true_positive_rate)
     rate = arguments.probability(false_positive_rate=false_positive_rate)
     if not limit > rate:

@@ -150,10 +150,7 @@ class Search:
     # -- bracket
 
     def _bracket(self, first: Sample) -> tuple[Sample | None, Sample | None]:
-        """Step towards the limit until it is crossed, or to the end of the interval.
-
-        It returns the nearest safe and the nearest unsafe sample, None if there is none.
-        """
+        """Step towards the limit, and return the nearest safe and unsafe samples, None if there is none."""
         safe = self._nearest(safe=True)
         unsafe = self._nearest(safe=False)
         step = _FIRST_STEP
@@ -261,10 +258,7 @@ class Search:
         return self._placed(math.sqrt(safe.place) * math.sqrt(unsafe.place))
 
     def _interpolated(self, safe: Sample, unsafe: Sample) -> float:
-        """Return a value aimed just inside the limit.
-
-        It is found by inverse cubic, else quadratic or linear interpolation in logarithms.
-        """
+        """Return a value aimed just inside the limit by interpolation of up to four logarithms."""
         usable = [s for s in self.samples.values() if _has_log(s)]
         if not _has_log(safe) or not _has_log(unsafe):
             return self._halfway(safe, unsafe)

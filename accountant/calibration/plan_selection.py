@@ -197,10 +197,7 @@ def _negative_binomial(eta: Fraction, share: float) -> RunLaw:
 
 
 def _reaching(build: Callable[[float], RunLaw], candidates: int, wanted: float) -> RunLaw | None:
-    """Return the first law in a family that reaches the probability, or None.
-
-    The probability grows with the family's parameter in (0, 1).
-    """
+    """Return the first law in a family, by its parameter in (0, 1), that reaches the probability."""
 
     def reaches(share: float) -> bool:
         return build(share).probability_drawn(candidates=candidates) >= wanted

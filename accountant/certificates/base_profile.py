@@ -272,7 +272,7 @@ class RangeParts:
     def written(
         self, places: list[int], substitutes: Substitutes
     ) -> tuple[Product, Product, Object]:
-        """Return both directions of the conclusion, and the witness for parts proved at ``places``."""
+        """Return both directions of the conclusion, and the witness, from the places of parts."""
         ordered = [part for _, part in sorted(zip(places, self.parts, strict=True), key=_position)]
         lengths: dict[Fraction, int] = {}
         ahead: list[Factor] = []

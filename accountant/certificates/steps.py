@@ -70,7 +70,7 @@ class Steps:
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
 
     def derive(self, derivation: Derivation) -> tuple[int, int]:
-        """Add a derivation with all that it rests on; return its place and how far data are apart."""
+        """Add a derivation with all that it rests on; return its place and distance."""
         stack = [derivation]
         while stack:
             node = stack[-1]

@@ -422,18 +422,7 @@ def state(
     attained: Attained = Attained.WHOLE,
     **fields: object,
 ) -> None:
-    """Set the fields of a new guarantee; without a derivation it is an assumption.
-
-    Args:
-        guarantee: the new one.
-        notion: its name in rules.
-        relation: which datasets are neighbours.
-        derivation: what it follows from.
-        attained: what some mechanism that meets the statement attains of its answers.
-        fields: the others, by name.
-    Raises:
-        ParameterError: the relation is none.
-    """
+    """Set the fields of a new guarantee; without a derivation it is an assumption."""
     for name, value in {**fields, "relation": require_relation(relation)}.items():
         object.__setattr__(guarantee, name, value)
     proof = derivation or stated(notion, guarantee, attained)
@@ -448,16 +437,7 @@ def applied(
     attained: Attained | None = None,
     **parameters: Parameter,
 ) -> Derivation:
-    """Return one application of a theorem to guarantees, with its parameters by name.
-
-    Args:
-        theorem: what is applied.
-        statement: what follows, in words and numbers.
-        premises: the guarantees.
-        assumptions: what is taken for granted.
-        attained: the level, where it hangs on more than the theorem and the premises' levels.
-        parameters: by name.
-    """
+    """Return one application of a theorem to guarantees, with its parameters by name."""
     before = tuple(premise.derivation for premise in premises)
     node = Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
     return node if attained is None else replace(node, attained=attained)
@@ -541,13 +521,7 @@ def pair_in_words(value: object) -> str:
 
 
 def in_words(guarantee: Guarantee[Any]) -> str:
-    """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself.
-
-    Example:
-        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
-        >>> in_words(PureDP(epsilon=1)), in_words(PureDP(epsilon=1).labelled("counts"))
-        ('1-DP', 'counts')
-    """
+    """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself."""
     return _words(guarantee.derivation) or guarantee.describe()
 
 

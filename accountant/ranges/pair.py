@@ -121,10 +121,9 @@ _TYPICAL = math.log(1e6)  # For which delta the adversary with one loss is chose
 class BoundedRangePair(LogisticShift):
     """The logistic pair as the worst case of one mechanism of bounded range.
 
-    In a product it says more than that the logistic pair dominates: so many parts, wherever they
-    stand, and chosen after what ran before, have this range each. Their composition is
-    dominated by the value of a recursion, which is less than the product of logistic pairs.
-    Proofs: proofs/theory/bounded_range.md, sections 2 and 5.
+    In a product it says more than that the logistic pair dominates: their composition, adaptive too, is
+    dominated by the value of a recursion, which is less than the product of logistic pairs. Proofs:
+    proofs/theory/bounded_range.md, sections 2 and 5.
     """
 
     @property
@@ -174,11 +173,7 @@ class BoundedRangePair(LogisticShift):
         return ComposedRangePair(length=self.epsilon, count=count)
 
     def _repeated(self, count: int) -> list[Pair]:
-        """Return one pair with two losses at most epsilon apart, chosen for so many of it.
-
-        Heuristic: where they lie is best for one Rényi divergence. There is none if floats cannot
-        tell the losses apart.
-        """
+        """Return one pair of two losses at most epsilon apart, best for one order, or none."""
         epsilon = float(self.epsilon)
         less = math.sqrt(_TYPICAL / (count * max(epsilon * epsilon / 8, 1e-300)))  # order minus 1
         less = min(max(less, 1e-3 / epsilon), 300.0 / epsilon)

@@ -67,16 +67,9 @@ class ValueTable:
 
 @lru_cache(maxsize=16)
 def value_table(high: float, low: float, count: int, cells: int = 0) -> ValueTable:
-    """Return brackets of the value of ``count`` mechanisms, from 2 to ``MOST``.
+    """Return brackets of the value of ``count`` mechanisms of a range between ``low`` and ``high``.
 
-    Args:
-        high: at or above the range, with at most 32 significant bits.
-        low: at or below it, with as many.
-        count: number of mechanisms.
-        cells: of the grid for each range; 0 for as many as suit the count.
-
-    Raises:
-        NotCertified: rounding hides which chord is the largest.
+    Both ends have at most 32 significant bits; 0 cells stand for as many as suit the count.
     """
     cells = cells or max(min(1 << (2 * _WORK // count**2).bit_length() >> 1, _FINEST), _COARSEST)
     above, below = Scale(high, cells), Scale(low, cells)
@@ -115,10 +108,7 @@ class Scale:
         return Values(0, root * root / self.rest * factor)
 
     def with_left(self, values: Values, *, above: bool) -> Reals:
-        """Return the values with those of an epsilon to the left.
-
-        They follow by symmetry, or from above by the line, from below as V falls.
-        """
+        """Return the values with those of an epsilon to the left, by symmetry or by the line."""
         y = np.arange(1, self.cells + 1) * self.span
         if values.start:
             share = np.exp(-y) if above else np.ones(y.shape)
@@ -128,13 +118,7 @@ class Scale:
         return np.concatenate([left[::-1], values.value])
 
     def lowered(self, values: Values, cell: _Cells, start: int) -> Values:
-        """Return the value of one mechanism more from below, at the points after ``start``.
-
-        Args:
-            values: the value before.
-            cell: for each point next to where the left end of a chord may be, any integers.
-            start: the first point, at or after that of the known ones.
-        """
+        """Return the value of one mechanism more from below after ``start``, at any chords."""
         y = (start + np.arange(cell.size)) * self.span
         return Values(start, self.chords_below(values, y, cell))
 
@@ -202,11 +186,7 @@ class _Step:
         return np.asarray(high * left + low * right)
 
     def left_ends(self, guess: _Cells) -> _Cells:
-        """Return for each row the cell of the left end of the largest chord, and keep the bound.
-
-        Raises:
-            NotCertified: rounding hides which chord is the largest.
-        """
+        """Return for each row the cell of the left end of the largest chord, and keep the bound."""
         beside, tries, every = _BESIDE, 0, np.arange(self.rows.size)
         some = np.append(every[:-1:_SAMPLED], every[-1])
         share = some * ((guess.size - 1) / max(every[-1], 1))
@@ -238,10 +218,7 @@ class _Step:
         )
 
     def _settled(self, some: _Cells, guess: Reals) -> _Cells:
-        """Return the best cells of some rows, looked for ever farther from a guess.
-
-        Heuristic: what is passed over is shown to be smaller later.
-        """
+        """Return the best cells of some rows, looked for ever farther from a guess."""
         centre, first, last = guess.astype(np.intp), self.first_cell[some], self.last_cell[some]
         beside = _BESIDE
         while True:

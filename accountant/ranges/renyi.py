@@ -98,11 +98,7 @@ def log_sinh_growth(start: float, step: float) -> float:
     Statement: with y = start and d = step it is log(1 + N/(1 + d/y)),
         N = 2 sinh(d/2)^2 + (coth(y) - 1/y) sinh(d) + (sinh(d) - d)/y,
         as sinh(y + d)/sinh(y) = cosh(d) + coth(y) sinh(d). All terms are positive.
-    Returns:
-        A number within ``GROWTH_ERROR`` of it, relative, or within 1e-315.
-    Example:
-        >>> round(log_sinh_growth(1.0, 1.0), 12)  # log(sinh(2) / (2 sinh(1)))
-        0.433780830483
+    Rounds: within ``GROWTH_ERROR`` of it, relative, or within 1e-315.
     """
     if step > _FAR:
         decay = math.log(-math.expm1(-2.0 * (start + step)) / -math.expm1(-2.0 * start))

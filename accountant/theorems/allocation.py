@@ -94,18 +94,6 @@ def allocate_random(
     Assumes: random allocation; hidden sample; blank ignored (under ZeroOut).
     Laws: one round is the mechanism itself, and all t of t are t of it; falls with t; kept rounds
         cost what less noise by sqrt(E) costs.
-
-    Args:
-        guarantee: of the mechanism in a round: Gaussian noise, once or several times, or another
-            whose loss is bounded, of which its largest loss is used.
-        scheme: the number of rounds, and how many of them a record draws or for how long it
-            keeps its round.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-one and replace-label, about groups, of other noise of unbounded
-            loss, or of one above 32, or when only a Renyi curve is known.
-        ParameterError: another scheme.
     Example:
         >>> from dpproof.accountant import GDP, RandomAllocation
         >>> epoch = allocate_random(GDP(mu=1), RandomAllocation(steps=1000))
@@ -171,13 +159,6 @@ def replace_allocated(guarantee: DominatingPair[AddRemove]) -> DominatingPair[Re
     Rounds: outwards; the trade-off curve of both steps is linear between its points.
     Assumes: nothing.
     Laws: never below the premise, nor above the record's rounds revealed.
-
-    Args:
-        guarantee: of ``allocate_random``, for a record more or less.
-    Returns:
-        One pair for both orders, of which one above and one below are known.
-    Raises:
-        NotImplied: as ``group`` and ``restrict``.
     Example:
         >>> from dpproof.accountant import GDP, RandomAllocation
         >>> epoch = allocate_random(GDP(mu=1), RandomAllocation(steps=1))
@@ -292,22 +273,6 @@ def allocate_cyclic(
     Assumes: sum of contributions; cyclic sample; hidden sample; random bits; output alone;
         blank adds nothing (under ZeroOut).
     Laws: one band and a cycle of 1 is a Poisson sample in every round; increases in mu, q and n.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum of a round, in data units, under
-            add-remove, zero-out or replace-one.
-        scheme: the rate within a part, and the number of parts.
-        rounds: how many.
-        bands: entries of C so far below the diagonal are 0; at most as many as parts.
-        column: the square of c.
-        factor: the kind of C, as a certificate names it.
-        listed: its numbers there.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: fewer parts than bands, where what is added to several rounds is mixed.
-        ParameterError: not an L2Contribution, or one under replace-label.
     Example:
         >>> from dpproof.accountant import CyclicPoisson, L2Contribution
         >>> step = allocate_cyclic(
@@ -403,18 +368,6 @@ def allocate_shuffled(
         (under ZeroOut).
     Laws: one batch is the Gaussian mechanism, from below as well; lower ends fall with the number
         of batches; a kept order costs what less noise by sqrt(E) costs.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to a sum, in data units. A sensitivity is
-            not enough: every record's contribution matters, as records change places. Under
-            zero-out or replace-one, where the number of records is public.
-        scheme: the number of batches, and for how many epochs the order is kept.
-    Returns:
-        One pair per direction, of which one pair above and one below are known.
-    Raises:
-        NotImplied: under add-remove, where shuffling amplifies nothing, and replace-label.
-        ParameterError: not an L2Contribution.
     Example:
         >>> from dpproof.accountant import L2Contribution, ShuffledBatches, ZeroOut, self_compose
         >>> epoch = allocate_shuffled(

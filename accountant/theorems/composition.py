@@ -58,18 +58,7 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Corollary 3.3.
     Rounds: nothing; squares are kept as exact rationals.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        GDP under that relation; mu dimensionless.
-
-    Raises:
-        RelationMismatch: two parts differ in relation; names both and their positions.
-        ParameterError: parts is empty.
     Laws: order does not matter; composing with mu = 0 changes nothing; monotone in every mu_i.
-
     Example:
         >>> compose_gdp([GDP(mu=3), GDP(mu=4)]).mu
         Fraction(5, 1)
@@ -102,18 +91,7 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.3 (Lemma 1.7 for two).
     Rounds: nothing; rho is an exact rational.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        ZCDP under that relation.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        ParameterError: parts is empty.
     Laws: order does not matter; composing with rho = 0 changes nothing; monotone in every rho_i.
-
     Example:
         >>> compose_zcdp([ZCDP(rho=1), ZCDP(rho=2)]).rho
         Fraction(3, 1)
@@ -147,22 +125,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Assumes: fixed in advance; own randomness.
     Source: Mironov, arXiv:1702.07476, Proposition 1.
     Rounds: up, once a part and order, and only for parts with a pair; the sum is exact.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-        orders: where to evaluate; by default every order that some part lists, up to the
-            smallest of the largest known orders, or a fixed list if no part lists any, up to
-            where every part can be computed.
-
-    Returns:
-        RDP at the orders where every part has a finite divergence.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        NotImplied: no order is finite for every part.
-        NotCertified: some part cannot be computed at an order asked for, or at any.
     Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
-
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> compose_rdp([RDP(points=((2, 1), (4, 3))), ZCDP(rho=1)]).points[0]
@@ -237,18 +200,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; equivalently Dong, Roth & Su,
         arXiv:1905.02383, Theorem 3.2.
     Rounds: nothing; products are kept symbolically with whole counts.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        DominatingPair under that relation, equal pairs merged by adding counts.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        ParameterError: parts is empty.
     Laws: order does not matter; a part that reveals nothing changes nothing.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -597,11 +549,7 @@ def map_records(guarantee: N, *, description: str) -> N:
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
-    """Return a description without blanks at its ends.
-
-    Raises:
-        ParameterError: it is empty or no text, or the guarantee is none.
-    """
+    """Return a description without blanks at its ends."""
     required_guarantee(guarantee)
     if not isinstance(description, str) or not description.strip():
         raise ParameterError("description", description, allowed)

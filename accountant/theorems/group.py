@@ -68,17 +68,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by an integer s
         takes each step of F linearly onto another.
     Rounds: nothing.
-
-    Args:
-        guarantee: one Laplace, logistic, discrete Laplace or discrete Gaussian pair, used once,
-            or any product of Gaussian pairs; the same in both directions.
-        size: number of steps, from 1 to 10**12.
-
-    Raises:
-        NotImplied: any other product. Where each part of a composition has its own guarantee,
-            group the parts and compose; else convert to TradeOff at epsilons and group that.
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> from fractions import Fraction
         >>> pair = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
@@ -148,10 +138,8 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     Proof: P_0(S) <= e^eps P_1(S) + delta <= e^{2 eps} P_2(S) + (1 + e^eps) delta, and so on: the
         factor of delta is the sum of e^{i epsilon} for i < size.
     Rounds: delta up, by at most 2**-60 relative.
-
     Laws: size 1 changes nothing; monotone in size; ``group_trade_off`` of the same statement is
         no weaker.
-
     Example:
         >>> group_approx(ApproxDP(epsilon=0, delta=0.125), size=3).stated_delta
         Fraction(3, 8)
@@ -214,9 +202,7 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
     Proof: the loss of the chain at an output is the sum of the losses of its steps there, each
         in an interval of length epsilon.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_bounded_range(BoundedRange(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
@@ -244,9 +230,7 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14 (the example after it).
     Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_gdp(GDP(mu=1), size=3).mu
         Fraction(3, 1)
@@ -278,9 +262,7 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
     Proof: the paths of the steps one after the other are one path of length size; at constant
         speed it takes time 1, and the loss grows size times as fast.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_metric(MetricDP(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
@@ -308,9 +290,7 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     Source: Dwork & Roth 2014, Theorem 2.2.
     Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_pure(PureDP(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
@@ -345,16 +325,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         k a/(k a - 1) D_{(k a - 1)/(k - 1)}(P || S) + D_{k a}(S || Q). Apply it with k - 1 at
         order a' = (k a - 1)/(k - 1), where (k-1) a' = k a - 1; the factors telescope.
     Rounds: up.
-
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps k, at most 10_000; orders reach the largest known one over k.
-
-    Raises:
-        NotImplied: the largest known order is at most k.
-        ParameterError: size out of range.
     Laws: size 1 changes nothing; a curve rho a becomes k^2 rho a.
-
     Example:
         >>> group_rdp(RDP(points=((2, 2), (3, 3), (4, 4))), size=2).points[1]
         (Fraction(2, 1), Fraction(8, 1))
@@ -412,15 +383,7 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         1 - f(b) on the next one.
     Rounds: down for both errors, after every step, to 160 significant bits; the lower convex
         hull of lowered points is below the curve.
-
-    Args:
-        guarantee: f-DP, f piecewise linear.
-        size: number of records, from 1 to 1000; the time grows with its cube.
-
-    Raises:
-        NotImplied: size is above 1000.
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> f = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
         >>> [float(x) for x, _ in group_trade_off(f, size=2).points]
@@ -464,9 +427,7 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Proposition 1.9.
     Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_zcdp(ZCDP(rho=1), size=3).rho
         Fraction(9, 1)

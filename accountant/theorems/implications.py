@@ -34,14 +34,7 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-
-    Returns:
-        PureDP with that epsilon.
-
-    Raises:
-        NotImplied: delta is above 0; no epsilon is then enough.
     Laws: lossless; ``pure_to_approx`` is its inverse.
-
     Example:
         >>> approx_to_pure(ApproxDP(epsilon=1, delta=0)).stated_epsilon
         Fraction(1, 1)
@@ -75,11 +68,7 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-
-    Returns:
-        PureDP(epsilon).
     Laws: loses information: the way back gives 2 epsilon, not epsilon.
-
     Example:
         >>> bounded_range_to_pure(BoundedRange(epsilon=1)).stated_epsilon
         Fraction(1, 1)
@@ -112,9 +101,7 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         an interval of length epsilon, at most epsilon^2/4. So k(s) - s(s+1) epsilon^2/8 is
         concave and 0 at -1 and 0: it is at most 0 for s > 0. Divide by s = order - 1.
     Rounds: the first nothing, the second up by at most 1e-15 relative.
-
     Laws: loses information; at most a quarter of what epsilon-DP alone gives, for small epsilon.
-
     Example:
         >>> bounded_range_to_zcdp(BoundedRange(epsilon=1)).rho
         Fraction(1, 8)
@@ -146,11 +133,7 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: nothing.
-
-    Returns:
-        ZCDP(mu^2/2).
     Laws: loses information; commutes with composition.
-
     Example:
         >>> gdp_to_zcdp(GDP(mu=2)).rho
         Fraction(2, 1)
@@ -176,14 +159,7 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: proofs/theory/path.md, Section 1.
     Rounds: nothing.
-
-    Args:
-        guarantee: epsilon-metric-DP along paths.
-
-    Returns:
-        PureDP(epsilon).
     Laws: loses information: there is no way back.
-
     Example:
         >>> metric_to_pure(MetricDP(epsilon=1)).stated_epsilon
         Fraction(1, 1)
@@ -214,11 +190,7 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-
-    Returns:
-        ApproxDP with delta = 0.
     Laws: lossless; ``approx_to_pure`` is its inverse.
-
     Example:
         >>> pure_to_approx(PureDP(epsilon=1)).stated_delta
         Fraction(0, 1)
@@ -249,11 +221,7 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-
-    Returns:
-        BoundedRange(2 epsilon).
     Laws: loses information: the way back gives 2 epsilon, not epsilon.
-
     Example:
         >>> pure_to_bounded_range(PureDP(epsilon=1)).stated_epsilon
         Fraction(2, 1)
@@ -287,11 +255,7 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         G_mu(0) = 1, G_mu(1) = 0, while G_mu(a) = Phi(Phi^{-1}(1 - a) - mu) <= a iff
         mu >= 2 Phi^{-1}(1 - a).
     Rounds: up, by at most 1e-13 relative.
-
-    Raises:
-        NotImplied: epsilon is beyond every float.
     Laws: loses information; monotone in epsilon.
-
     Example:
         >>> round(float(pure_to_gdp(PureDP(epsilon=1)).mu), 6)
         1.232035
@@ -338,9 +302,7 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         at w = 1/4: log E_P e^{sL} <= (u^2 - 1/4) epsilon tanh(epsilon/2), and u^2 - 1/4 is
         s(s+1), that is order times (order - 1). The tangent is met as the order falls to 1.
     Rounds: up, by at most 1e-15 relative; never above epsilon or epsilon^2/2, exact bounds.
-
     Laws: loses information; rho <= min(epsilon, epsilon^2/2).
-
     Example:
         >>> round(float(pure_to_zcdp(PureDP(epsilon=1)).rho), 6)
         0.462117

@@ -353,11 +353,7 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
 
 
 def _probabilities(weights: Sequence[Number], count: int) -> tuple[Fraction, ...]:
-    """Return exact weights.
-
-    Raises:
-        ParameterError: not so many, or they are no probabilities.
-    """
+    """Return exact weights."""
     exact = tuple(Fraction(check.positive(weights=one)) for one in weights)
     if len(exact) != count or sum(exact) != 1 or min(exact) < _LEAST:
         allowed = f"{count} probabilities of at least 1e-100 that sum to exactly 1"
@@ -390,17 +386,6 @@ def shuffle_randomized_response(
     Rounds: outwards; blocks of counts are bounded together.
     Assumes: categories; shuffled reports; random bits; output alone.
     Laws: one report is no better than randomised response; more records cost less.
-
-    Args:
-        epsilon: of each report, above 0 and at most 32.
-        categories: k, from 2.
-        scheme: the public number of records.
-        relation: replace-one, under which it is public.
-    Returns:
-        One pair per direction, of which one pair above and one below are known.
-    Raises:
-        NotImplied: under another relation.
-        ParameterError: an argument outside its domain.
     Example:
         >>> shuffled = shuffle_randomized_response(
         ...     epsilon=1, categories=4, scheme=Shuffle(records=10_000), relation=ReplaceOne()
@@ -456,15 +441,6 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
     Rounds: outwards; blocks of counts are bounded together.
     Assumes: shuffled reports.
     Laws: more records cost less; never better than randomised response on two categories.
-
-    Args:
-        report: what is stated of one report, of a dataset of one record.
-        scheme: the public number of records.
-    Returns:
-        One pair, the same in both directions.
-    Raises:
-        NotImplied: under another relation than replace-one.
-        ParameterError: not a PureDP, or its epsilon is not above 0 and at most 32.
     Example:
         >>> from dpproof.accountant import PureDP
         >>> report = PureDP(epsilon=1, relation=ReplaceOne())

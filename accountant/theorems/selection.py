@@ -57,13 +57,6 @@ def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Nu
         proofs/theory/selection.md, Section 3.
     Rounds: up.
     Laws: at or above the upper end of ``select``, up to that end's own rounding.
-
-    Args:
-        guarantee: of one run, with a dominating pair.
-        runs: truncated negative binomial.
-        delta: in (0, 1).
-    Raises:
-        NotImplied: another law of the number of runs.
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
@@ -112,10 +105,6 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         2 with all orders infinite, is the weaker (2 + eta) eps.
     Rounds: up, by at most 1e-10.
     Laws: one run changes nothing; below (2 + eta) eps.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the number of runs.
     Example:
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
@@ -174,12 +163,6 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     Source: proofs/theory/selection.md, Theorems 1 and 2.
     Rounds: not at all; the pair answers by brackets, the smaller of the two upper bounds.
     Laws: one run changes nothing; more runs never cost less; never above releasing all runs.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the number of runs.
-    Returns:
-        One pair per direction, known by its profile.
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
@@ -249,15 +232,6 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         Section 5.
     Rounds: up, by 1e-10 relative, at the smallest divergences as well.
     Laws: one run changes nothing; never below one run's divergence.
-
-    Args:
-        guarantee: zCDP, or RDP at some orders.
-        runs: the law of the number of runs.
-    Returns:
-        RDP at the guarantee's orders, or at a fixed list of them; its derivation says which of
-        the four is the smallest how often.
-    Raises:
-        NotImplied: none of the bounds is finite at any order.
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)

@@ -87,15 +87,6 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     Rounds: not at all; the pairs carry exact parameters.
     Laws: at rate 1 the guarantee is returned as a pair, unchanged; never above the
         unsubsampled divergences; at rates p and then q what it is at rate pq.
-
-    Args:
-        guarantee: of the mechanism on the sample, with a dominating pair.
-        scheme: the sampling rate.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-one and replace-label, about groups (each of their records is
-            drawn by itself), of shuffled batches, or when only a Rényi curve is known.
     Example:
         >>> from dpproof.accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
@@ -208,15 +199,6 @@ def subsample_without_replacement(
         Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
     Rounds: not at all; the pair carries exact parameters.
     Laws: at m = n the guarantee is returned as a pair, unchanged.
-
-    Args:
-        guarantee: under replace-one, with a dominating pair.
-        scheme: sample and population size, both public.
-    Returns:
-        One pair, for both directions.
-    Raises:
-        NotImplied: under another relation, where n itself differs between neighbours, about
-            groups, or when only a Rényi curve is known.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne, WithoutReplacement
         >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
@@ -279,18 +261,6 @@ def subsample_gaussian_sum(
     Rounds: not at all; the pair carries exact parameters.
     Assumes: sum of contributions; independent sampling; hidden sample; random bits; output alone.
     Laws: at most the divergences of the sum of all records, 2 mu-GDP; increases in mu and q.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units, under replace-one,
-            where the number of records is public. A sensitivity is not enough: how far the value
-            moves if a record is not drawn matters, too.
-        scheme: the sampling rate, below 1.
-    Returns:
-        One pair, for both directions.
-    Raises:
-        NotImplied: under another relation, whose own theorem is ``subsample_poisson``.
-        ParameterError: at rate 1, where nothing is sampled.
     Example:
         >>> from dpproof.accountant import L2Contribution, Poisson, ReplaceOne, self_compose
         >>> step = subsample_gaussian_sum(
@@ -362,16 +332,6 @@ def repeated_positions(
     Source: proofs/theory/margins.md, section 6. Replaces the group privacy of Bassily, Mohri &
         Suresh, arXiv:2204.10376, Lemma 3.1, at the most occurrences that are likely.
     Rounds: delta up, by a relative 1e-9, the mass of sums of squares above 400, and 1e-12.
-
-    Args:
-        guarantee: mu-GDP of a phase in which the record is drawn once.
-        records: n.
-        draws: n_p of every phase, at least one.
-    Returns:
-        A profile at 300 epsilons.
-    Raises:
-        NotImplied: under add-remove, where records have no positions, or about groups.
-        ParameterError: not GDP, or numbers that are not counts.
     Laws: increases with mu and with every n_p.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne
@@ -467,19 +427,6 @@ def subsample_counted_sum(
         UserPoisson under ZeroOut); blank adds nothing (of the others under ZeroOut).
     Laws: one contribution, and samples that are never cut, are Poisson samples; one draw with
         replacement is a subset of one record; increases in mu and the rate.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units.
-            A sensitivity is not enough: how far the value moves when one record takes the place of
-            another matters, too.
-        scheme: which sample.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-label, of a user's sample under replace-one, or a subset of all
-            records.
-        ParameterError: not an L2Contribution.
     Example:
         >>> from dpproof.accountant import L2Contribution, WithReplacement
         >>> step = subsample_counted_sum(

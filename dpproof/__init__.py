@@ -51,8 +51,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import dpproof.mechanisms.learning as learning  # noqa: F401, PLR0402  # no file defines it
     from dpproof import plot as plot
-    from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
+        ApproxDPFilter as ApproxDPFilter,
         GDPFilter as GDPFilter,
         PrivacyFilter as PrivacyFilter,
         RenyiFilter as RenyiFilter,
@@ -89,8 +89,9 @@ if TYPE_CHECKING:
         ReplaceOne as ReplaceOne,
         ZeroOut as ZeroOut,
     )
-    from dpproof.accountant.run_counts.law import FixedRuns as FixedRuns, PoissonRuns as PoissonRuns
-    from dpproof.accountant.run_counts.truncated_negative_binomial import (
+    from dpproof.accountant.run_counts.law import (
+        FixedRuns as FixedRuns,
+        PoissonRuns as PoissonRuns,
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (

@@ -8,9 +8,14 @@ from fractions import Fraction
 from typing import ClassVar, Generic, cast, final, overload
 
 from dpproof.accountant import arguments
-from dpproof.accountant.adaptive.approx_dp_filter import rho_and_delta
-from dpproof.accountant.adaptive.largest_parameter import divergence_cost, mixture_bound
-from dpproof.accountant.adaptive.privacy_filter import NO_COST, Costs, Undivided
+from dpproof.accountant.adaptive.privacy_filter import (
+    NO_COST,
+    Costs,
+    Undivided,
+    divergence_cost,
+    mixture_bound,
+    rho_and_delta,
+)
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch

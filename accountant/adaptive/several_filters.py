@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.adaptive.largest_parameter import MARGIN, largest_parameter
+from dpproof.accountant.adaptive.privacy_filter import MARGIN, largest_parameter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, up
 from dpproof.accountant.errors import ParameterError

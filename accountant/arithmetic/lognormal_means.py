@@ -348,7 +348,7 @@ class _Line:
         return self.low >= _TWICE
 
     def upright(self) -> _Hyperbola | None:
-        """Return a sum over the vertical line, where phi falls fast if there are many rounds, or None."""
+        """Return a sum over the vertical line, where phi falls fast for many rounds, or None."""
         depth = _DIGITS - self.level
         period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
         step = 2 * math.pi / period

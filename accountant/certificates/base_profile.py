@@ -28,7 +28,7 @@ from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.ranges.pair import ComposedRangePair, as_logistic
+from dpproof.accountant.ranges import ComposedRangePair, as_logistic
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import curve
 from dpproof.accountant.subsampling.shuffled import as_gaussian

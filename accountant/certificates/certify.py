@@ -31,7 +31,7 @@ from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges.pair import composes_ranges
+from dpproof.accountant.ranges import composes_ranges
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated
 from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair

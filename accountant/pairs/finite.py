@@ -16,6 +16,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.discrete_laws import SkellamMasses, skellam_masses
 from dpproof.accountant.arithmetic.elementary import log_of_sum
 from dpproof.accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
@@ -26,7 +27,6 @@ from dpproof.accountant.arithmetic.enclosure import (
     log_exact,
 )
 from dpproof.accountant.arithmetic.hull import lower_hull
-from dpproof.accountant.arithmetic.skellam import SkellamMasses, skellam_masses
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.gaussian import pure_mu

@@ -29,7 +29,7 @@ from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges.pair import has_worst_case, ranges_apart
+from dpproof.accountant.ranges import has_worst_case, ranges_apart
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import (
     CONCURRENT,

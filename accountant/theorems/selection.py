@@ -27,9 +27,9 @@ from dpproof.accountant.run_counts.law import (
     FixedRuns,
     PoissonRuns,
     RunLaw,
+    TruncatedNegativeBinomial,
     required_runs,
 )
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.side_conditions import (

@@ -15,11 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arithmetic.skellam import skellam_masses
+from dpproof.accountant.arithmetic.discrete_laws import skellam_masses
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, subtract
 from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp_near, geometric_ratio

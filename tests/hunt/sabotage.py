@@ -143,7 +143,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "a budget of (epsilon, delta)-DP is worth four times its rho": (
         "filters",
-        "dpproof.accountant.adaptive.approx_dp_filter",
+        "dpproof.accountant.adaptive.privacy_filter",
         "_largest_rho",
         _scaled(4),
     ),

@@ -42,7 +42,7 @@ from dpproof.accountant.certificates import certify, finite_sums as closed_form
 from dpproof.accountant.certificates.certify import checked
 from dpproof.accountant.certificates.prove import prove_point
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import COMPOSE_GDP
 from dpproof.mechanisms import (
     DiscreteGaussian,

@@ -29,7 +29,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import compose
 from dpproof.accountant.theorems.conversion import convert
 from dpproof.accountant.theorems.selection import (

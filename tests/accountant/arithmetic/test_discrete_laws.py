@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from dpproof.accountant.arithmetic.binomial import Binomial
+from dpproof.accountant.arithmetic.discrete_laws import Binomial
 
 
 @pytest.mark.parametrize("trials", [0, 1, 2, 37, 400])

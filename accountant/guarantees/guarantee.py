@@ -450,6 +450,22 @@ def rederived(guarantee: N, derivation: Derivation) -> N:
     return twin
 
 
+def concluded(
+    result: N,
+    theorem: Theorem,
+    statement: str,
+    *premises: Guarantee[Any],
+    assumptions: tuple[str, ...] = (),
+    attained: Attained | None = None,
+    **parameters: Parameter,
+) -> N:
+    """Return what ``applied`` concludes, with its derivation."""
+    node = applied(
+        theorem, statement, *premises, assumptions=assumptions, attained=attained, **parameters
+    )
+    return rederived(result, node)
+
+
 def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
     """Return the derivation with its conclusion set to the guarantee."""
     return replace(derivation, conclusion=guarantee)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, cast
 
-from dpproof.accountant import answers, arguments
+from dpproof.accountant import answers, arguments, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
@@ -30,17 +30,6 @@ from dpproof.accountant.sampling import (
     ShuffledBatches,
 )
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
-from dpproof.accountant.side_conditions import (
-    BLANK_ADDS_NOTHING,
-    BLANK_IGNORED,
-    CYCLIC_SAMPLE,
-    OUTPUT_ALONE,
-    RANDOM_ALLOCATION,
-    RANDOM_BITS,
-    SAMPLE_HIDDEN,
-    SHUFFLED_BATCHES,
-    SUM_OF_CONTRIBUTIONS,
-)
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
@@ -127,7 +116,7 @@ def allocate_random(
         low = _attained(mu_squared, scheme.steps, chosen)
         forward = Product.of(BracketedPair(high=forward, low=low))
     per = f"{epochs} epochs" if epochs > 1 else "one epoch"
-    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
+    blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=forward,
         backward=forward.swapped(),
@@ -137,8 +126,8 @@ def allocate_random(
             f"random allocation of every record to {chosen} of {scheme.steps} rounds for {per}",
             premise,
             assumptions=(
-                RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
-                SAMPLE_HIDDEN(),
+                assumed.RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
+                assumed.SAMPLE_HIDDEN(),
                 *blank,
             ),
             rounds=scheme.steps,
@@ -313,12 +302,12 @@ def allocate_cyclic(
             f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
             f"{parts} parts in turn ({relation})",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,
@@ -398,11 +387,11 @@ def allocate_shuffled(
             f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
             f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,

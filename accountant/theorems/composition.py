@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, side_conditions as assumed
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import (
@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, P
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
-    rederived,
+    concluded,
     required,
     required_guarantee,
 )
@@ -31,15 +31,10 @@ from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges import has_worst_case, ranges_apart
 from dpproof.accountant.relation import R
-from dpproof.accountant.side_conditions import (
-    CONCURRENT,
-    FIXED,
-    MAPPED_ALONE,
-    OUTPUTS_ALONE,
-    OWN_RANDOMNESS,
-)
 from dpproof.accountant.theorems.conversion import gdp_to_rdp, notion_to_rdp
 from dpproof.accountant.theorems.implications import gdp_to_zcdp
+
+_IN_ADVANCE: Final = (assumed.FIXED(), assumed.OWN_RANDOMNESS())
 
 COMPOSE_GDP: Final = Theorem(
     rule="compose/gdp",
@@ -65,13 +60,9 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     """
     relation = required(parts, "compose")
     total = sum((part.mu_squared for part in parts), Fraction(0))
-    derivation = applied(
-        COMPOSE_GDP,
-        f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
-        *parts,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return GDP(mu_squared=total, relation=relation, derivation=derivation)
+    result = GDP(mu_squared=total, relation=relation)
+    words = f"{show(sqrt_up(total))}-GDP from {len(parts)} parts"
+    return concluded(result, COMPOSE_GDP, words, *parts, assumptions=_IN_ADVANCE)
 
 
 COMPOSE_ZCDP: Final = Theorem(
@@ -98,13 +89,9 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     """
     relation = required(parts, "compose")
     total = sum((part.rho for part in parts), Fraction(0))
-    derivation = applied(
-        COMPOSE_ZCDP,
-        f"{show(total)}-zCDP from {len(parts)} parts",
-        *parts,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return ZCDP(rho=total, relation=relation, derivation=derivation)
+    result = ZCDP(rho=total, relation=relation)
+    words = f"{show(total)}-zCDP from {len(parts)} parts"
+    return concluded(result, COMPOSE_ZCDP, words, *parts, assumptions=_IN_ADVANCE)
 
 
 COMPOSE_RDP: Final = Theorem(
@@ -143,13 +130,9 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
             "with to=PrivacyProfile (at epsilons) and compose as pairs"
         )
     points = [(order, sum((curve[order] for curve in points_of), Fraction(0))) for order in shared]
-    derivation = applied(
-        COMPOSE_RDP,
-        f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
-        *curves,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return RDP(points=points, relation=relation, derivation=derivation)
+    result = RDP(points=points, relation=relation)
+    words = f"the Renyi curves of {len(parts)} parts added at {len(points)} orders"
+    return concluded(result, COMPOSE_RDP, words, *curves, assumptions=_IN_ADVANCE)
 
 
 def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
@@ -215,7 +198,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
         COMPOSE_PAIR,
         f"dominated by the product of the pairs of {len(parts)} parts",
         *pairs,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        assumptions=_IN_ADVANCE,
         attained=_composed_level(pairs, forward, backward),
     )
     return DominatingPair(
@@ -353,7 +336,7 @@ def _repeated(
         ),
         f"{guarantee.describe()}, {times} times",
         guarantee,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        assumptions=_IN_ADVANCE,
         attained=attained,
         count=times,
     )
@@ -435,14 +418,14 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
     total = compose(*parts)
     proof = total.derivation
     premises: list[Any] = [one.conclusion for one in proof.premises]
-    derivation = applied(
+    return concluded(
+        total,
         COMPOSE_CONCURRENT,
         f"{proof.statement}, asked at the same time",
         *premises,
-        assumptions=(FIXED(), OWN_RANDOMNESS(), CONCURRENT()),
+        assumptions=(*_IN_ADVANCE, assumed.CONCURRENT()),
         attained=proof.attained,
     )
-    return rederived(total, derivation)
 
 
 def _is_a_range(part: Guarantee[R]) -> bool:
@@ -492,14 +475,14 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    derivation = applied(
+    return concluded(
+        guarantee,
         POST_PROCESS,
         f"{guarantee.describe()} after {text}",
         guarantee,
-        assumptions=(OUTPUTS_ALONE(description=text),),
+        assumptions=(assumed.OUTPUTS_ALONE(description=text),),
         description=text,
     )
-    return rederived(guarantee, derivation)
 
 
 MAP_RECORDS: Final = Theorem(
@@ -538,14 +521,14 @@ def map_records(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what the map is")
-    derivation = applied(
+    return concluded(
+        guarantee,
         MAP_RECORDS,
         f"{guarantee.describe()} on records mapped by {text}",
         guarantee,
-        assumptions=(MAPPED_ALONE(description=text),),
+        assumptions=(assumed.MAPPED_ALONE(description=text),),
         description=text,
     )
-    return rederived(guarantee, derivation)
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:

@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
-    applied,
+    concluded,
     renyi_order,
     required_guarantee,
 )
@@ -75,8 +75,9 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
             f"(from {floats_around(exact[0])[0]:g} to {floats_around(exact[-1])[0]:g}); "
             "try smaller orders, or convert with to=PrivacyProfile (at epsilons)"
         )
-    derivation = applied(CONVERT_NOTION_RDP, f"Renyi divergence at {len(points)} orders", guarantee)
-    return RDP(points=points, relation=guarantee.relation, derivation=derivation)
+    result = RDP(points=points, relation=guarantee.relation)
+    words = f"Renyi divergence at {len(points)} orders"
+    return concluded(result, CONVERT_NOTION_RDP, words, guarantee)
 
 
 def _value(guarantee: Guarantee[R], order: Fraction) -> Fraction | None:
@@ -155,14 +156,9 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
             f"{guarantee.describe()} gives no finite epsilon at delta = {float(exact):g}; "
             "try a larger delta"
         )
-    derivation = applied(
-        CONVERT_NOTION_APPROX,
-        f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}",
-        guarantee,
-    )
-    return ApproxDP(
-        epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation, derivation=derivation
-    )
+    result = ApproxDP(epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation)
+    words = f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}"
+    return concluded(result, CONVERT_NOTION_APPROX, words, guarantee)
 
 
 CONVERT_NOTION_PROFILE: Final = Theorem(
@@ -197,10 +193,9 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     if not epsilons:
         raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
     points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
-    derivation = applied(
-        CONVERT_NOTION_PROFILE, f"privacy profile at {len(points)} points", guarantee
-    )
-    return PrivacyProfile(points=points, relation=guarantee.relation, derivation=derivation)
+    result = PrivacyProfile(points=points, relation=guarantee.relation)
+    words = f"privacy profile at {len(points)} points"
+    return concluded(result, CONVERT_NOTION_PROFILE, words, guarantee)
 
 
 CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
@@ -236,10 +231,9 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
         type_i += mass
         type_ii -= vertices[k][0] * mass
         points.append((type_i, type_ii))
-    derivation = applied(
-        CONVERT_PROFILE_TRADE_OFF, f"f-DP with f linear between {len(points)} points", guarantee
-    )
-    return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
+    result = TradeOff(points=points, relation=guarantee.relation)
+    words = f"f-DP with f linear between {len(points)} points"
+    return concluded(result, CONVERT_PROFILE_TRADE_OFF, words, guarantee)
 
 
 def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> TradeOff[R]:
@@ -292,8 +286,8 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
             "Gaussian one in the tail; .gdp(smallest_delta=...) compares above a delta, and "
             "to=PrivacyProfile (at epsilons) keeps what is known"
         )
-    derivation = applied(CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
-    return GDP(mu=Fraction(mu), relation=guarantee.relation, derivation=derivation)
+    result = GDP(mu=Fraction(mu), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
 
 
 CONVERT_PAIR_PURE: Final = Theorem(
@@ -329,8 +323,8 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon: the loss is unbounded; "
             "convert with to=ApproxDP at a delta above 0"
         )
-    derivation = applied(CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
-    return PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation, derivation=derivation)
+    result = PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
 
 
 CONVERT_PAIR_ZCDP: Final = Theorem(
@@ -365,8 +359,8 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
             "infinite or grows faster than its order; convert with to=RDP (at orders), "
             "to=PrivacyProfile (at epsilons) or to=ApproxDP (at a delta)"
         )
-    derivation = applied(CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
-    return ZCDP(rho=Fraction(rho), relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=Fraction(rho), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
 
 
 Notion = type[Guarantee[Any]]

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import (
     GDP,
     DominatingPair,
     chained,
     profile_places,
 )
-from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
+from dpproof.accountant.guarantees.guarantee import (
+    Guarantee,
+    applied,
+    concluded,
+    required_guarantee,
+)
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
@@ -41,10 +46,13 @@ from dpproof.accountant.theorems.conversion import (
     profile_to_trade_off,
 )
 
+N = TypeVar("N", bound=Guarantee[Any])
 
-def _for_groups(theorem: Theorem, guarantee: Guarantee[Any], size: int) -> Derivation:
-    """Return the derivation of a guarantee's statement for groups of so many."""
-    return applied(theorem, f"{guarantee.describe()}, for groups of {size}", guarantee, size=size)
+
+def _for_groups(result: N, theorem: Theorem, guarantee: Guarantee[Any], size: int) -> N:
+    """Return what a theorem states for groups of so many, with its derivation."""
+    words = f"{guarantee.describe()}, for groups of {size}"
+    return concluded(result, theorem, words, guarantee, size=size)
 
 
 GROUP_PAIR: Final = Theorem(
@@ -84,7 +92,8 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             f"no group-privacy theorem scales {guarantee.describe()}; group each part and "
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
-    derivation = _for_groups(GROUP_PAIR, guarantee, times)
+    words = f"{guarantee.describe()}, for groups of {times}"
+    derivation = applied(GROUP_PAIR, words, guarantee, size=times)
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 
 
@@ -145,13 +154,10 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
         Fraction(3, 8)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_APPROX_DP, guarantee, times)
-    return ApproxDP(
-        epsilon=times * guarantee.stated_epsilon,
-        delta=_delta(guarantee.stated_epsilon, guarantee.stated_delta, times),
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    epsilon = guarantee.stated_epsilon
+    delta = _delta(epsilon, guarantee.stated_delta, times)
+    result = ApproxDP(epsilon=times * epsilon, delta=delta, relation=guarantee.relation)
+    return _for_groups(result, GROUP_APPROX_DP, guarantee, times)
 
 
 def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
@@ -208,10 +214,8 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_BOUNDED_RANGE, guarantee, times)
-    return BoundedRange(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = BoundedRange(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_BOUNDED_RANGE, guarantee, times)
 
 
 GROUP_GDP: Final = Theorem(
@@ -236,12 +240,8 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_GDP, guarantee, times)
-    return GDP(
-        mu_squared=times**2 * guarantee.mu_squared,
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    result = GDP(mu_squared=times**2 * guarantee.mu_squared, relation=guarantee.relation)
+    return _for_groups(result, GROUP_GDP, guarantee, times)
 
 
 GROUP_METRIC: Final = Theorem(
@@ -268,10 +268,8 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_METRIC, guarantee, times)
-    return MetricDP(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = MetricDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_METRIC, guarantee, times)
 
 
 GROUP_PURE_DP: Final = Theorem(
@@ -296,10 +294,8 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_PURE_DP, guarantee, times)
-    return PureDP(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_PURE_DP, guarantee, times)
 
 
 _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
@@ -342,8 +338,8 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
             f"{float(guarantee.largest_order):g}; list larger orders"
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
-    derivation = _for_groups(GROUP_RDP, guarantee, times)
-    return RDP(points=points, relation=guarantee.relation, derivation=derivation)
+    result = RDP(points=points, relation=guarantee.relation)
+    return _for_groups(result, GROUP_RDP, guarantee, times)
 
 
 def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
@@ -402,13 +398,9 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         points = chained(points, guarantee.points)
         if len(points) == 1:
             break  # everything can be told: nothing is left to lose
-    derivation = applied(
-        GROUP_TRADE_OFF,
-        f"f-DP for groups of {times}, f linear between {len(points)} points",
-        guarantee,
-        size=times,
-    )
-    return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
+    result = TradeOff(points=points, relation=guarantee.relation)
+    words = f"f-DP for groups of {times}, f linear between {len(points)} points"
+    return concluded(result, GROUP_TRADE_OFF, words, guarantee, size=times)
 
 
 GROUP_ZCDP: Final = Theorem(
@@ -433,8 +425,8 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
         Fraction(9, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_ZCDP, guarantee, times)
-    return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation)
+    return _for_groups(result, GROUP_ZCDP, guarantee, times)
 
 
 def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:

@@ -11,7 +11,7 @@ from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee, applied, derived, required_guarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
@@ -44,10 +44,9 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon, as delta is above 0; "
             "keep it as ApproxDP"
         )
-    derivation = applied(CONVERT_APPROX_PURE, f"{guarantee.describe()} without delta", guarantee)
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"{guarantee.describe()} without delta"
+    return concluded(result, CONVERT_APPROX_PURE, words, guarantee)
 
 
 CONVERT_BOUNDED_RANGE_PURE: Final = Theorem(
@@ -73,12 +72,9 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
         >>> bounded_range_to_pure(BoundedRange(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = applied(
-        CONVERT_BOUNDED_RANGE_PURE, f"loss at most the range of {guarantee.describe()}", guarantee
-    )
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"loss at most the range of {guarantee.describe()}"
+    return concluded(result, CONVERT_BOUNDED_RANGE_PURE, words, guarantee)
 
 
 CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
@@ -107,11 +103,10 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         Fraction(1, 8)
     """
     epsilon = guarantee.stated_epsilon
-    derivation = applied(
-        CONVERT_BOUNDED_RANGE_ZCDP, f"rho = epsilon^2/8 of {guarantee.describe()}", guarantee
-    )
     rho = min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon))
-    return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=rho, relation=guarantee.relation)
+    words = f"rho = epsilon^2/8 of {guarantee.describe()}"
+    return concluded(result, CONVERT_BOUNDED_RANGE_ZCDP, words, guarantee)
 
 
 CONVERT_GDP_ZCDP: Final = Theorem(
@@ -139,8 +134,8 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
         Fraction(2, 1)
     """
     rho = guarantee.mu_squared / 2
-    derivation = applied(CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
-    return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=rho, relation=guarantee.relation)
+    return concluded(result, CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
 
 
 CONVERT_METRIC_PURE: Final = Theorem(
@@ -164,14 +159,9 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
         >>> metric_to_pure(MetricDP(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = applied(
-        CONVERT_METRIC_PURE,
-        f"loss at most that between the ends of {guarantee.describe()}",
-        guarantee,
-    )
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"loss at most that between the ends of {guarantee.describe()}"
+    return concluded(result, CONVERT_METRIC_PURE, words, guarantee)
 
 
 CONVERT_PURE_APPROX: Final = Theorem(
@@ -195,13 +185,9 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
         >>> pure_to_approx(PureDP(epsilon=1)).stated_delta
         Fraction(0, 1)
     """
-    derivation = applied(CONVERT_PURE_APPROX, f"{guarantee.describe()} with delta = 0", guarantee)
-    return ApproxDP(
-        epsilon=guarantee.stated_epsilon,
-        delta=0,
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    result = ApproxDP(epsilon=guarantee.stated_epsilon, delta=0, relation=guarantee.relation)
+    words = f"{guarantee.describe()} with delta = 0"
+    return concluded(result, CONVERT_PURE_APPROX, words, guarantee)
 
 
 CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
@@ -226,12 +212,9 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
         >>> pure_to_bounded_range(PureDP(epsilon=1)).stated_epsilon
         Fraction(2, 1)
     """
-    derivation = applied(
-        CONVERT_PURE_BOUNDED_RANGE, f"range at most twice that of {guarantee.describe()}", guarantee
-    )
-    return BoundedRange(
-        epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = BoundedRange(epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"range at most twice that of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_BOUNDED_RANGE, words, guarantee)
 
 
 CONVERT_PURE_GDP: Final = Theorem(
@@ -260,24 +243,15 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         >>> round(float(pure_to_gdp(PureDP(epsilon=1)).mu), 6)
         1.232035
     """
-    derivation = applied(
-        CONVERT_PURE_GDP,
-        f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}",
-        guarantee,
-    )
-    mu = _mu(guarantee.stated_epsilon)
-    return GDP(mu=mu, relation=guarantee.relation, derivation=derivation)
-
-
-def _mu(epsilon: Fraction) -> Fraction:
-    """Return mu, rounded up; refuse an epsilon that is not representable as a float."""
-    above = floats_around(epsilon)[1]
+    above = floats_around(guarantee.stated_epsilon)[1]
     if math.isinf(above):
         raise NotImplied(
             "epsilon is not representable as a float, so that it implies no usable mu; state a "
             "smaller epsilon"
         )
-    return Fraction(pure_mu(above))
+    result = GDP(mu=Fraction(pure_mu(above)), relation=guarantee.relation)
+    words = f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_GDP, words, guarantee)
 
 
 CONVERT_PURE_ZCDP: Final = Theorem(
@@ -308,10 +282,9 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         0.462117
     """
     epsilon = guarantee.stated_epsilon
-    derivation = applied(
-        CONVERT_PURE_ZCDP, f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}", guarantee
-    )
-    return ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation)
+    words = f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_ZCDP, words, guarantee)
 
 
 RESTRICT_RELATION: Final = Theorem(
@@ -367,12 +340,7 @@ def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
     said = (
         "where one record is removed and one added"
         if replaced
-        else ("where labels alone differ; features and the number of records are public")
+        else "where labels alone differ; features and the number of records are public"
     )
-    statement = f"{guarantee.describe()} {said}"
-    if replaced:
-        derivation = applied(RESTRICT_RELATION, statement, guarantee, size=2)
-    else:
-        derivation = applied(RESTRICT_RELATION, statement, guarantee)
-    object.__setattr__(twin, "derivation", derived(twin, derivation))
-    return twin
+    sizes: dict[str, Any] = {"size": 2} if replaced else {}
+    return concluded(twin, RESTRICT_RELATION, f"{guarantee.describe()} {said}", guarantee, **sizes)

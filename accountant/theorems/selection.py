@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, side_conditions as assumed
 from dpproof.accountant.answers import deltas
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
@@ -32,13 +32,6 @@ from dpproof.accountant.run_counts.law import (
 )
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
-from dpproof.accountant.side_conditions import (
-    FIRST_ALONE,
-    OWN_RANDOMNESS,
-    RUNS_AT_NOTHING,
-    SCORE_AND_THRESHOLD,
-    selection_of_the_best,
-)
 
 # Points of the profile that the bound is minimised over. Heuristic: the bound is only compared
 # with.
@@ -119,7 +112,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
             SELECT_PURE,
             f"best of {runs.describe()} is {show(epsilon)}-DP",
             guarantee,
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             runs=runs,
         ),
     )
@@ -182,7 +175,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
             theorem=SELECT_PAIR,
             statement=f"best of {runs.describe()}, for the worst score",
             premises=tuple(premises),
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             parameters=(("runs", runs),),
             attained=SELECT_PAIR.attained.of_premises([pair.attained], pointwise=False),
         ),
@@ -262,7 +255,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             SELECT_RDP,
             f"best of {runs.describe()}; smallest bound: {said}",
             guarantee,
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             runs=runs,
             bounds=" ".join(winners),
         ),
@@ -379,7 +372,12 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
             SELECT_ABOVE,
             f"first of {runs.describe()} above a threshold, for the worst score",
             pair,
-            assumptions=(RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_AND_THRESHOLD(), FIRST_ALONE()),
+            assumptions=(
+                assumed.RUNS_AT_NOTHING(),
+                assumed.OWN_RANDOMNESS(),
+                assumed.SCORE_AND_THRESHOLD(),
+                assumed.FIRST_ALONE(),
+            ),
             runs=runs,
         ),
     )

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments, arguments as check
+from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
-    rederived,
+    concluded,
     require_single,
     required_guarantee,
 )
@@ -37,23 +37,6 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
-from dpproof.accountant.side_conditions import (
-    BLANK_ADDS_NOTHING,
-    BLANK_IGNORED,
-    COUNTED_SAMPLE,
-    FIXED,
-    FIXED_SIZE_SAMPLE,
-    OUTPUT_ALONE,
-    OWN_RANDOMNESS,
-    POISSON_SAMPLE,
-    RANDOM_BITS,
-    REPEATED_DRAWS,
-    REPEATED_POSITIONS,
-    SAMPLE_HIDDEN,
-    SUBSET_SAMPLE,
-    SUM_OF_CONTRIBUTIONS,
-    TRUNCATED_SAMPLE,
-)
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
@@ -119,7 +102,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     if sampled is not None:
         base, rate = sampled
         return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
-    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
+    blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
@@ -129,8 +112,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             pair,
             assumptions=(
-                POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
-                SAMPLE_HIDDEN(),
+                assumed.POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
                 *blank,
             ),
             sampling_rate=scheme.sampling_rate,
@@ -231,7 +214,10 @@ def subsample_without_replacement(
             SUBSAMPLE_WITHOUT_REPLACEMENT,
             f"uniform subset of {size} of {population} records",
             pair,
-            assumptions=(FIXED_SIZE_SAMPLE(size=size, population=population), SAMPLE_HIDDEN()),
+            assumptions=(
+                assumed.FIXED_SIZE_SAMPLE(size=size, population=population),
+                assumed.SAMPLE_HIDDEN(),
+            ),
             sample_size=size,
             population_size=population,
         ),
@@ -294,11 +280,11 @@ def subsample_gaussian_sum(
             f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                POISSON_SAMPLE(rate=shown),
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.POISSON_SAMPLE(rate=shown),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
             ),
             sigma=noise,
             contribution=contribution.bound,
@@ -356,15 +342,19 @@ def repeated_positions(
         for e, d in zip(epsilons, deltas, strict=True)
     )
     profile = PrivacyProfile(points=points, relation=guarantee.relation)
-    derivation = applied(
+    return concluded(
+        profile,
         REPEATED,
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
         guarantee,
         records=size,
         draws=tuple(counts),
-        assumptions=(REPEATED_POSITIONS(records=size), OWN_RANDOMNESS(), FIXED()),
+        assumptions=(
+            assumed.REPEATED_POSITIONS(records=size),
+            assumed.OWN_RANDOMNESS(),
+            assumed.FIXED(),
+        ),
     )
-    return rederived(profile, derivation)
 
 
 def _profile(
@@ -458,12 +448,12 @@ def subsample_counted_sum(
             f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
             f"norm at most {bound} over {drawn}",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
                 condition,
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_IGNORED() if user else BLANK_ADDS_NOTHING()]
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_IGNORED() if user else assumed.BLANK_ADDS_NOTHING()]
                 * isinstance(relation, ZeroOut),
             ),
             attained=_attained(product),
@@ -524,7 +514,7 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     """Return the sample in words, and what is assumed of it; alone if a record may be missing."""
     if isinstance(scheme, UserPoisson):
         rate, most = f"{float(scheme.sampling_rate):g}", scheme.contributions
-        return f"{most} Poisson samples of rate {rate} together", COUNTED_SAMPLE(
+        return f"{most} Poisson samples of rate {rate} together", assumed.COUNTED_SAMPLE(
             rate=rate, most=most
         )
     cut, total = isinstance(scheme, TruncatedPoisson), f"{scheme.population_size} records"
@@ -533,10 +523,10 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     if isinstance(scheme, TruncatedPoisson):
         rate, largest = f"{float(scheme.sampling_rate):g}", scheme.largest
         said = f"a Poisson sample of rate {rate} cut to {largest} records"
-        return said, TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
+        return said, assumed.TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
     size = scheme.sample_size
     if isinstance(scheme, WithReplacement):
         said = f"{size} draws with replacement of {total}"
-        return said, REPEATED_DRAWS(size=size, population=population)
+        return said, assumed.REPEATED_DRAWS(size=size, population=population)
     said = f"a uniform subset of {size} of {total}"
-    return said, SUBSET_SAMPLE(size=size, population=population)
+    return said, assumed.SUBSET_SAMPLE(size=size, population=population)

@@ -48,24 +48,6 @@ from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
 
-__all__ = [
-    "delta",
-    "deltas",
-    "epsilon",
-    "larger_delta",
-    "larger_deltas",
-    "larger_epsilon",
-    "larger_epsilons",
-    "larger_mu",
-    "larger_power",
-    "larger_rho",
-    "of_orders",
-    "renyi",
-    "smallest_mu",
-    "smallest_rho",
-    "true_positive_rate",
-]
-
 _WIDE = 1e-4  # Width from which a table is tried. Heuristic.
 _VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too. Heuristic.
 # Delta below which tables of samples, which end at 1e-115, say little. Heuristic.

@@ -286,7 +286,8 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
-    line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
+    high = float(tilts.ends[place - 1]) if place else _LARGEST_C
+    line = _Line(variance, count, p, low, high, log_real)
     upright = line.upright()
     if upright is not None:
         return upright
@@ -297,11 +298,6 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
             break
         best = min(best, other, key=lambda one: one.terms)
     return line.nodes(best) if best.terms <= _MOST else None
-
-
-def _highest(tilts: _Tilts, place: int) -> float:
-    """Return the largest c of one p."""
-    return float(tilts.ends[place - 1]) if place else _LARGEST_C
 
 
 @final

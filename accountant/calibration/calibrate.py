@@ -83,7 +83,12 @@ class Search:
         if safe is None:
             raise self._unmet()
         if unsafe is None:
-            return self._all_safe(safe)
+            if self.upper_is_end if self.increasing else self.lower_is_end:
+                return Found(safe, at_limit=True)  # the costly end is a real one
+            raise NoBracket(
+                f"every value tried meets {self.what}, so none is the limit; give lower= or "
+                f"upper= to end the search. {self._tried()}"
+            )
         return Found(self._close(safe, unsafe), at_limit=False)
 
     def sample(self, place: float) -> Sample:
@@ -137,8 +142,8 @@ class Search:
                     continue
                 if other.place in (self.lower, self.upper):
                     ends.add(upwards)
-                if _disjoint(first.answer, other.answer):
-                    grows = other.answer.lower > first.answer.upper
+                grows = other.answer.lower > first.answer.upper
+                if grows or other.answer.upper < first.answer.lower:
                     self.increasing = grows if upwards else not grows
                     return
             step = step * step
@@ -275,30 +280,14 @@ class Search:
         for candidates in (usable[:4], usable[:3], [safe, unsafe]):
             guess = _inverse_interpolation(candidates, aim)
             if low < guess < high:
-                return self._inside(guess, low, high)
+                return min(max(float(round(guess)), low + 1), high - 1) if self.whole else guess
         return self._halfway(safe, unsafe)
-
-    def _inside(self, guess: float, low: float, high: float) -> float:
-        """Return a guess, an integer strictly inside the bracket if values are integers."""
-        if not self.whole:
-            return guess
-        return min(max(float(round(guess)), low + 1), high - 1)
 
     def _placed(self, place: float) -> float:
         """Return the value, rounded to an integer if values are integers."""
         return float(round(place)) if self.whole else place
 
     # -- outcomes
-
-    def _all_safe(self, safe: Sample) -> Found:
-        """Return the last safe value if the interval ends there; raise NoBracket otherwise."""
-        costly_end_is_real = self.upper_is_end if self.increasing else self.lower_is_end
-        if costly_end_is_real:
-            return Found(safe, at_limit=True)
-        raise NoBracket(
-            f"every value tried meets {self.what}, so none is the limit; give lower= or upper= "
-            f"to end the search. {self._tried()}"
-        )
 
     def _unmet(self) -> CalibrationError:
         """Return the error for a target that no value meets."""
@@ -333,11 +322,6 @@ class Search:
         ends = (ordered[0], ordered[-1])
         shown = ", ".join(f"{s.cost:.6g} at {s.place:.6g}" for s in dict.fromkeys(ends))
         return f"Interval tried: [{ends[0].place:.6g}, {ends[1].place:.6g}]; values: {shown}"
-
-
-def _disjoint(one: Bound, other: Bound) -> bool:
-    """Return whether two brackets do not overlap."""
-    return one.upper < other.lower or other.upper < one.lower
 
 
 def _has_log(sample: Sample) -> bool:

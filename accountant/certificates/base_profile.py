@@ -15,7 +15,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.certificates.choose import Point, facts
+from dpproof.accountant.certificates.choose import Point, facts_of_all, ways
 from dpproof.accountant.certificates.finite_pairs import LOG_BITS, Aim, pair_of_bounds
 from dpproof.accountant.certificates.finite_sums import bends
 from dpproof.accountant.certificates.serialize import UNCERTIFIED, Object
@@ -104,25 +104,19 @@ def base_facts(
     base: DominatingPair[Any], runs: RunLaw, shifted: Callable[[Product], Reals]
 ) -> tuple[list[Step], dict[str, BaseProfile]]:
     """Return facts about a base at some logs of ratios, and the profile they prove each way."""
-    ways = {"forward": (base.forward, base.backward)}
-    if base.forward != base.backward:
-        ways["backward"] = (base.backward, base.forward)
+    both = base.forward, base.backward
+    directions = {name: both if name == "forward" else both[::-1] for name in ways(base)}
     wanted: dict[Product, set[Fraction]] = {base.forward: set(), base.backward: set()}
-    for ahead, behind in ways.values():
+    for ahead, behind in directions.values():
         own = bends(ahead)
         listed = [_bends(ahead, runs), shifted(ahead), *([] if own is None else [own])]
         for log_ratio in np.concatenate(listed).tolist():
             exact = Fraction(math.ceil(math.ldexp(log_ratio, LOG_BITS)), 1 << LOG_BITS)
             wanted[ahead if exact >= 0 else behind].add(abs(exact))
-    steps: list[Step] = []
-    heights = {}
-    for product, places in wanted.items():
-        points, shown, _ = facts(product, sorted(places))
-        heights[product] = dict(points)
-        steps.extend(shown)
+    heights, steps = facts_of_all(wanted)
     return steps, {
         name: BaseProfile.of({-x: y for x, y in heights[behind].items()} | heights[ahead])
-        for name, (ahead, behind) in ways.items()
+        for name, (ahead, behind) in directions.items()
     }
 
 

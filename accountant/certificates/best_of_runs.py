@@ -394,9 +394,10 @@ def _best_sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfR
     grid, first = cuts.grid, cuts.grid.first
     value = float(runs.derivative(np.zeros(1))[0])
     gains = np.insert(grid.gains, 0, value, axis=2)
-    costs = np.maximum(
-        np.insert(grid.costs(cuts.close), 0, value, axis=2) - _rounding_of_costs(runs), 0.0
-    )
+    bend = runs.mean * float(runs.growth(np.ones(1))[0])
+    rounding = 4.0 * _UNIT * (1.0 + bend)  # the checker's, in A and in a cost's last unit
+    costs = np.insert(grid.costs(cuts.close), 0, value, axis=2)
+    costs = np.maximum(costs - rounding, 0.0)
     ends = np.array([float(one) for one in cuts.blocks])
     gain, cost = _terms(gains, costs, first, _shares(base, ends))
     with np.errstate(divide="ignore"):
@@ -406,12 +407,6 @@ def _best_sum(pair: FinitePair, runs: RunLaw, tail: float, work: int) -> BestOfR
     room = _UNIT * order.size * (1.0 + runs.mean)
     close = cuts.close.tolist()
     return BestOfRuns(cuts.blocks, cuts.masses, close, turn[order], gains, costs, room)
-
-
-def _rounding_of_costs(runs: RunLaw) -> float:
-    """Return what the checker's roundings take from a cost, in A and in its last unit."""
-    bend = runs.mean * float(runs.growth(np.ones(1))[0])
-    return 4.0 * _UNIT * (1.0 + bend)
 
 
 def _terms(

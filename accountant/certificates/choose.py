@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, final
 
 import numpy as np
@@ -48,7 +49,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
 _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
@@ -91,10 +92,15 @@ class Point:
         return self.epsilon + _SLACKS * max(self.epsilon, _SMALL_EPSILON), log_delta
 
 
+def ways(pair: DominatingPair[Any]) -> dict[str, Product]:
+    """Return the different directions by name, forward first."""
+    both = {"forward": pair.forward, "backward": pair.backward}
+    return both if pair.forward != pair.backward else {"forward": pair.forward}
+
+
 def distinct(pair: DominatingPair[Any]) -> list[Product]:
     """Return the different directions, forward first."""
-    same = pair.forward == pair.backward
-    return [pair.forward] if same else [pair.forward, pair.backward]
+    return list(ways(pair).values())
 
 
 def prove(products: list[Product], point: Point) -> tuple[Fraction, Fraction, list[Step]]:
@@ -152,12 +158,9 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
         if not proofs or _SLACKS[proofs[-1][1]] > _WIDEST_SLACK:
             with contextlib.suppress(NotCertified):  # another table may do
                 proofs.append(_summed(_table(product, point, fine), point))
-    return min(proofs, key=_slack) if proofs else _summed(_table(product, point, fine), point)
-
-
-def _slack(proof: tuple[Maker, int]) -> int:
-    """Return the slack of a proof."""
-    return proof[1]
+    return (
+        min(proofs, key=itemgetter(1)) if proofs else _summed(_table(product, point, fine), point)
+    )
 
 
 def _table(product: Product, point: Point, fine: int) -> Subject:
@@ -172,8 +175,9 @@ def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     order = _chernoff_order(used, point)
     if order is not None:
         with contextlib.suppress(NotCertified):  # a contour may stand further left
-            quadratures(used, order)
-            return _chernoff(used, order), 0
+            listed: Json = quadratures(used, order)
+            hint: Object = {"c": show_rational(Fraction(order)), "factors": listed}
+            return lambda points: fact_step("chernoff", used.named, points, hint), 0
     saddle = _shorter(used, find_saddle(used.used, lambda one: one.epsilon - point.epsilon))
     on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
@@ -250,16 +254,6 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
     return float(c[proved[0]]) if proved.size else None
 
 
-def _chernoff(subject: Subject, c: float) -> Maker:
-    """Return a function that states the fact by Chernoff's bound at c."""
-
-    def fact(points: Points) -> Step:
-        witness: Object = {"c": show_rational(Fraction(c)), "factors": quadratures(subject, c)}
-        return fact_step("chernoff", subject.named, points, witness)
-
-    return fact
-
-
 _BITS = 30  # Bits of a delta.
 _SLACK = 1e-6  # Slack of log delta up to which a line serves an epsilon.
 _WIDEST = 0.01  # Slack for an epsilon that no line serves better.
@@ -307,6 +301,19 @@ def facts(
             listed.extend(points)
             steps.append(proof.fact(points))
     return tuple(sorted(listed)), steps, work
+
+
+def facts_of_all(
+    wanted: Mapping[Product, Iterable[Fraction]], most: int | None = None
+) -> tuple[dict[Product, dict[Fraction, Fraction]], list[Step]]:
+    """Return bounds of each product at the epsilons wanted, as ``facts`` does, and the steps."""
+    heights: dict[Product, dict[Fraction, Fraction]] = {}
+    steps: list[Step] = []
+    for product, places in wanted.items():
+        points, shown, _ = facts(product, sorted(places), most=most)
+        heights[product] = dict(points)
+        steps.extend(shown)
+    return heights, steps
 
 
 def _many_along(

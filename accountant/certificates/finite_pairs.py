@@ -17,7 +17,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals
-from dpproof.accountant.certificates.choose import facts
+from dpproof.accountant.certificates.choose import facts_of_all
 from dpproof.accountant.certificates.finite_sums import bends
 from dpproof.accountant.certificates.serialize import Object, unsaid, unwritten
 from dpproof.accountant.engine.profile import deltas, max_loss
@@ -186,26 +186,10 @@ def finite_base_pairs(
     base: DominatingPair[Any], tail: float
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
     """Return a finite pair above each direction, forward first, and the facts that prove it."""
-    ways = {base.forward: base.backward, base.backward: base.forward}
-    grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in ways.items()}
-    wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
-    for ahead, behind in ways.items():
-        for t in grids[ahead]:
-            wanted[ahead if t >= 1 else behind].add(log_ratio_place(t))
-    steps: list[Step] = []
-    heights = {}
-    for product, places in wanted.items():
-        points, shown, _ = facts(product, sorted(places))
-        heights[product] = dict(points)
-        steps.extend(shown)
-    pairs = {}
-    for ahead, behind in ways.items():
-        both = (
-            (t, heights[ahead if t >= 1 else behind].get(log_ratio_place(t))) for t in grids[ahead]
-        )
-        pairs[ahead] = pair_above_corners(
-            [corner(t, float(one)) for t, one in both if one is not None]
-        )
+    others = {base.forward: base.backward, base.backward: base.forward}
+    grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in others.items()}
+    parts = {ahead: [(Fraction(1), ahead, behind)] for ahead, behind in others.items()}
+    pairs, steps = _means(grids, parts, {product: set() for product in others})
     return pairs[base.forward], pairs[base.backward], steps
 
 
@@ -213,23 +197,31 @@ def finite_mixture_pairs(
     mixture: DominatingPair[Any], parts: Sequence[tuple[Fraction, DominatingPair[Any]]], aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
     """Return a finite pair above each direction of a mixture, and facts about its parts."""
-    pairs = {mixture.forward: [(weight, one.forward, one.backward) for weight, one in parts]}
-    pairs[mixture.backward] = [(weight, one.backward, one.forward) for weight, one in parts]
+    both = {mixture.forward: [(weight, one.forward, one.backward) for weight, one in parts]}
+    both[mixture.backward] = [(weight, one.backward, one.forward) for weight, one in parts]
     others = {mixture.forward: mixture.backward, mixture.backward: mixture.forward}
     near = [aim.epsilon * (1.0 + x) for x in CLOSE_BY] if aim.epsilon else []
-    grids = {way: _dense(way, others[way], aim.tail * _FAINT, near) for way in pairs}
-    wanted: dict[Product, set[Fraction]] = {}
-    for way, listed in pairs.items():
+    grids = {way: _dense(way, others[way], aim.tail * _FAINT, near) for way in both}
+    pairs, steps = _means(grids, both, {}, share=_SHARE)
+    return pairs[mixture.forward], pairs[mixture.backward], steps
+
+
+def _means(
+    grids: dict[Product, list[Fraction]],
+    parts: dict[Product, list[tuple[Fraction, Product, Product]]],
+    wanted: dict[Product, set[Fraction]],
+    share: int | None = None,
+) -> tuple[dict[Product, FinitePair], list[Step]]:
+    """Return finite pairs above weighted parts, each with its swap, and facts about the parts.
+
+    The facts come in the order of ``wanted``, to which products are added.
+    """
+    for way, listed in parts.items():
         for (_, ahead, behind), t in itertools.product(listed, grids[way]):
             wanted.setdefault(ahead if t >= 1 else behind, set()).add(log_ratio_place(t))
-    steps: list[Step] = []
-    heights = {}
-    for product, places in wanted.items():
-        points, shown, _ = facts(product, sorted(places), most=_SHARE // len(wanted))
-        heights[product] = dict(points)
-        steps.extend(shown)
-    ways = {}
-    for way, listed in pairs.items():
+    heights, steps = facts_of_all(wanted, share and share // len(wanted))
+    pairs = {}
+    for way, listed in parts.items():
         corners = []
         for t in grids[way]:
             each = [heights[a if t >= 1 else b].get(log_ratio_place(t)) for _, a, b in listed]
@@ -238,8 +230,8 @@ def finite_mixture_pairs(
                     float(w) * float(y) for (w, _, _), y in zip(listed, each, strict=True) if y
                 )
                 corners.append(corner(t, mean))
-        ways[way] = pair_above_corners(corners)
-    return ways[mixture.forward], ways[mixture.backward], steps
+        pairs[way] = pair_above_corners(corners)
+    return pairs, steps
 
 
 def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
@@ -255,7 +247,7 @@ def _dense(
 ) -> list[Fraction]:
     """Return ratios up to where the profile falls to the tail, and down to where little is left."""
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
-    ends = [_end(ahead, tail), _end(behind, max(tail, _SEEN))]
+    ends = [reach(ahead, tail), reach(behind, max(tail, _SEEN))]
     ends = [top if top < end * _NEARLY else end for top, end in zip(largest, ends, strict=True)]
     listed = zip((1.0, -1.0), largest, ends, strict=True)
     extra = [sign * min(top, end) for sign, top, end in listed if top > 0.0]
@@ -270,7 +262,7 @@ def _dense(
     return ratios(profile, ends[1], ends[0], extra, floor=tail / FAINT, count=_COUNT)
 
 
-def _end(product: Product, tail: float) -> float:
+def reach(product: Product, tail: float) -> float:
     """Return a loss beyond which the profile falls by a negligible amount."""
     side = curve(product).forward
     return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + tail))])

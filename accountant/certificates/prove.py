@@ -34,6 +34,7 @@ from dpproof.accountant.certificates.single_number import (
     with_room,
 )
 from dpproof.accountant.certificates.steps import Steps, law_of
+from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.errors import NotCertified, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -79,12 +80,17 @@ _BY_FINITE_PAIRS: Final = {
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
     """Add the steps that prove a guarantee and a point (epsilon, delta) of it."""
     if isinstance(guarantee, PairGuarantee):
-        if _is_stated(guarantee, point):
+        exact = Fraction(point.epsilon), Fraction(point.delta)
+        if any(x <= exact[0] and y <= exact[1] for x, y in guarantee.stated_points()):
             _prove_stated(steps, guarantee, point)
         else:
             _prove_pair(steps, guarantee.to_pair(), point)
     elif isinstance(guarantee, RenyiGuarantee):
-        _prove_renyi(steps, guarantee, point)
+        place, apart = steps.derive(guarantee.derivation)
+        epsilon, delta, order = renyi_point(guarantee, point)
+        claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
+        witness: Object = {"order": show_rational(order)}
+        steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
     else:
         raise NotCertified(unwritten(guarantee.describe()))
 
@@ -182,7 +188,9 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
             refusal = error
             continue
         tries.append(trial)
-        if _is_near(trial, point):
+        epsilon, delta = _claimed(trial)
+        wanted, proved = (point.epsilon, epsilon) if point.moves else (point.delta, delta)
+        if proved <= wanted * (1 + _NEAR):
             break
     if not tries:
         raise refusal
@@ -194,14 +202,6 @@ def _claimed(trial: Steps) -> tuple[Fraction, Fraction]:
     said = trial.listed[-1].conclusion
     epsilon, delta = (Fraction(str(said[name])) for name in ("epsilon", "delta"))
     return epsilon, delta
-
-
-def _is_near(trial: Steps, point: Point) -> bool:
-    """Return whether a trial proves a point near the one wanted."""
-    epsilon, delta = _claimed(trial)
-    if point.moves:
-        return epsilon <= point.epsilon * (1 + _NEAR)
-    return delta <= point.delta * (1 + _NEAR)
 
 
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -248,14 +248,6 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 
-def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
-    """Return whether the guarantee states a point at least as strong."""
-    return any(
-        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
-        for x, y in guarantee.stated_points()
-    )
-
-
 def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
     """Prove a point by the statement."""
     place, apart = steps.derive(guarantee.derivation)
@@ -263,15 +255,6 @@ def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> 
         epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
     )
     steps.add("convert/point", conclusion(claim, apart), [place], {})
-
-
-def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
-    """Prove a point by one order of a Renyi curve."""
-    place, apart = steps.derive(guarantee.derivation)
-    epsilon, delta, order = renyi_point(guarantee, point)
-    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
-    witness: Object = {"order": show_rational(order)}
-    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
 
 
 _SELECTIONS: Final = ("select/pair", "select/above")
@@ -408,7 +391,7 @@ def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
     """Return upper ends of delta, for a pair all computed together."""
     if not isinstance(guarantee, PairGuarantee):
         return np.array([guarantee.delta(epsilon=one).upper for one in epsilon.tolist()])
-    ends = [answers.deltas(product, epsilon)[1] for product in distinct(guarantee.to_pair())]
+    ends = [deltas(product, epsilon)[1] for product in distinct(guarantee.to_pair())]
     return np.asarray(np.max(ends, axis=0))
 
 

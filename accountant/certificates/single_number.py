@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final, TypeGuard
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from dpproof.accountant.adaptive.several_filters import needed, order_of
 from dpproof.accountant.arithmetic.enclosure import Reals, float_down, float_up
-from dpproof.accountant.certificates.choose import Point, distinct, facts
+from dpproof.accountant.certificates.choose import Point, distinct, facts, ways
 from dpproof.accountant.certificates.contour import EXACT, Subject, Table, Tabled, quadratures
 from dpproof.accountant.certificates.finite_sums import has_closed_profile
 from dpproof.accountant.certificates.serialize import UNCERTIFIED, Object, factors, run_law
@@ -64,13 +64,11 @@ FINE: Final = 90.0
 
 def rdp_witness(pair: DominatingPair[Any], orders: list[Fraction]) -> Object:
     """Return the quadratures of M of each direction at every order less 1."""
-    named = [("forward", pair.forward)]
-    if pair.backward != pair.forward:
-        named.append(("backward", pair.backward))
+    named = ways(pair)
     listed: list[Json] = []
     for order in orders:
         excess = float(order - 1)
-        listed.append({name: _witness(one, excess) for name, one in named})
+        listed.append({name: _witness(one, excess) for name, one in named.items()})
     return {"orders": listed}
 
 
@@ -100,7 +98,7 @@ def _ends_early(pair: Pair, table: Table) -> TypeGuard[SubsampledPair]:
 def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
     """Return tables that leave out a negligible part of a divergence, and K with the rest."""
     for least in _NEGLIGIBLE:
-        used = _subject(product, least)
+        used = _subject(product, negligible=least)
         whole = _log_moment(used, excess, least)
         if used.used is used.named:  # there is no table
             break
@@ -110,10 +108,8 @@ def tabulated(product: Product, excess: float) -> tuple[Subject, float]:
     return used, whole
 
 
-@lru_cache(maxsize=16)
-def _subject(product: Product, negligible: float) -> Subject:
-    """Return the product with tables, cached."""
-    return subject(product, fine=_POINTS, negligible=negligible, whole=True)
+# The product with tables, kept for several orders.
+_subject = lru_cache(maxsize=16)(partial(subject, fine=_POINTS, whole=True))
 
 
 def _log_moment(used: Subject, excess: float, negligible: float) -> float:
@@ -323,25 +319,23 @@ def _parts(pair: DominatingPair[Any], squared: Fraction) -> list[Fraction]:
 
 def zcdp_witness(pair: DominatingPair[Any], rho: float) -> Object:
     """Return orders between which K stays below rho s(s+1), none if the pairs' bounds add up."""
-    named = [("forward", pair.forward)]
-    if pair.backward != pair.forward:
-        named.append(("backward", pair.backward))
-    if all(_own(one, 0.0) <= rho for _, one in named):
+    named = ways(pair)
+    if all(_own(one, 0.0) <= rho for one in named.values()):
         return {"orders": []}
     last, first = 2.0, 1.0
-    while any(_own(one, last) > rho for _, one in named) and last < 1 / _SMALLEST:
+    while any(_own(one, last) > rho for one in named.values()) and last < 1 / _SMALLEST:
         last *= 2.0
-    while any(_cgf(one, first) > rho * first for _, one in named) and first > _SMALLEST:
+    while any(_cgf(one, first) > rho * first for one in named.values()) and first > _SMALLEST:
         first *= 0.5
     grid = refined(
         np.geomspace(first, last, _CELLS),
-        lambda points: np.any([_above_line(one, points, rho) for _, one in named], axis=0),
+        lambda points: np.any([_above_line(one, points, rho) for one in named.values()], axis=0),
         lambda left, right: np.sqrt(left * right),
     )
     listed: list[Json] = [
         {
             "excess": show_rational(Fraction(s)),
-            **{name: moment_witness(*tabulated(one, s), s) for name, one in named},
+            **{name: moment_witness(*tabulated(one, s), s) for name, one in named.items()},
         }
         for s in grid.tolist()
     ]
@@ -477,17 +471,12 @@ def _points_below(
             heights.update(points)
             steps.extend(shown)
             left -= work
-        points = _larger(profiles)
+        shared = sorted(set.intersection(*(set(table) for table in profiles)))
+        points = tuple((x, max(table[x] for table in profiles)) for x in shared)
         places = _wide(points, mu)
         if not places:
             return points, steps
     return None
-
-
-def _larger(tables: list[dict[Fraction, Fraction]]) -> Points:
-    """Return the largest delta at the epsilons that all tables list."""
-    shared = set.intersection(*(set(table) for table in tables))
-    return tuple((x, max(table[x] for table in tables)) for x in sorted(shared))
 
 
 def _wide(points: Points, mu: float) -> list[Fraction]:

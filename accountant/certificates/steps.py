@@ -52,6 +52,10 @@ from dpproof.accountant.sampling import OneStepScheme
 from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
+Proved: TypeAlias = Guarantee[Any]
+Place: TypeAlias = tuple[int, int]
+"""The position of a step, and how many steps of its relation its datasets are apart."""
+
 
 @final
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class Steps:
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
 
-    def derive(self, derivation: Derivation) -> tuple[int, int]:
+    def derive(self, derivation: Derivation) -> Place:
         """Add a derivation with all that it rests on; return its place and distance."""
         stack = [derivation]
         while stack:
@@ -106,7 +110,7 @@ class Steps:
             both = f"{previous}; {node.label}" if previous else node.label
             self.listed[place] = replace(self.listed[place], label=both[:MAX_LABEL])
 
-    def _step(self, node: Derivation) -> tuple[int, int]:
+    def _step(self, node: Derivation) -> Place:
         """Add the step of one derivation, whose premises are listed already."""
         proof = self.raised.get(id(node))
         if proof:
@@ -141,18 +145,14 @@ class Steps:
             return tuple(part for part, _ in self.ranges.parts)
         return node.premises[:1] if node.rule == "select/pair" else node.premises
 
-    def plain(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def plain(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a step of the theorem's own name, whose witness is its parameters."""
         parameters = {name: _json(value) for name, value in node.parameters}
         said = conclusion(self.substitutes.substituted(proved), steps)
         name = node.rule.replace("repeat/", "compose/")  # of one part, so many times
         return self.add(name, said, places, parameters), steps
 
-    def composed(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def composed(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a composition; cite one part as it is, or restate it at the orders queried."""
         if len(places) > 1:
             return self.plain(node, proved, places, steps)
@@ -160,9 +160,7 @@ class Steps:
             return places[0], steps
         return self.add("convert/rdp-rdp", conclusion(proved, steps), places, {}), steps
 
-    def with_ranges(
-        self, _: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def with_ranges(self, _: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a composition whose bounded ranges are counted together."""
         if not (isinstance(proved, DominatingPair) and self.ranges):
             raise NotCertified(unsaid("a composition of bounded ranges that is no pair"))
@@ -187,16 +185,12 @@ class Steps:
         base = with_logistic(self.substitutes.of(base))
         return base, proved, law_of(dict(node.parameters))
 
-    def filtered(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def filtered(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a budget that was spent from, with what was spent."""
         said = conclusion(proved, steps)
         return self.add(node.rule, said, places, filter_witness(node, proved)), steps
 
-    def first_above(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def first_above(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add bounds of the base's profile, and a finite pair above the selection."""
         base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
@@ -206,8 +200,8 @@ class Steps:
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
     def best_of_runs(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add a finite pair above the base, unless it is one, and one above the selection."""
         base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
@@ -221,9 +215,7 @@ class Steps:
         said = conclusion(finite_guarantee(released, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps
 
-    def mixed(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def mixed(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
         if not isinstance(proved, DominatingPair) or not self.aim.tail:
             raise NotCertified(
@@ -231,7 +223,8 @@ class Steps:
                 f"above 0, and for delta; {UNCERTIFIED}"
             )
         parts, shares = [], dict.fromkeys(places, Fraction(0))
-        for place, one, weight in zip(places, node.premises, _weights(node), strict=True):
+        listed: Any = dict(node.parameters)["weights"]
+        for place, one, weight in zip(places, node.premises, listed, strict=True):
             shares[place] += weight
             if not isinstance(one.conclusion, DominatingPair):
                 raise NotCertified(unsaid(one.statement))
@@ -243,8 +236,8 @@ class Steps:
         return self.add(node.rule, said, [*shares, *self.facts(facts)], witness), steps
 
     def shuffled_reports(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add a finite pair above hidden reports, with the layers that prove it."""
         if not isinstance(proved, DominatingPair):
             raise NotCertified(unsaid(node.rule))
@@ -255,7 +248,7 @@ class Steps:
         parameters = {name: _json(value) for name, value in node.parameters}
         return self.add(node.rule, said, places, {**parameters, **witness}), steps
 
-    def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
+    def _raised(self, proof: ProvedGuarantee) -> Place:
         """Add the steps that prove a conversion to raised numbers."""
         premise, apart = self._places[id(proof.premise.derivation)]
         before = len(self.listed) - 1
@@ -264,16 +257,12 @@ class Steps:
             self.listed.append(replace(step, premises=tuple(sorted(places))))
         return len(self.listed) - 1, apart * proof.size
 
-    def to_pure(
-        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
-    ) -> tuple[int, int]:
+    def to_pure(self, node: Derivation, proved: Proved, _: list[int], steps: int) -> Place:
         """Add a conversion to pure DP by the largest loss of the premise's pairs."""
         place = self._pair(node)[1]
         return self.add("convert/pair-pure", conclusion(proved, steps), [place], {}), steps
 
-    def restated(
-        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
-    ) -> tuple[int, int]:
+    def restated(self, node: Derivation, proved: Proved, _: list[int], steps: int) -> Place:
         """Add a conversion to the smallest mu or rho of the premise's pairs."""
         pair, place = self._pair(node)
         if isinstance(proved, GDP):
@@ -288,9 +277,7 @@ class Steps:
             raise NotCertified(unsaid(node.rule))
         return self.add(node.rule, conclusion(proved, steps), [place], witness), steps
 
-    def to_rdp(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def to_rdp(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add Renyi points of a pair, of zCDP, or of other points."""
         premise, said = node.premises[0].conclusion, conclusion(proved, steps)
         if isinstance(premise, ZCDP):
@@ -319,8 +306,8 @@ class Steps:
         return with_logistic(pair), place
 
     def to_selected_rdp(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add bounds at the corners of a selection's convex curve, and the rest by convexity."""
         base, parameters = node.premises[0].conclusion, dict(node.parameters)
         if not isinstance(base, RenyiGuarantee) or not isinstance(proved, RDP):
@@ -338,14 +325,6 @@ class Steps:
         if corners.points == proved.points:
             return place, steps
         return self.add("convert/rdp-rdp", conclusion(proved, steps), [place], {}), steps
-
-
-def _weights(node: Derivation) -> list[Fraction]:
-    """Return the probabilities among a theorem's parameters."""
-    weights = dict(node.parameters)["weights"]
-    return (
-        [one for one in weights if isinstance(one, Fraction)] if isinstance(weights, tuple) else []
-    )
 
 
 def law_of(parameters: Mapping[str, object]) -> RunLaw:
@@ -367,7 +346,7 @@ def _json(value: Parameter | tuple[Fraction | int, ...]) -> Json:
     return show_rational(value) if isinstance(value, Fraction) else value
 
 
-Producer: TypeAlias = Callable[[Steps, Derivation, Guarantee[Any], list[int], int], tuple[int, int]]
+Producer: TypeAlias = Callable[[Steps, Derivation, Proved, list[int], int], Place]
 """From a derivation, its conclusion, the places of its premises and how many steps of the relation
 their datasets are apart, to the place of its own step and the distance of its datasets."""
 

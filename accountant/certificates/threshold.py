@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.certificates.base_profile import MARGIN, BaseProfile, base_facts
-from dpproof.accountant.certificates.finite_pairs import Aim, pair_of_bounds
+from dpproof.accountant.certificates.finite_pairs import Aim, pair_of_bounds, reach
 from dpproof.accountant.certificates.serialize import Object, law_work, run_law
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import short_up
@@ -146,7 +146,7 @@ def pairs_above_threshold(
     first = math.log1p(-runs.probability_of_none) - math.log(runs.mean)
 
     def shifted(one: Product) -> Reals:
-        ahead = np.linspace(min(first, 0.0), _reach(one, least), _SHIFTED)
+        ahead = np.linspace(min(first, 0.0), reach(one, least), _SHIFTED)
         return np.concatenate([ahead, _top(one, least)])
 
     facts, ways = base_facts(base, runs, shifted)
@@ -159,12 +159,6 @@ def pairs_above_threshold(
     witness: Object = {name: one.witness() for name, one in bounds.items()}
     swapped = FinitePair(p=pair.q, q=pair.p) if len(bounds) > 1 else pair
     return pair, swapped, facts, {"runs": run_law(runs), **witness}
-
-
-def _reach(base: Product, smallest: float) -> float:
-    """Return a loss beyond which the profile falls by a negligible amount."""
-    side = curve(base).forward
-    return float(side.loss[int(np.argmax(side.upper <= side.upper[-1] + smallest))])
 
 
 def _top(base: Product, smallest: float) -> Reals:
@@ -188,7 +182,7 @@ def _threshold_bound(
     worst = _cuts(upside_down, runs, smallest, _FIRST[1])
     most = min(_RECTANGLES, _SHARE // limits.rectangle_work(law_work(runs)))
     bound = _lines(base, best, worst, runs)
-    near = np.linspace(0.0, 2.0 * _reach(product, smallest), _EVALUATED)
+    near = np.linspace(0.0, 2.0 * reach(product, smallest), _EVALUATED)
     for _ in range(_ROUNDS):
         ratios = np.exp(np.append(near, np.linspace(near[-1], bound.end(tail), _FURTHER)))
         cells = bound.origin[:, bound.active(ratios)]

@@ -324,7 +324,4 @@ def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
     return len(hull) == 1 and hull[0] == point
 
 
-@lru_cache(maxsize=256)
-def _pair_of_curve(points: Points) -> FinitePair:
-    """Return the finite pair with this trade-off curve."""
-    return pair_of_trade_off(points)
+_pair_of_curve = lru_cache(maxsize=256)(pair_of_trade_off)

@@ -243,12 +243,10 @@ class Guarantee(Readable, ABC, Generic[R]):
     def rdp(self, *, order: Number) -> Bound:
         """Return the largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
-        answer = ask_increasing(self._rdp_above_one, exact)
+        answer = ask_increasing(
+            lambda one: self._rdp_at(one) if one > 1.0 else Bound.exactly(0.0), exact
+        )
         return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
-
-    def _rdp_above_one(self, order: float) -> Bound:
-        """Return the Renyi divergence, and 0 at the order 1."""
-        return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
 
     @final
     @within_floats
@@ -292,12 +290,10 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     def _power(self, rate: Fraction) -> Bound:
         """Return the largest power at an exact rate."""
-        power = ask_power(self._true_positive_rate_below_one, rate)
+        power = ask_power(
+            lambda at: Bound.exactly(1.0) if at >= 1.0 else self._true_positive_rate_at(at), rate
+        )
         return self._marked(power, Attained.WHOLE)
-
-    def _true_positive_rate_below_one(self, rate: float) -> Bound:
-        """Return the largest power, and 1 at the rate 1."""
-        return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
 
     @final
     @within_floats

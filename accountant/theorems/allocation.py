@@ -113,7 +113,11 @@ def allocate_random(
     sizes = ((size + 1, larger), (size, chosen - larger))
     forward = Product.merge([Factor(one_of(n), count) for n, count in sizes if count])
     if mu_squared is not None and 1 < chosen < scheme.steps:
-        low = _attained(mu_squared, scheme.steps, chosen)
+        whole = GaussianPair(mu_squared=mu_squared * chosen**2 / scheme.steps)
+        largest = ShuffledGaussianPair(
+            mu_squared=mu_squared, batches=scheme.steps, replaced=True
+        )  # the sum of all rounds, or the largest of them: whichever shows more
+        low = _telling(Product.of(whole), Product.of(largest))
         forward = Product.of(BracketedPair(high=forward, low=low))
     per = f"{epochs} epochs" if epochs > 1 else "one epoch"
     blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
@@ -202,13 +206,6 @@ def _as_pure(guarantee: Guarantee[R], pair: DominatingPair[R], epochs: int) -> P
             f"{_MOST} in all epochs, got {epsilon:.6g}; allocate Gaussian(...) or Laplace(...)"
         )
     return pure
-
-
-def _attained(mu_squared: Fraction, rounds: int, chosen: int) -> Product:
-    """Return what the sum of all rounds shows, or the largest if that shows more."""
-    whole = GaussianPair(mu_squared=mu_squared * chosen**2 / rounds)
-    largest = ShuffledGaussianPair(mu_squared=mu_squared, batches=rounds, replaced=True)
-    return _telling(Product.of(whole), Product.of(largest))
 
 
 def _telling(*products: Product) -> Product:

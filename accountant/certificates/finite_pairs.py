@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -22,7 +21,11 @@ from dpproof.accountant.certificates.finite_sums import bends
 from dpproof.accountant.certificates.serialize import Object, unsaid, unwritten
 from dpproof.accountant.engine.profile import deltas, max_loss
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.dominating_pair import (
+    DominatingPair,
+    falling_hull,
+    pair_of_profile,
+)
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
@@ -154,24 +157,7 @@ def corner(t: Fraction, bound: float) -> Corner:
 
 def pair_above_corners(points: list[Corner]) -> FinitePair:
     """Return the finite pair of the largest convex polygon below the points."""
-    corners: list[Corner] = [(Fraction(0), Fraction(1))]
-    for point in points:
-        while len(corners) > 1 and _slope(*corners[-2:]) >= _slope(corners[-1], point):
-            corners.pop()
-        corners.append(point)
-    while len(corners) > 1 and _slope(*corners[-2:]) >= 0:
-        corners.pop()
-    slopes = [_slope(*both) for both in pairwise(corners)] + [Fraction(0)]
-    jumps = [after - before for before, after in pairwise(slopes)]
-    p = [t * jump for (t, _), jump in zip(corners[1:], jumps, strict=True)]
-    p, q = [Fraction(0), *p, corners[-1][1]], [1 + slopes[0], *jumps, Fraction(0)]
-    kept = [(a, b) for a, b in zip(p, q, strict=True) if a or b]
-    return FinitePair(p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
-
-
-def _slope(start: Corner, end: Corner) -> Fraction:
-    """Return the slope between two corners."""
-    return (end[1] - start[1]) / (end[0] - start[0])
+    return pair_of_profile(falling_hull([(Fraction(0), Fraction(1)), *points]))
 
 
 # Relative distance past the largest loss, and the factor up to which a grid ends there.

@@ -20,6 +20,7 @@ from dpproof.accountant.guarantees.dominating_pair import (
     Points,
     checked_points,
     dominated,
+    falling_hull,
     pair_of_profile,
     pair_of_trade_off,
     symmetric,
@@ -81,7 +82,6 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = arguments.non_negative(epsilon=epsilon), arguments.probability(delta=delta)
         state(
             self, "approx-dp", relation, derivation, stated_epsilon=exact[0], stated_delta=exact[1]
@@ -164,7 +164,6 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
         state(self, "privacy-profile", relation, derivation, points=exact)
 
@@ -216,10 +215,7 @@ def _vertices(points: Points) -> Points:
     for epsilon, delta in points:
         ratio = exp_up(epsilon)
         candidates += [(ratio, delta), (1 / ratio, 1 - (1 - delta) / ratio)]
-    hull = list(lower_hull(candidates))
-    while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
-        hull.pop()
-    return tuple(hull)
+    return falling_hull(candidates)
 
 
 @lru_cache(maxsize=256)
@@ -275,7 +271,6 @@ class TradeOff(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda type_i: arguments.probability(type_i_error=type_i),

@@ -122,6 +122,14 @@ def symmetric(curve: Points) -> Points:
     return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
 
 
+def falling_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
+    """Return the vertices of the lower convex hull of some points, up to where it is least."""
+    hull = lower_hull(points)
+    while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
+        hull = hull[:-1]
+    return hull
+
+
 def pair_of_profile(vertices: Points) -> FinitePair:
     """Return the pair whose profile, as a function of t = e^epsilon, is linear between vertices.
 

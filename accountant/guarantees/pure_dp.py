@@ -66,7 +66,6 @@ class PureDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "pure-dp",
@@ -146,7 +145,6 @@ class BoundedRange(PairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "bounded-range",
@@ -245,7 +243,6 @@ class MetricDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "metric-dp",

@@ -348,7 +348,6 @@ class RDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda order: renyi_order(order=order),
@@ -493,7 +492,6 @@ class ZCDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(self, "zcdp", relation, derivation, rho=arguments.non_negative(rho=rho))
 
     def describe(self) -> str:

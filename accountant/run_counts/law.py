@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -40,25 +40,22 @@ class RunLaw(Readable, ABC):
 
     __slots__ = ()
 
+    corner_is_worst: ClassVar[bool]  # a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)
+
     @property
     @abstractmethod
     def mean(self) -> float:
         """Return the expected number of runs."""
 
     @property
-    @abstractmethod
     def largest(self) -> int | None:
         """Return the largest number of runs that is possible, None if there is none."""
+        return None
 
     @property
     def smallest(self) -> int:
         """Return a number of runs below which there is none."""
         return 1
-
-    @property
-    @abstractmethod
-    def corner_is_worst(self) -> bool:
-        """Return whether a phi''(1 - a)/phi'(1 - a) is known to grow with a in [0, 1)."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -238,6 +235,7 @@ class FixedRuns(RunLaw):
     """
 
     count: int
+    corner_is_worst: ClassVar[bool] = True  # (n - 1) a / (1 - a) grows with a
 
     def __init__(self, *, count: int) -> None:
         """Keep the count."""
@@ -260,11 +258,6 @@ class FixedRuns(RunLaw):
     def smallest(self) -> int:
         """Return the count."""
         return self.count
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return True: (n - 1) a / (1 - a) grows with a."""
-        return True
 
     def describe(self) -> str:
         """Return the law in words and numbers."""
@@ -322,6 +315,7 @@ class PoissonRuns(RunLaw):
     """
 
     rate: Fraction
+    corner_is_worst: ClassVar[bool] = True  # the growth is constant, and rate a grows with a
 
     def __init__(self, *, rate: Number | None = None, mean: Number | None = None) -> None:
         """Keep the exact rate."""
@@ -335,16 +329,6 @@ class PoissonRuns(RunLaw):
     def mean(self) -> float:
         """Return the rate."""
         return float(self.rate)
-
-    @property
-    def largest(self) -> int | None:
-        """Return None: the number of runs is unbounded."""
-        return None
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return True: the growth is constant, and rate a grows with a."""
-        return True
 
     def describe(self) -> str:
         """Return the law in words and numbers."""
@@ -407,6 +391,7 @@ class BinomialRuns(RunLaw):
 
     trials: int
     probability: Fraction
+    corner_is_worst: ClassVar[bool] = True  # (n - 1) p a / (1 - p a) grows with a
 
     def __init__(
         self, *, trials: int, probability: Number | None = None, mean: Number | None = None
@@ -435,11 +420,6 @@ class BinomialRuns(RunLaw):
     def largest(self) -> int | None:
         """Return the number of trials."""
         return self.trials
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return True: (n - 1) p a / (1 - p a) grows with a."""
-        return True
 
     def describe(self) -> str:
         """Return the law in words and numbers."""
@@ -526,6 +506,8 @@ class TruncatedNegativeBinomial(RunLaw):
 
     eta: Fraction
     gamma: Fraction
+    # (eta + 1)(1 - gamma) a / (gamma + (1 - gamma) a) grows with a.
+    corner_is_worst: ClassVar[bool] = True
 
     def __init__(
         self, *, eta: Number, gamma: Number | None = None, mean: Number | None = None
@@ -553,16 +535,6 @@ class TruncatedNegativeBinomial(RunLaw):
         Here x = eta log(1/gamma).
         """
         return _mean(self.eta, self.gamma)
-
-    @property
-    def largest(self) -> int | None:
-        """Return None: the number of runs is unbounded."""
-        return None
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return True: (eta + 1)(1 - gamma) a / (gamma + (1 - gamma) a) grows with a."""
-        return True
 
     def describe(self) -> str:
         """Return the law in words and numbers."""

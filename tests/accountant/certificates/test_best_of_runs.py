@@ -38,13 +38,7 @@ from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpproof.proofs import Rejected, VerifiedUnder
-from tests.accountant.certificates.selection.builders import (
-    DELTA,
-    GEOMETRIC,
-    LAWS,
-    check_law,
-    verified,
-)
+from tests.accountant.certificates.selections import DELTA, GEOMETRIC, LAWS, check_law, verified
 from tests.proofs.builders import (
     drawn_masses,
     drawn_runs,

@@ -14,7 +14,7 @@ import pytest
 from dpproof.accountant import L1, AddRemove, FixedRuns, Poisson, PoissonRuns
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.mechanisms import DiscreteLaplace, Laplace, Mechanism, RandomizedResponse
-from tests.accountant.certificates.selection.builders import GEOMETRIC, check_law
+from tests.accountant.certificates.selections import GEOMETRIC, check_law
 
 RARE = Poisson(sampling_rate=0.1)
 SAMPLES: dict[str, tuple[Callable[[], Mechanism[Any]], RunLaw, float]] = {

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Pipelines whose hockey-stick divergences are known or sampled."""
 
 from __future__ import annotations
 

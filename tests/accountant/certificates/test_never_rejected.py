@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from dpproof.accountant.certificates.selection import best_of_runs, finite_base, threshold
 
 from dpproof.accountant import (
     GDP,
@@ -30,6 +29,7 @@ from dpproof.accountant import (
     select,
     select_above,
 )
+from dpproof.accountant.certificates import best_of_runs, finite_pairs, threshold
 from dpproof.accountant.certificates.best_of_runs import exact_curve
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
@@ -54,7 +54,7 @@ def _short_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_ALONE", "_AMONG"):
         monkeypatch.setattr(best_of_runs, name, getattr(best_of_runs, name) // 40)
     monkeypatch.setattr(best_of_runs, "_COUNT", 64)
-    monkeypatch.setattr(finite_base, "_COUNT", 48)
+    monkeypatch.setattr(finite_pairs, "_COUNT", 48)
 
 
 def _part(rng: random.Random, *, delta: bool) -> Guarantee[Any]:

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Laws of runs, and checks of certificates of selections."""
 
 from __future__ import annotations
 

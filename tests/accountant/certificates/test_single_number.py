@@ -27,7 +27,7 @@ from dpproof.accountant import (
 )
 from dpproof.mechanisms import Gaussian, Laplace
 from dpproof.proofs import VerifiedUnder
-from tests.accountant.certificates.selection.builders import DELTA, GEOMETRIC, LAWS, verified
+from tests.accountant.certificates.selections import DELTA, GEOMETRIC, LAWS, verified
 
 RENYI: dict[str, Callable[[], Guarantee[Any]]] = {
     "shape": lambda: select(ZCDP(rho=0.05), GEOMETRIC),

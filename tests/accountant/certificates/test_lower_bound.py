@@ -22,7 +22,7 @@ from dpproof.accountant import (
 )
 from dpproof.mechanisms import DiscreteGaussian, Laplace, compose as mechanism_compose
 from dpproof.proofs import Certificate, Rejected, Verified
-from tests.accountant.certificates.hockey_stick.builders import KNOWN, samples
+from tests.accountant.certificates.hockey_sticks import KNOWN, samples
 from tests.proofs.corpus import COMPUTATIONS, DELTA
 
 

@@ -299,7 +299,7 @@ def test_what_is_refused() -> None:
 def test_more_work_than_the_checker_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that would be rejected is not written; bounded losses have another."""
     base = compose(self_compose(Laplace(scale=5, sensitivity=L1(1)).guarantee(), 3), GDP(mu=0.5))
-    monkeypatch.setattr("dpproof.accountant.certificates.choose._SHARE", 100)
+    monkeypatch.setattr("dpproof.accountant.certificates.choose._SHARE_OF_LINES", 100)
     with pytest.raises(NotCertified, match="more work than the checker does"):
         select(base, GEOMETRIC).certify(delta=DELTA)
 

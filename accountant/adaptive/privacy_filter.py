@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Generic, Never, SupportsIndex, cast, final, overload
+from typing import (
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Never,
+    SupportsIndex,
+    TypeVar,
+    cast,
+    final,
+    overload,
+)
 
 import numpy as np
 
@@ -168,13 +179,33 @@ _INSTEAD: Final = (
 )
 
 
-class Undivided(ABC):  # a subclass says what is spent
+Costs = tuple[Fraction, ...]
+
+_NO_COST: Final = (
+    "has no cost here that adds up whatever is chosen next, as sums of profiles do not: to stop "
+    "where a composed profile crosses a target is not private. Spend convert(guarantee, "
+    "to=ApproxDP, delta=...) in ApproxDP..., or a finite divergence in Renyi..."
+)
+_Price = TypeVar("_Price")
+
+
+class Undivided(ABC, Generic[R]):  # a subclass says what is spent
     """A running sum that any thread of one process may add to, one at a time."""
 
-    __slots__ = ("_lock", "_process")
+    __slots__ = ("_lock", "_process", "_relation")
+
+    _KIND: ClassVar[str]  # in words, with its article
+    _UNITS: ClassVar[tuple[str, ...]]  # of the first parts of a sum, in their order
 
     _lock: threading.Lock
     _process: int
+    _relation: R
+
+    @property
+    @final
+    def relation(self) -> R:
+        """Return the neighbouring relation."""
+        return self._relation
 
     @final
     def __reduce_ex__(self, _: SupportsIndex) -> Never:
@@ -182,9 +213,31 @@ class Undivided(ABC):  # a subclass says what is spent
         raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 
     @final
-    def _own(self) -> None:
-        """Belong to this process."""
-        self._lock, self._process = threading.Lock(), os.getpid()
+    def _own(self, relation: R) -> None:
+        """Belong to this process, and speak of these neighbours."""
+        require_relation(relation)
+        self._lock, self._process, self._relation = threading.Lock(), os.getpid(), relation
+
+    @final
+    def _priced(self, guarantee: Guarantee[R], price: Callable[[Guarantee[R]], _Price]) -> _Price:
+        """Return the price of a guarantee about these neighbours, one step apart."""
+        required_guarantee(guarantee)
+        require_single(guarantee, self._KIND)
+        if guarantee.relation != self._relation:
+            raise RelationMismatch(
+                f"the {self._KIND.split()[1]} is about {self._relation} neighbours, the guarantee "
+                f"about {guarantee.relation}; state every sensitivity under one relation"
+            )
+        try:
+            return price(guarantee)
+        except NotImplied as refusal:
+            raise NotImplied(f"{guarantee.describe()} {_NO_COST}") from refusal
+
+    @final
+    def _shown(self, costs: Costs) -> str:
+        """Return the costs as a person writes them."""
+        parts = zip(self._UNITS, costs, strict=False)
+        return " and ".join(f"{unit} = {show(cost)}" for unit, cost in parts)
 
     @final
     @contextmanager
@@ -197,16 +250,7 @@ class Undivided(ABC):  # a subclass says what is spent
             yield
 
 
-Costs = tuple[Fraction, ...]
-
-NO_COST: Final = (
-    "has no cost here that adds up whatever is chosen next, as sums of profiles do not: to stop "
-    "where a composed profile crosses a target is not private. Spend convert(guarantee, "
-    "to=ApproxDP, delta=...) in ApproxDP..., or a finite divergence in Renyi..."
-)
-
-
-class PrivacyFilter(Undivided, ABC, Generic[R]):
+class PrivacyFilter(Undivided[R], ABC):
     """A budget for mechanisms that are chosen one by one, each after looking at earlier outputs.
 
     Spend a guarantee before its mechanism runs, and run only what was spent. Whatever is run under
@@ -219,11 +263,9 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
     was spent, and that it is within the budget.
     """
 
-    __slots__ = ("_admitted", "_budget", "_relation", "_spent")
+    __slots__ = ("_admitted", "_budget", "_spent")
+    _KIND = "a filter"
 
-    _UNITS: ClassVar[tuple[str, ...]]  # of the parts of the budget, in their order
-
-    _relation: R
     _budget: Costs
     _spent: Costs
     _admitted: list[Guarantee[R]]
@@ -232,12 +274,6 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
     def __repr__(self) -> str:
         """Return the class, what is left of the budget, and the relation, on one line."""
         return f"<{type(self).__name__}: {self._rest()} left, {self._relation}>"
-
-    @property
-    @final
-    def relation(self) -> R:
-        """Return the neighbouring relation."""
-        return self._relation
 
     @abstractmethod
     def guarantee(self) -> Guarantee[R]:
@@ -254,10 +290,8 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
     @final
     def admits(self, guarantee: Guarantee[R]) -> bool:
         """Return whether the remaining budget covers a guarantee; change nothing."""
-        return all(
-            cost <= left
-            for cost, left in zip(self._costs(self._accepted(guarantee)), self._left, strict=True)
-        )
+        costs = self._costs(self._priced(guarantee, self._restated))
+        return all(cost <= left for cost, left in zip(costs, self._left, strict=True))
 
     @final
     def spend(self, guarantee: Guarantee[R]) -> None:
@@ -269,7 +303,7 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
             RelationMismatch: it is about other neighbours.
             NotShared: the filter was made by another process.
         """
-        restated = self._accepted(guarantee)
+        restated = self._priced(guarantee, self._restated)
         costs = self._costs(restated)
         with self._alone():
             if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
@@ -287,25 +321,9 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
 
     def _begin(self, relation: R, *budget: Fraction) -> None:
         """Keep the relation and the budget, with nothing spent."""
-        require_relation(relation)
-        self._own()
-        self._relation, self._budget = relation, budget
-        self._spent = tuple(Fraction(0) for _ in budget)
+        self._own(relation)
+        self._budget, self._spent = budget, tuple(Fraction(0) for _ in budget)
         self._admitted = []
-
-    def _accepted(self, guarantee: Guarantee[R]) -> Guarantee[R]:
-        """Return what a guarantee about the filter's neighbours, one step apart, says there."""
-        required_guarantee(guarantee)
-        require_single(guarantee, "a filter")
-        if guarantee.relation != self._relation:
-            raise RelationMismatch(
-                f"the filter is about {self._relation} neighbours, the guarantee about "
-                f"{guarantee.relation}; state every sensitivity under one relation"
-            )
-        try:
-            return self._restated(guarantee)
-        except NotImplied as refusal:
-            raise NotImplied(f"{guarantee.describe()} {NO_COST}") from refusal
 
     def _rest(self) -> str:
         """Return what is left of each part of the budget as a person writes it."""
@@ -313,11 +331,6 @@ class PrivacyFilter(Undivided, ABC, Generic[R]):
             f"{unit} = {show(left)} of {show(whole)}"
             for unit, left, whole in zip(self._UNITS, self._left, self._budget, strict=True)
         )
-
-    def _shown(self, costs: Costs) -> str:
-        """Return the costs as a person writes them."""
-        parts = zip(self._UNITS, costs, strict=True)
-        return " and ".join(f"{unit} = {show(cost)}" for unit, cost in parts)
 
 
 def derived(
@@ -365,7 +378,6 @@ class GDPFilter(PrivacyFilter[R]):
 
     Args:
         mu: the budget, at or above 0.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> budget = GDPFilter(mu=5)
         >>> budget.spend(GDP(mu=3))
@@ -433,7 +445,6 @@ class ZCDPFilter(PrivacyFilter[R]):
 
     Args:
         rho: the budget, at or above 0.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> budget = ZCDPFilter(rho=0.5)
         >>> budget.spend(ZCDP(rho=0.375))
@@ -503,7 +514,6 @@ class RenyiFilter(PrivacyFilter[R]):
     Args:
         order: above 1.
         epsilon: the budget, a divergence in nats, at or above 0.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> from dpproof.accountant import ZCDP
         >>> budget = RenyiFilter(order=8, epsilon=1)
@@ -595,7 +605,6 @@ class ApproxDPFilter(PrivacyFilter[R]):
         delta: above 0, below 1.
         failures: how much of delta the deltas of the parts may add up to, at or above 0 and
             below delta; half of it by default. 0 is best if every part is pure or concentrated.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> budget = ApproxDPFilter(epsilon=1, delta=1e-6)
         >>> budget.spend(ApproxDP(epsilon=0.05, delta=1e-8))

@@ -165,17 +165,11 @@ class Finding:
 @final
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Counts of passing each of a few thresholds of one score, all fixed before the trials.
+    """Counts of passing each of a few thresholds of one score, all fixed before the trials."""
 
-    Attributes:
-        score: the score in words.
-        order: the dataset that is more likely to pass them ("data" or "neighbour").
-        counts: hits on that dataset.
-    """
-
-    score: str
-    order: str
-    counts: PrefixCounts
+    score: str  # the score in words
+    order: str  # the dataset that is more likely to pass them ("data" or "neighbour")
+    counts: PrefixCounts  # hits on that dataset
 
 
 @final

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -16,7 +16,12 @@ from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of, thinned
+from dpproof.auditing.bounds.event_bound import (
+    ConfidenceBound,
+    largest_refuted,
+    thinned,
+    thinning_of,
+)
 from dpproof.auditing.counts import (
     BinCounts,
     Claim,
@@ -34,16 +39,13 @@ _SMALLEST_PREFIX = 8
 _FINE = 1e-6
 _INTERVALS = 24
 _SMALLEST_TAIL = 1e-290
-_NEGLIGIBLE = 1e-22
-_OUTSIDE = 1e-16
-_RELATIVE = 1e-6
-_DIRECT = 1 << 22
-_STEP_ERROR = 1e-13
+_NEGLIGIBLE, _OUTSIDE, _RELATIVE = 1e-22, 1e-16, 1e-6
+_DIRECT, _STEP_ERROR = 1 << 22, 1e-13
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class PrefixBand:
+@frozen(kw_only=True)
+class PrefixBand(ConfidenceBound):
     """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
@@ -77,16 +79,10 @@ class PrefixBand:
         labels have no part in.
 
     Args:
-        significance: error probability, in (0, 1).
         thinning: the part of the significance that pays for delta, as a share.
     """
 
-    significance: float
-    thinning: float
-
-    def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
+    thinning: float = field(default=0.1, converter=thinning_of)
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Return an upper bound of the p-value of (epsilon, delta)."""
@@ -134,7 +130,7 @@ class PrefixBand:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Prefixes:
     """The distinct prefixes that are long enough, and their hits minus what delta explains."""
 
@@ -176,10 +172,7 @@ def band_of(inside: Floats, bias: float, level: float) -> Floats:
 def leaving_probability(inside: Floats, band: Floats, bias: float) -> float:
     """Return Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
 
-    Args:
-        inside: the k_j, increasing whole numbers, at least one.
-        band: one number for each.
-        bias: of each coin.
+    ``inside`` has the k_j, increasing whole numbers, at least one.
     """
     lost, previous, low = 0.0, 0, 0
     masses = np.ones(1)
@@ -236,8 +229,8 @@ _MARGIN = 1e-12
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class TradeOffRegion:
+@frozen(kw_only=True)
+class TradeOffRegion(ConfidenceBound):
     """Upper limits of both error rates of many tests at once; the curve is below their hull.
 
     Statement: let S_1, ..., S_J be events fixed before the trials were drawn. With probability at
@@ -252,22 +245,15 @@ class TradeOffRegion:
     Source: Dong, Roth & Su (arXiv:1905.02383), Definitions 2.1 and 2.3 and Proposition 2.2;
         Clopper & Pearson, Biometrika 26 (1934).
     Rounds: the limits up.
-    Use: what it costs to look everywhere is a factor 2J in the significance. ``audit`` tests one
-        tangent that training chose, which sees more; this shows where a claim fails.
+    Use: looking everywhere costs a factor 2J in the significance. ``audit`` tests one tangent
+        that training chose, which sees more; this shows where a claim fails.
 
-    Args:
-        significance: error probability of the whole region, in (0, 1).
     Example:
         >>> counts = PrefixCounts((500, 1500), (450, 1050), 1200, 1200)
         >>> region = TradeOffRegion(significance=0.05)
         >>> region.refutes(counts, (1, 0)) is not None, region.refutes(counts, (3, 0)) is None
         (True, True)
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def points(self, counts: PrefixCounts) -> tuple[Rates, ...]:
         """Return upper limits of the error rates of every event, valid jointly."""
@@ -304,14 +290,12 @@ class TradeOffRegion:
 
 ORDERS = (1.01, 1.25, 1.5, 2, 3, 4, 8)
 
-_ROUNDING = 2.0**-50
-_ROUNDS = 200
-_STILL = 1e-7
+_ROUNDING, _ROUNDS, _STILL = 2.0**-50, 200, 1e-7
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class RenyiBins:
+@frozen(kw_only=True)
+class RenyiBins(ConfidenceBound):
     """The smallest divergence among the laws of the bins that the counts leave plausible.
 
     Statement: let a partition into k bins be fixed before the trials were drawn, with
@@ -332,19 +316,12 @@ class RenyiBins:
         Sixteen bins of equal probability show about nine tenths of Gaussians' divergence at order
         2; high orders stay hard. The other order of the datasets is ``counts.reversed()``.
 
-    Args:
-        significance: error probability, in (0, 1), for all orders together.
     Example:
         >>> counts = BinCounts((900, 3000, 5000, 1100), (2400, 4600, 2700, 300))
         >>> bound = RenyiBins(significance=0.05)
         >>> 0.3 < bound.rdp(counts, order=2) < 0.6
         True
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def rdp(self, counts: BinCounts, *, order: Number) -> float:
         """Return the lower confidence bound of the divergence at an order above 1, in nats."""
@@ -372,7 +349,7 @@ class RenyiBins:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Limits:
     """Lower and upper limits of the probability of every bin, on D and on D'."""
 
@@ -392,14 +369,10 @@ class _Limits:
             total = above - below - _MARGIN * (above + below)
         if not total > 1.0:
             return 0.0
-        value = math.log(total) / (order - 1)
-        return value * (1 - _MARGIN)
+        return math.log(total) / (order - 1) * (1 - _MARGIN)
 
     def ratios(self) -> Floats:
-        """Return the ratios p / q of the least favourable pair.
-
-        Minimise over p and over q in turn.
-        """
+        """Return the ratios p / q of the least favourable pair: minimise over p and q in turn."""
         q = _filled(np.ones(self.low.size), self.other_low, self.other_high)
         ratio = np.ones(self.low.size)
         for _ in range(_ROUNDS):

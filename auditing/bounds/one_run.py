@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, Self, final
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
@@ -14,7 +14,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of
+from dpproof.auditing.bounds.event_bound import ConfidenceBound, largest_refuted, significance_of
 from dpproof.auditing.counts import (
     MARGIN,
     Claim,
@@ -29,7 +29,7 @@ from dpproof.auditing.counts import (
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guesses:
     """The guesses made about the canaries of one run.
 
@@ -43,7 +43,7 @@ class Guesses:
     made: int
     correct: int
 
-    def __post_init__(self) -> None:
+    def __attrs_post_init__(self) -> None:
         for name in ("canaries", "made", "correct"):
             arguments.whole(**{name: getattr(self, name)})
         if not self.correct <= self.made <= self.canaries:
@@ -54,8 +54,8 @@ _LEAST_LOG, _FINE = -100.0, 1e-3
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class OneRunCurve:
+@frozen(kw_only=True)
+class OneRunCurve(ConfidenceBound):
     """The number of right guesses has a tail that the curve f leaves room for.
 
     Statement: let m canaries be included by independent fair coins, the run be f-DP for the
@@ -81,21 +81,10 @@ class OneRunCurve:
         is lost, more than there.
     Limit: canaries disturb each other, and with r guesses no more than about ln(r / ln(1 /
         significance)) can be shown, so this bounds a large loss loosely.
-
-    Args:
-        significance: error probability, in (0, 1).
     """
 
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-
     def refutes(self, guesses: Guesses, claim: object) -> bool:
-        """Return whether a claim is contradicted at the significance.
-
-        The claim is a guarantee or (epsilon, delta).
-        """
+        """Return whether a claim, a guarantee or (epsilon, delta), is contradicted."""
         return contradicts(guesses, self.significance, supported(Claim.of(claim)))
 
     def p_value(self, guesses: Guesses, claim: object) -> float:
@@ -141,7 +130,7 @@ _STAKES: Final = (0.1, 0.3, 0.6, 0.95)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RunBet:
     """The mean over runs of right minus wrong guesses is at most the advantage that a claim allows.
 

@@ -83,15 +83,10 @@ class RecordedDataset:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchLog:
-    """Record numbers of all batches.
+    """Record numbers of all batches."""
 
-    Attributes:
-        epochs: the batches of every epoch.
-        records: the number of records.
-    """
-
-    epochs: tuple[tuple[Indices, ...], ...]
-    records: int
+    epochs: tuple[tuple[Indices, ...], ...]  # the batches of every epoch
+    records: int  # the number of records
 
     @classmethod
     def of(

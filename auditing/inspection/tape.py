@@ -22,17 +22,11 @@ from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
 @final
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The L1, squared L2 and LInf distance of two values, exact; inf where one is not finite.
+    """The L1, squared L2 and LInf distance of two values, exact; inf where one is not finite."""
 
-    Attributes:
-        total: sum of the absolute changes.
-        squares: sum of the squared changes.
-        largest: the largest absolute change.
-    """
-
-    total: Fraction | float
-    squares: Fraction | float
-    largest: Fraction | float
+    total: Fraction | float  # sum of the absolute changes
+    squares: Fraction | float  # sum of the squared changes
+    largest: Fraction | float  # the largest absolute change
 
     def plus(self, other: Distance) -> Distance:
         """Return the joint distance of two parts of one value."""
@@ -215,17 +209,11 @@ _COINS = {"binomial", "random", "uniform"}
 @final
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """The record that one of two datasets has more than the other: they are aligned without it.
+    """The record that one of two datasets has more than the other: they are aligned without it."""
 
-    Attributes:
-        place: of the record.
-        records: their number on D.
-        others: their number on D'.
-    """
-
-    place: int
-    records: int
-    others: int
+    place: int  # of the record
+    records: int  # their number on D
+    others: int  # their number on D'
 
     @staticmethod
     def of(data: object, neighbour: object) -> Extra | None:

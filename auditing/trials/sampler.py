@@ -174,15 +174,10 @@ def told_apart(first: Attempt, other: Attempt) -> tuple[str, str]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Trials to look at freely: they choose a test and are never tested.
+    """Trials to look at freely: they choose a test and are never tested."""
 
-    Attributes:
-        features: shape (trials, coordinates).
-        labels: shape (trials,), True where the trial was on D.
-    """
-
-    features: Features
-    labels: Labels
+    features: Features  # shape (trials, coordinates)
+    labels: Labels  # shape (trials,), True where the trial was on D
 
     def __len__(self) -> int:
         """Return the number of trials."""

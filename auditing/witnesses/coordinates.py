@@ -326,13 +326,9 @@ _SUMMARIES: Final[dict[str, tuple[Callable[[Floats], Floats], str]]] = {
 @final
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One number of a whole output, the same for every dataset and every audit.
+    """One number of a whole output, the same for every dataset and every audit."""
 
-    Attributes:
-        name: of the number, one of ``Summaries``.
-    """
-
-    name: str
+    name: str  # of the number, one of ``Summaries``
 
     def __call__(self, features: Floats) -> Floats:
         """Return the score of every row."""

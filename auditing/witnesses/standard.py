@@ -30,17 +30,11 @@ from dpproof.auditing.witnesses.witness import Score, Witness
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Standard:
-    """The training mean and standard deviation of each coordinate.
+    """The training mean and standard deviation of each coordinate."""
 
-    Attributes:
-        centre: mean of the finite values.
-        scale: their standard deviation, 1 where there is none.
-        most: standardised values are cut to [-most, most]; nan becomes 0.
-    """
-
-    centre: Floats
-    scale: Floats
-    most: float
+    centre: Floats  # mean of the finite values
+    scale: Floats  # their standard deviation, 1 where there is none
+    most: float  # standardised values are cut to [-most, most]; nan becomes 0
 
     @staticmethod
     def of(features: Floats, *, width: int, most: float) -> Standard:

@@ -50,21 +50,13 @@ class Witness(ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """Nested events {score >= threshold} (or <=), fixed before the samples are counted.
+    """Nested events {score >= threshold} (or <=), fixed before the samples are counted."""
 
-    Attributes:
-        score: the score.
-        upwards: whether high scores are in the events, else low ones.
-        swapped: whether D and D' change places: the events are hits on D'.
-        thresholds: shape (j,), from the smallest event to the largest.
-        fitted: whether the score was fitted to training samples.
-    """
-
-    score: Score
-    upwards: bool
-    swapped: bool
-    thresholds: Floats
-    fitted: bool = False
+    score: Score  # the score
+    upwards: bool  # whether high scores are in the events, else low ones
+    swapped: bool  # whether D and D' change places: the events are hits on D'
+    thresholds: Floats  # shape (j,), from the smallest event to the largest
+    fitted: bool = False  # whether the score was fitted to training samples
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
@@ -160,16 +152,11 @@ class BothSides:
     """The nested events of two questions about one score, from its two ends, never overlapping.
 
     A hit is a right guess. Where both ends tell as much, that is twice the counts of one.
-
-    Attributes:
-        first: events from one end, where one dataset is guessed.
-        second: as many from the other end, where the other dataset is guessed.
-        fitted: whether the score was fitted to training samples.
     """
 
-    first: Question
-    second: Question
-    fitted: bool = False
+    first: Question  # events from one end, where one dataset is guessed
+    second: Question  # as many from the other end, where the other dataset is guessed
+    fitted: bool = False  # whether the score was fitted to training samples
 
     @property
     def score(self) -> Score:
@@ -267,24 +254,15 @@ class SmoothOdds:
     is rarely sampled one that is flat up to the upper tail. Each is fitted by maximum likelihood,
     given that half of all trials are on D, and weighted with it. It chooses events and tests
     nothing: a bad fit is a weak choice.
-
-    Attributes:
-        left: shape (m,), where each line begins to rise.
-        right: shape (m,), where it ends.
-        centre: shape (m,), the score about which its slope is uncertain.
-        level: shape (m,), log-odds there.
-        slope: shape (m,).
-        error: shape (m,), standard deviation of the slope.
-        weight: shape (m,), sum 1.
     """
 
-    left: Floats
-    right: Floats
-    centre: Floats
-    level: Floats
-    slope: Floats
-    error: Floats
-    weight: Floats
+    left: Floats  # shape (m,), where each line begins to rise
+    right: Floats  # shape (m,), where it ends
+    centre: Floats  # shape (m,), the score about which its slope is uncertain
+    level: Floats  # shape (m,), log-odds there
+    slope: Floats  # shape (m,)
+    error: Floats  # shape (m,), standard deviation of the slope
+    weight: Floats  # shape (m,), sum 1
 
     @staticmethod
     def of(scores: Floats, labels: NDArray[np.bool_]) -> SmoothOdds | None:

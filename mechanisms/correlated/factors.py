@@ -22,17 +22,12 @@ BITS: Final = 60
 
 
 class Factor(Readable, ABC):
-    """A matrix of rounds: row by row, the sums of rounds that get independent noise.
-
-    Attributes:
-        kind: its name in certificates.
-        rounds: the number of columns.
-    """
+    """A matrix of rounds: row by row, the sums of rounds that get independent noise."""
 
     __slots__ = ()
 
-    kind: ClassVar[str]
-    rounds: int
+    kind: ClassVar[str]  # its name in certificates
+    rounds: int  # the number of columns
 
     @abstractmethod
     def matrix(self) -> Rows:

@@ -17,19 +17,12 @@ Pattern: TypeAlias = tuple[int, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a participation allows in a number of rounds.
+    """What a participation allows in a number of rounds."""
 
-    Attributes:
-        rounds: their number.
-        separation: two rounds of a record are at least so far apart.
-        participations: a record takes part in at most so many.
-        fixed: whether they are a multiple of it apart.
-    """
-
-    rounds: int
-    separation: int
-    participations: int
-    fixed: bool
+    rounds: int  # their number
+    separation: int  # two rounds of a record are at least so far apart
+    participations: int  # a record takes part in at most so many
+    fixed: bool  # whether they are a multiple of it apart
 
     def patterns(self) -> Iterator[Pattern]:
         """Yield sets of rounds, counted from 0, of which every allowed one is a subset."""

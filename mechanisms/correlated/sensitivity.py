@@ -30,19 +30,12 @@ _BITS: Final = 50  # Of duals behind the point.
 @final
 @dataclass(frozen=True, slots=True)
 class SquaredSensitivity:
-    """A bound of the square of the sensitivity, for contributions of norm 1.
+    """A bound of the square of the sensitivity, for contributions of norm 1."""
 
-    Attributes:
-        value: the bound, exact.
-        method: how a certificate proves it.
-        exact: whether some contributions attain it.
-        duals: one list for each pattern, if the method is "dual".
-    """
-
-    value: Fraction
-    method: str
-    exact: bool
-    duals: Rows = ()
+    value: Fraction  # the bound, exact
+    method: str  # how a certificate proves it
+    exact: bool  # whether some contributions attain it
+    duals: Rows = ()  # one list for each pattern, if the method is "dual"
 
 
 def squared_sensitivity(factor: Factor, schedule: Schedule) -> SquaredSensitivity:

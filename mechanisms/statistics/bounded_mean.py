@@ -46,13 +46,9 @@ RealNoise: TypeAlias = Literal["gaussian", "laplace"]
 @final
 @dataclass(frozen=True, slots=True)
 class StepGrid:
-    """Whole numbers of steps of one size, a power of two.
+    """Whole numbers of steps of one size, a power of two."""
 
-    Attributes:
-        exponent: a step is 2^exponent, in data units.
-    """
-
-    exponent: int
+    exponent: int  # a step is 2^exponent, in data units
 
     @classmethod
     def up_to(cls, size: Fraction) -> StepGrid:

@@ -48,8 +48,6 @@ def orthogonal_canaries(
         norm: Euclidean norm of each, best that to which the run clips.
         classes: labels to draw from.
         seed: of order, signs and labels.
-    Returns:
-        Rows of shape (count, features), and labels of shape (count,).
     Example:
         >>> rows, labels = orthogonal_canaries(3, 5)
         >>> (rows @ rows.T).tolist(), len(labels)
@@ -71,11 +69,9 @@ def orthogonal_canaries(
 def margin_score(model: Any, canaries: tuple[Any, Any]) -> NDArray[np.float64]:  # noqa: ANN401  # any classifier
     """Return how clearly a fitted classifier gives every canary its own label.
 
-    Args:
-        model: has ``decision_function`` and ``classes_``, as classifiers of scikit-learn.
-        canaries: rows and labels; the labels are among ``classes_``.
-    Returns:
-        The decision value of the own label, minus the mean of the others; shape (canaries,).
+    The score is the decision value of the own label, minus the mean of the others. ``canaries``
+    are rows and labels, and ``model`` has ``decision_function`` and ``classes_``, as
+    classifiers of scikit-learn.
     """
     rows, labels = canaries
     values, own = np.asarray(model.decision_function(rows)), np.asarray(labels)
@@ -206,7 +202,6 @@ class CanaryReport:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the report as text."""
         plan, outcome = self.plan, self.outcome.name.replace("_", " ")
         at = f" at delta = {plan.delta:.3g}" if plan.delta else ""
         pairs = zip(self.right, self.made, strict=True)
@@ -255,8 +250,6 @@ def bound_membership(
         claim: a guarantee, or ``(epsilon, delta)``.
         significance: error probability, in (0, 1).
         delta: where epsilon is bounded; by default where the claim states it, else 1e-6.
-    Raises:
-        DataError: scores that are not finite numbers, or not as many as coins.
     Example:
         >>> rng = np.random.default_rng(1)
         >>> coins = rng.integers(0, 2, 1_000) == 1
@@ -428,14 +421,9 @@ def audit_canaries(
         seed: of the coins and of ``rng``; by default a fresh one, or that of the store.
         seconds: no run begins later. Those that have begun are waited for.
         executor: any ``concurrent.futures.Executor``; None runs here.
-        store: a SQLite file that keeps seed and scores of finished runs; the same call goes on. It
-            has nothing of ``data``. One audit at a time may use it: it is locked.
+        store: a SQLite file that keeps seed and scores of finished runs, and nothing of ``data``;
+            the same call goes on. One audit at a time may use it: it is locked.
         version: names ``fit`` and ``score`` for the store, in place of their code.
-    Raises:
-        ParameterError: a claim under another relation.
-        DataError: canaries without a length, scores that are not finite, or an error of ``fit``; it
-            shows no data.
-        StoreRefused: the file is of another audit, in use, or not of this kind.
     Example:
         >>> def fit(rows, rng):
         ...     return rows.sum(axis=0) + rng.normal(scale=0.5, size=rows.shape[1])
@@ -480,7 +468,6 @@ def audit_canaries(
 
 
 def _length(records: Any) -> int:  # noqa: ANN401
-    """Return the number of records."""
     first = records[0] if isinstance(records, tuple) and records else records
     if not isinstance(first, Sized):
         raise DataError("canaries", Form.of(records), "an array, a list or a tuple")
@@ -490,7 +477,7 @@ def _length(records: Any) -> int:  # noqa: ANN401
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Run:
-    """One run, on any process: everything it needs to be made again."""
+    """One run, on any process: all that is needed to make it again."""
 
     fit: Fit
     canaries: Any
@@ -521,7 +508,6 @@ def _parts(do: Callable[..., Any], *records: Any) -> Any:  # noqa: ANN401
 
 
 def _taken(part: Any, coins: Coins) -> Any:  # noqa: ANN401
-    """Return the records whose coin is up."""
     if isinstance(part, list):
         return [one for one, coin in zip(part, coins, strict=True) if coin]
     return part[coins]

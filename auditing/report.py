@@ -225,7 +225,6 @@ class Report:
     seen: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the report as text."""
         at = f" at delta = {self.delta:.6g}" if self.delta else ""
         refuted = self.outcome is Outcome.VIOLATION
         alone = refuted and self.epsilon_lower <= self.epsilon_claimed

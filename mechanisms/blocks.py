@@ -39,14 +39,12 @@ class Sums:
     parts: tuple[Any, ...]
 
     def __add__(self, other: Sums) -> Sums:
-        """Add each part to its like."""
         pairs = list(zip(self.parts, other.parts, strict=True))
         if any(np.shape(one) != np.shape(two) for one, two in pairs):
             raise DataError("blocks", None, "of rows of one width")
         return Sums(tuple(one + two for one, two in pairs))
 
     def __radd__(self, zero: int) -> Sums:
-        """Return the sums: what they are added to is the 0 at which a sum starts."""
         return self
 
 
@@ -80,7 +78,6 @@ class Blocks:
     reads: tuple[Callable[[Any], Any], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what can be read only once."""
         here = self.executor is None and not isinstance(self.blocks, Iterable)
         if here or isinstance(self.blocks, Iterator):
             allowed = "anything that yields its blocks again and again, such as a list"

@@ -37,12 +37,9 @@ Loader = Iterable[Any] | Callable[[], Iterable[Any]]
 class Dataset(Protocol):
     """Records by their number."""
 
-    def __len__(self) -> int:
-        """Return the number of records."""
-        ...
+    def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> Any:  # noqa: ANN401  # whatever a record is
-        """Return one record."""
         ...
 
 
@@ -66,11 +63,9 @@ class RecordedDataset:
         self._asked: list[Any] = []
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self._dataset)
 
     def __getitem__(self, index: int) -> Any:  # noqa: ANN401  # whatever a record is
-        """Return a record, and keep its number."""
         self._asked.append(index)
         return self._dataset[index]
 
@@ -199,12 +194,10 @@ def ends(log: BatchLog, place: int) -> Indices:
 def _logged(
     loader: Loader, epochs: int, batches: int | None, dataset: RecordedDataset | None
 ) -> tuple[tuple[Indices, ...], ...]:
-    """Return the batches of every epoch."""
     return tuple(tuple(_batches(run, dataset)) for run in _runs(loader, epochs, batches))
 
 
 def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator[Any]]:
-    """Yield every epoch."""
     if not isinstance(loader, Iterable) and not callable(loader):
         raise DataError("loader", loader, "an iterable of batches, or a function that starts one")
     start = loader.__iter__ if isinstance(loader, Iterable) else loader
@@ -219,7 +212,6 @@ def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator
 
 
 def _batches(run: Iterator[Any], dataset: RecordedDataset | None) -> Iterator[Indices]:
-    """Yield the record numbers of every batch of an epoch."""
     if dataset is not None:
         dataset.take()
     for place, batch in enumerate(run):
@@ -270,8 +262,7 @@ def first_companions(log: BatchLog) -> float:
     return _p_value(log_bets(log, np.argsort(log.labels[0], kind="stable"), 1))
 
 
-def _p_value(log_e_value: float) -> float:
-    """Return the p-value of an e-value: its inverse (Ville 1939)."""
+def _p_value(log_e_value: float) -> float:  # its inverse (Ville 1939)
     return min(1.0, math.exp(min(0.0, -log_e_value)) * MARGIN)
 
 
@@ -281,12 +272,8 @@ def log_bets(log: BatchLog, order: Indices, start: int) -> float:
     Statement: if n records fill batches of fixed sizes in a uniformly random order and pairs are
         revealed one by one, the next pair is together with probability sum_t c_t(c_t - 1)/N(N - 1),
         for c_t free places of N. Bets on pairs at these chances multiply to an e-value; epochs are
-        independent. Its mean is 1.
-
-    Args:
-        log: epochs of partitions.
-        order: records, of which those at places 0 and 1, 2 and 3, ... are pairs.
-        start: the first epoch that is looked at; the order may depend on those before.
+        independent. Its mean is 1. Pairs are the records at places 0 and 1, 2 and 3, ... of the
+        order, which may depend on the epochs before ``start``.
     """
     n = log.records // 2 * 2
     logs = np.zeros(len(_ODDS))

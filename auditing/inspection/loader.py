@@ -34,24 +34,14 @@ Laws = dict[str, Callable[[BatchLog], float]]
 
 @final
 class Candidate(NamedTuple):
-    """One row of the table: a scheme, the facts that contradict it, its laws, what a budget takes.
+    """One row of the table: a scheme, facts that contradict it, its laws, what a budget takes."""
 
-    Attributes:
-        name: the scheme in words.
-        contradictions: facts, by what a report says of them.
-        laws: tests of its laws, by what a report says of a small p-value.
-        scheme: the object for ``subsample`` or ``allocate``, from the log and the error
-            probability of a limit.
-        advice: how that is used.
-        kept: whether one draw is kept in all epochs: the laws are tested on the first.
-    """
-
-    name: str
-    contradictions: Facts
-    laws: Laws
-    scheme: Callable[[BatchLog, float], Scheme]
-    advice: str
-    kept: bool = False
+    name: str  # the scheme in words
+    contradictions: Facts  # by what a report says of them
+    laws: Laws  # tests, by what a report says of a small p-value
+    scheme: Callable[[BatchLog, float], Scheme]  # of the log and the error probability of a limit
+    advice: str  # how the scheme is used
+    kept: bool = False  # whether one draw is kept in all epochs: laws are tested on the first
 
 
 def uneven(log: BatchLog) -> bool:
@@ -246,7 +236,6 @@ class SchemeVerdict:
     p_value: float | None
 
     def __str__(self) -> str:
-        """Return the verdict as one line."""
         value = self.p_value
         law = "" if value is None else f" (p-value {max(value, _LEAST_SHOWN):.2g})"
         reason = f": {self.refuted_by}" if self.refuted_by else ""
@@ -297,7 +286,6 @@ class LoaderReport:
     significance: float
 
     def __str__(self) -> str:
-        """Return the report as a page."""
         again = "in the same order" if self.same_order else "in another order"
         partial = self.constant and self.sizes[0] < self.sizes[1]
         last = ", equal but for the last of an epoch" if partial else ""
@@ -343,9 +331,6 @@ def inspect_loader(
         batches: the number of batches of an epoch, for a stream that does not end.
         dataset: the dataset that the loader reads, where its batches are records.
         significance: error probability of all tests of one scheme.
-    Raises:
-        ParameterError: fewer than 2 epochs, or a record number beyond ``records``.
-        DataError: batches that are no record numbers; it shows no value of them.
     Example:
         >>> import numpy as np
         >>> rng = np.random.default_rng(1)
@@ -382,7 +367,6 @@ def inspect_loader(
 
 
 def _verdict(candidate: Candidate, log: BatchLog, share: float) -> SchemeVerdict:
-    """Look for a fact, and then for a law, that the batches contradict."""
     for text, contradicts in candidate.contradictions.items():
         if contradicts(log):
             return SchemeVerdict(candidate.name, text, None)
@@ -412,5 +396,4 @@ def _conclusion(
 
 
 def _range(ends: tuple[int, int]) -> str:
-    """Return one number, or both ends."""
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

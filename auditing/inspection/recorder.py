@@ -138,18 +138,13 @@ class Inspection:
         return frozenset(fact.kind for fact in self.facts)
 
     def __str__(self) -> str:
-        """Return the facts as text, one a line."""
         seed = "" if self.seed is None else f", seed {self.seed}"
         head = f"{_counted(len(self.facts), 'fact')} on {_counted(self.pairs, 'pair')}{seed}"
         lines = [head, *map(str, self.facts), *map(str, self.movements)]
         return "\n  ".join(lines)
 
     def require(self) -> Inspection:
-        """Return the inspection itself, when there is no fact.
-
-        Raises:
-            ClaimRefuted: there is one; the message is the page.
-        """
+        """Return the inspection itself, or raise ``ClaimRefuted`` with the page for a fact."""
         if self.facts:
             raise ClaimRefuted(str(self))
         return self
@@ -338,7 +333,10 @@ def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
         return
     place = min(len(run.tape.calls) for run in (first, other))
     if any(len(run.tape.calls) > place for run in (first, other)):
-        mine, theirs = (_rest(run.tape.calls, place) for run in (first, other))
+        mine, theirs = (
+            f"{calls[place].name}, {len(calls)} calls" if place < len(calls) else "nothing more"
+            for calls in (first.tape.calls, other.tape.calls)
+        )
         yield Fact(FactKind.SEQUENCE, pair, f"call {place + 1}", mine, theirs)
     elif quiet and other.tape.faithful and not identical(first.end.value, other.end.value):
         one, two = first.end, other.end
@@ -359,10 +357,6 @@ def _multiples(first: object, second: object) -> bool:
         ratios = np.round(one[there] / two[there], _DIGITS)
     few = 2 * len(np.unique(ratios)) <= len(ratios) and (ratios != 1).any()
     return bool(few and np.isfinite(ratios).all() and (ratios != 0).all())
-
-
-def _rest(calls: Sequence[Call], place: int) -> str:
-    return f"{calls[place].name}, {len(calls)} calls" if place < len(calls) else "nothing more"
 
 
 @final
@@ -440,9 +434,8 @@ class Recorder:
         Args:
             primitive: any callable: a noise function, a mechanism's ``release``.
             name: on the tape; by default its own.
-            value: its parameter that it protects; None for a function that returns noise, which is
-                followed to what it is added to.
-            sensitivity: declared of that value.
+            value: its parameter that it protects; None for a function that returns noise.
+            sensitivity: declared of that value, or of what noise is added to.
             together: as for the recorder.
         """
         _required(sensitivity)
@@ -493,7 +486,6 @@ class Recorder:
         before: Tape | None,
         extra: Extra | None = None,
     ) -> Run:
-        """Run the implementation once and record it."""
         tape = Tape(before, extra)
         rng = RecordingGenerator(np.random.default_rng(seed), tape, self._listening)
         with self._on(tape):

@@ -168,39 +168,24 @@ _ROUNDING = 1e-9  # Scales that differ by so little are taken for equal.
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Protected:
-    """The value that a primitive protects: noise is added to it, or a choice is made by it.
+    """The value that a primitive protects: noise is added to it, or a choice is made by it."""
 
-    Attributes:
-        value: as it was when the primitive was called.
-        sensitivity: its declared sensitivity, None for nothing.
-        together: whether that is of all values of this name in one run, not of each.
-        noise: added to it, of the shape of the sum; None where it is not seen.
-        short: whether its scale is known and below the declared one.
-    """
-
-    value: Any
-    sensitivity: Sensitivity[Any] | None = None
-    together: bool = False
-    noise: NDArray[Any] | None = None
-    short: bool = False
+    value: Any  # as it was when the primitive was called
+    sensitivity: Sensitivity[Any] | None = None  # as it is declared
+    together: bool = False  # whether that is of all values of this name in one run, not of each
+    noise: NDArray[Any] | None = None  # of the shape of the sum; None where it is not seen
+    short: bool = False  # whether its scale is known and below the declared one
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call:
-    """One thing that an implementation asked for.
+    """One thing that an implementation asked for."""
 
-    Attributes:
-        name: of the primitive.
-        parameters: by name, as they were when it was called.
-        protected: the value that it protects, None for a call that only draws.
-        aligned: whether its answer was that of another number of records, aligned.
-    """
-
-    name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    protected: Protected | None = None
-    aligned: bool = False
+    name: str  # of the primitive
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # as they were
+    protected: Protected | None = None  # None for a call that only draws
+    aligned: bool = False  # whether its answer was that of another number of records, aligned
 
 
 _COINS = {"binomial", "random", "uniform"}
@@ -252,15 +237,9 @@ class Tape:
 
     Whatever an implementation does then depends on the data directly and not through the answers:
     a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
-
-    Args:
-        before: the earlier run, or None.
-        extra: the record that one of the two runs has more: coins that are tossed for every
-            record in one call are answered record by record.
-    Attributes:
-        calls: in order.
-        answers: the return value of each.
-        faithful: whether every call so far could be answered as before.
+    Coins that one call tosses for every record are answered record by record, but for the ``extra``
+    record that one of the two runs has more. A tape is ``faithful`` as long as every call could be
+    answered as before.
     """
 
     def __init__(self, before: Tape | None = None, extra: Extra | None = None) -> None:
@@ -276,20 +255,13 @@ class Tape:
         return self._depth == 0
 
     def __enter__(self) -> None:
-        """Enter a primitive: what it asks for itself is its own business."""
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """Leave the primitive."""
         self._depth -= 1
 
     def answer(self, call: Call, own: Any) -> Any:  # noqa: ANN401  # whatever the primitive returns
-        """Record a call and say what it returns: the earlier answer where there is one.
-
-        Args:
-            call: what was asked.
-            own: what the primitive answered this time.
-        """
+        """Record a call and say what it returns: the earlier answer where there is one."""
         value, aligned = self._earlier(call, own)
         self.calls.append(replace(call, aligned=aligned))
         self.answers.append(snapshot(value))
@@ -380,12 +352,10 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
         self.source = getattr(parent, "source", None)
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
-        """Return a part, or one number, marked as noise of the same source."""
         part = super().__getitem__(key)
         return part if self.source is None else Drawn.of(part, self.source)
 
     def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401
-        """Round; the result is noise of the same source, an integer if no digits are given."""
         rounded = np.round(np.asarray(self), digits or 0)
         whole = rounded.astype(np.int64) if digits is None else rounded
         return whole if self.source is None else Drawn.of(whole, self.source)
@@ -446,23 +416,14 @@ def _plain(item: Any) -> Any:  # noqa: ANN401
 @final
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """The rules for reading the calls of one primitive.
+    """The rules for reading the calls of one primitive."""
 
-    Attributes:
-        name: on the tape.
-        value: the parameter that it protects, None when it has none.
-        sensitivity: declared of that value, or of what its answer is added to.
-        together: whether it is declared of all values of this name in one run, not of each.
-        follows: whether a number that it answers is noise, followed to what it is added to.
-        scale: declared of its noise.
-    """
-
-    name: str
-    value: str | None = None
-    sensitivity: Sensitivity[Any] | None = None
-    together: bool = False
-    follows: bool = False
-    scale: float | None = None
+    name: str  # on the tape
+    value: str | None = None  # the parameter that it protects
+    sensitivity: Sensitivity[Any] | None = None  # of that value, or of what its answer is added to
+    together: bool = False  # whether it is declared of all values of this name in one run
+    follows: bool = False  # whether a number that it answers is noise, followed further
+    scale: float | None = None  # declared of its noise
 
     def ask(
         self, tape: Tape, call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
@@ -558,7 +519,6 @@ class RecordingGenerator(np.random.Generator):
         self._tape, self._listening = tape, listening
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        """Return a public method wrapped as a primitive, anything else as it is."""
         item = super().__getattribute__(name)
         if name.startswith("_"):
             return item

@@ -41,21 +41,15 @@ from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.witness import BothSides, Question, Witness, both_sides
 
 # Standard errors of the training estimate taken off, and of the coming test at about 5 %.
-_CAUTION = 1.5
-_SURE = 2.0
-_TEST = 1.65
+_CAUTION, _SURE, _TEST = 1.5, 2.0, 1.65
 # The band has the events up to this many times smaller or larger than the best one in training.
 _WINDOW = 6.0
-# About the number of independent looks that a band of such events amounts to.
-_BAND_PRICE = 4.0
+_BAND_PRICE = 4.0  # about the number of independent looks that a band of such events amounts to
 # Beyond this many expected trials in the part of delta, thinning costs more than a single event.
 _MOST_THINNED = 20.0
-# Below this many trials one event with both its limits says more than a band of prefixes.
-FEW = 500
-# A fitted score has to promise more than one that was there before, by this share.
-HANDICAP = 0.1
-# Two bounds are compared up to this.
-_ROUGH = 0.02
+FEW = 500  # below it one event with both its limits says more than a band of prefixes
+HANDICAP = 0.1  # A fitted score has to promise more than one that was there before, by this share.
+_ROUGH = 0.02  # Two bounds are compared up to this.
 # Events whose violation is this close to the clearest one are told apart by their promise.
 _CLOSE = 2.0
 _RARER = 0.52
@@ -75,21 +69,13 @@ class Method(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonPlan:
-    """Bound epsilon at the claim's delta.
-
-    Attributes:
-        question: the nested events, or pairs of them; one for ``LABEL`` and ``TWO_SAMPLE``.
-        position: the event that looked best in training.
-        epsilon: its cautious estimate in training.
-        method: the bound.
-        share: part of the significance that it is made with.
-    """
+    """Bound epsilon at the claim's delta, by nested events or pairs; by one if it is no band."""
 
     question: Question | BothSides
-    position: int
-    epsilon: float
+    position: int  # of the event that looked best in training
+    epsilon: float  # its cautious estimate in training
     method: Method
-    share: float = 1.0
+    share: float = 1.0  # of the significance
 
     @property
     def weight(self) -> float:
@@ -165,7 +151,7 @@ def plan_epsilon(
     if len(plans) == 1:
         return plans[0][0]
     # Of two bounds the one that says more about the training counts, brought to the test's size.
-    level = _normal_tail(_CAUTION + _TEST)
+    level = _normal(-_CAUTION - _TEST)
     return max(
         plans,
         key=lambda item: (
@@ -195,7 +181,10 @@ def best_event(
     """Return the best plan of one kind in training, and the training counts of its event."""
     if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
-    cautions = [_first_caution(question, method) for question, _ in ranked]
+    cautions = [  # more where many thresholds of one sample compete
+        _SURE if method is Method.BAND and not question.fitted else _CAUTION
+        for question, _ in ranked
+    ]
     sure = _promises(ranked, claim.delta_up, trials, method, cautions)
     best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
     promise = sure[best]
@@ -226,11 +215,6 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
 
-def _first_caution(question: Question | BothSides, method: Method) -> float:
-    """Return the caution of a first ranking, more where many thresholds of one sample compete."""
-    return _SURE if method is Method.BAND and not question.fitted else _CAUTION
-
-
 def clearness(counts: PrefixCounts) -> float:
     """Return the most standard errors by which any event's hits exceed half."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
@@ -245,14 +229,19 @@ def _promises(
     Exact lower limits at the standard errors of the training and of a test of ``trials`` samples.
     """
     promises = [np.empty(0)] * len(ranked)
-    by_label = [_by_label(counts, delta, method) for _, counts in ranked]
+    labels = delta == 0.0 and method is not Method.TWO_SAMPLE  # are tested, not two probabilities
+    by_label = [labels or counts.design is Design.GUESSES for _, counts in ranked]
     for shown, kind in ((_log_odds_of_labels, True), (_log_ratio_of_probabilities, False)):
         places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
         if not places:
             continue
         chosen = [ranked[j][1] for j in places]
         sizes = [len(counts.inside) for counts in chosen]
-        errors = np.repeat([cautions[j] + _test_error(ranked[j][1], trials) for j in places], sizes)
+        # In standard errors of the training.
+        tests = [_TEST * math.sqrt(counts.total / max(trials, 1)) for counts in chosen]
+        errors = np.repeat(
+            [cautions[j] + test for j, test in zip(places, tests, strict=True)], sizes
+        )
         events = _Events(
             np.concatenate([counts.hits for counts in chosen]).astype(float),
             np.concatenate([counts.inside for counts in chosen]).astype(float),
@@ -276,21 +265,9 @@ class _Events:
     other_trials: Floats
 
 
-def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
-    """Return whether labels will be tested, not two probabilities."""
-    if counts.design is Design.GUESSES:
-        return True
-    return delta == 0.0 and method is not Method.TWO_SAMPLE
-
-
-def _test_error(counts: PrefixCounts, trials: int) -> float:
-    """Return the error of the test in standard errors of the training. Heuristic."""
-    return _TEST * math.sqrt(counts.total / max(trials, 1))
-
-
 def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats:
     """Return the log-odds of labels inside each event, minus what delta explains."""
-    right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
+    right = lower_limit(events.hits, events.inside, special().ndtr(-errors)) * events.inside
     explained = right - delta * (events.trials + events.other_trials)
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(np.maximum(explained, 0.0) / (events.inside - right))
@@ -299,19 +276,11 @@ def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats
 
 def _log_ratio_of_probabilities(events: _Events, delta: float, errors: Floats) -> Floats:
     """Return the log ratio of the two probabilities of each event."""
-    each = _normal_tails(errors / math.sqrt(2.0))
+    each = special().ndtr(-errors / math.sqrt(2.0))
     p = lower_limit(events.hits, events.trials, each)
     q = upper_limit(events.inside - events.hits, events.other_trials, each)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > delta, np.log(np.maximum(p - delta, 0.0) / q), -np.inf)
-
-
-def _normal_tails(z: Floats) -> Floats:
-    return np.array([_normal_tail(value) for value in z.tolist()])
-
-
-def _normal_tail(z: float) -> float:
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
@@ -337,13 +306,8 @@ def clearest_tangent(
     violations that look about as clear as the clearest one, which may be noise, the one that
     would be clearest if every loss were a tenth above the claim.
 
-    Args:
-        shown: questions, trials in each of their events, and hits among them.
-        trials: all trials on the dataset of the hits, and on the other.
-        claim: its tangents are tested.
-        close: how much less clear than the clearest is about as clear.
-    Returns:
-        None for a point, and where no event is rare enough.
+    Of each event ``trials`` has all trials on the dataset of the hits, and on the other. None is
+    for a point, and where no event is rare enough.
     """
     tangents = claim.tangents()
     if not tangents:
@@ -383,11 +347,8 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
         probability at least r^n, which has to be at most the significance.
     Rounds: down, by at most one sample in a million.
 
-    Args:
-        claim: a guarantee, or ``(epsilon, delta)``.
-        significance: error probability, in (0, 1).
-    Returns:
-        A whole number, or inf if the claim allows everything.
+    The answer is a whole number, or inf if the claim allows everything.
+
     Example:
         >>> samples_needed((1, 0)), samples_needed((10, 1e-6))
         (10, 65987)
@@ -462,8 +423,7 @@ def detectable_mu(tangent: Tangent, counts: PrefixCounts, significance: float) -
 
     def finds(mu: float) -> bool:
         q = _gaussian_share(mu, frequency)
-        p = _normal(_normal_quantile(q) + mu)
-        event = _unlucky(counts, p, q)
+        event = _unlucky(counts, _normal(_normal_quantile(q) + mu), q)
         return bound.refutes(event, epsilon=tangent.epsilon, delta=tangent.delta)
 
     return _smallest(finds, 0.0) if 0 < frequency < 1 else math.inf

@@ -24,17 +24,11 @@ from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.coordinates import Unusual, row_keys
 from dpproof.auditing.witnesses.witness import BothSides, Question, SmoothOdds, both_sides
 
-# Part of the significance of the sharp event; the rest is for what smooth odds do not see.
-_SHARE = 0.75
-# As many scores as show most by their whole distribution are smoothed.
-_SCORES = 3
-# A score with fewer values has few events, and counts say enough about each.
-_FEWEST_EVENTS = 8
-_FEWEST_INSIDE = 4
-# Standard deviations taken off the odds.
-_CAUTION = 0.5
-# Hits this many standard deviations above the smooth odds contradict them.
-_CONTRADICTION = 3.0
+_SHARE = 0.75  # of the significance for the sharp event; the rest is for what odds do not see
+_SCORES = 3  # As many scores as show most by their whole distribution are smoothed.
+_FEWEST_EVENTS, _FEWEST_INSIDE = 8, 4  # With fewer values, counts say enough about each event.
+_CAUTION = 0.5  # standard deviations taken off the odds
+_CONTRADICTION = 3.0  # Hits this many standard deviations above the smooth odds contradict them.
 # A curve's plan stays beside the other where its event is less likely than this, as by chance.
 _SURPRISING = 0.08
 # Violations that smooth odds show as clearly, up to so many standard errors, may be chosen.
@@ -55,11 +49,8 @@ def sharpened(
     """Return the plan, and beside it the event with the largest bound that smooth odds expect.
 
     Frequencies in training are too noisy to tell the best of many rare events. A smooth curve is
-    not, and where it is wrong the plan still has its part of the significance.
-
-    Returns:
-        The plan alone, with all of the significance, where there are few trials or values, or
-        where the event that looked best in training contradicts the smooth odds.
+    not, and where it is wrong the plan still has its part of the significance. It has all of it
+    where trials or values are few, or its event contradicts the smooth odds.
     """
     if trials < FEW:
         return (plan,)
@@ -88,7 +79,7 @@ def sharpened_curve(
     """Return the tangent and event of the plan's score with most evidence under smooth odds.
 
     The clearest of all frequencies in training is often one of few trials, by chance. The plan
-    stays where its score was fitted or has few values, and is the first of two, for half of the
+    stays where its score was fitted or has few values. It is the first of two, for half of the
     significance each, where its event contradicts the smooth odds.
     """
     if plan is None or plan.question.fitted:
@@ -192,9 +183,7 @@ def _logistic(odds: Floats) -> Floats:
 
 
 _RARE: Final = 0.01  # Share of the pilot, at most, in which an output is unusual. Heuristic.
-_UNUSUAL_SHARE: Final = (
-    0.9  # Of the significance, for the events beside everything else. Heuristic.
-)
+_UNUSUAL_SHARE: Final = 0.9  # of the significance, for the events beside all else. Heuristic.
 _WEIGHT: Final = 30.0  # Log of the weight of a hit where none is expected: one ends it all.
 
 
@@ -205,11 +194,8 @@ def with_unusual(
 
     A key that its threshold lets through with probability e^epsilon delta, and never on the other
     dataset, comes up a few times in a pilot or not at all, so that nothing can be learned of it.
-    Where nearly all outputs of the pilot are one value, the event that an output is another is
-    fixed nevertheless: in the order that the pilot shows, or half and half in both.
-
-    Returns:
-        The plans alone, where outputs vary, or where the claim has no delta.
+    Where nearly all outputs of the pilot are one value, and the claim has a delta, the event that
+    an output is another is fixed nevertheless: in the order of the pilot, or by halves in both.
     """
     rows = row_keys(training.features, training.features.shape[1])
     values, first, seen = np.unique(rows, return_index=True, return_counts=True)

@@ -54,11 +54,7 @@ class Sampler(Protocol):
 
 
 def require_sampler(sampler: object) -> None:
-    """Refuse what cannot be called with a dataset, a size and a generator.
-
-    Raises:
-        ParameterError: it is no function, or a function of other arguments.
-    """
+    """Refuse what cannot be called with a dataset, a size and a generator."""
     signature = type(sampler).__name__
     if callable(sampler):
         try:
@@ -122,11 +118,7 @@ class Timed:
     sampler: Sampler
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[list[float]]:
-        """Return one output and its time; what else is there after each call is the same.
-
-        Raises:
-            ParameterError: more than one output is asked for.
-        """
+        """Return one output and its time; what else is there after each call is the same."""
         if size != 1:
             raise ParameterError("size", size, "1, so that a call is one output", "give chunk=1")
         start = time.perf_counter_ns()
@@ -140,10 +132,7 @@ class Timed:
 class Attempt:
     """The outcome of a call: its value, or the error it raised.
 
-    Attributes:
-        value: its return value; None after an error.
-        error: the type of what it raised, and where, as its text may quote the data; None when it
-            returned.
+    An error is the type of what was raised, and where: its text may quote the data.
     """
 
     value: Any
@@ -180,7 +169,6 @@ class Training:
     labels: Labels  # shape (trials,), True where the trial was on D
 
     def __len__(self) -> int:
-        """Return the number of trials."""
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:
@@ -333,11 +321,7 @@ def _require_placeholders(name: str, whole: str, words: tuple[str, ...]) -> None
     placeholders = {field for _, field, *_ in parts if field is not None}
     plain = all(not form and conversion is None for _, field, form, conversion in parts if field)
     allowed = "a text with the placeholders {size} and {dataset}, and {seed} or not"
-    if (
-        not plain
-        or not placeholders <= {*_PLACEHOLDERS}
-        or not placeholders >= {*_PLACEHOLDERS[:2]}
-    ):
+    if not plain or not {*_PLACEHOLDERS[:2]} <= placeholders <= {*_PLACEHOLDERS}:
         raise ParameterError(name, whole, allowed, "write {{ and }} for braces")
 
 

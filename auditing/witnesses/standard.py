@@ -186,7 +186,6 @@ class Logistic(Witness):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        """Raise MissingDependency early if scikit-learn is not installed."""
         _library("linear_model")
 
     def scores(self, training: Training) -> Iterator[Score]:
@@ -214,7 +213,6 @@ class Boosting(Witness):
     leaves: int = 15
 
     def __post_init__(self) -> None:
-        """Raise MissingDependency early if scikit-learn is not installed."""
         _library("ensemble")
 
     def scores(self, training: Training) -> Iterator[Score]:

@@ -69,7 +69,6 @@ class Allocated(Mechanism[R]):
     scheme: EpochScheme | CyclicPoisson
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         if not isinstance(self.scheme, EpochScheme | CyclicPoisson):

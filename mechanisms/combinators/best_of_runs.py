@@ -58,7 +58,6 @@ class Selected(Rerun[R]):
     score: Score | None = None
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism, a law and a score."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         required_runs(self.runs)
@@ -141,7 +140,6 @@ class Thresholded(Rerun[R]):
     score: Score | None = None
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism, a law, a threshold and a score."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         required_runs(self.runs)

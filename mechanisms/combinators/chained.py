@@ -95,7 +95,6 @@ class Chained(Mechanism[R]):
     then: FollowUp[R]
 
     def __post_init__(self) -> None:
-        """Refuse parts that do not fit together."""
         first: object = self.first
         then: object = self.then
         if not isinstance(first, Mechanism) or not first.acts_on_records:

@@ -35,7 +35,6 @@ class Composed(Mechanism[R]):
     parts: tuple[Mechanism[R], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an empty composition and mixed relations."""
         for position, part in enumerate(self.parts):
             if not isinstance(part, Mechanism):
                 raise ParameterError(f"part {position}", part, "a mechanism", COMPOSES)
@@ -145,7 +144,6 @@ class Repeated(Rerun[R]):
     count: int
 
     def __post_init__(self) -> None:
-        """Refuse a count that is not a whole number from 1 to 10^12."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         object.__setattr__(self, "count", arguments.count(count=self.count))

@@ -48,7 +48,6 @@ class Shuffled(Mechanism[R]):
     scheme: Shuffle
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         if not isinstance(self.scheme, Shuffle):

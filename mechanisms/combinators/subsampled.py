@@ -39,9 +39,7 @@ from dpproof.mechanisms.samplers.rng import Rng
 class Cuttable(Protocol):
     """Records that are kept in a form of their own, such as columns, and can be cut."""
 
-    def __len__(self) -> int:
-        """Return the number of records."""
-        ...
+    def __len__(self) -> int: ...
 
     def cut(self, indices: NDArray[np.int64]) -> object:
         """Return the records at these indices, in the same form."""
@@ -165,7 +163,6 @@ class Subsampled(Mechanism[R]):
     scheme: SamplingScheme
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         if not isinstance(self.scheme, SamplingScheme):

@@ -56,7 +56,6 @@ class UniformChoice(Mechanism[R]):
     parts: tuple[Mechanism[R], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an empty choice and mixed relations."""
         parts: object = self.parts
         if not isinstance(parts, tuple) or not parts:
             raise ParameterError("parts", parts, "a tuple of at least one mechanism")

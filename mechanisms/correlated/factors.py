@@ -69,7 +69,6 @@ class LowerTriangular(Triangular):
     rows: Rows
 
     def __init__(self, rows: Sequence[Sequence[Number]]) -> None:
-        """Keep the exact rows; refuse other shapes, numbers above the diagonal, zeros on it."""
         exact = tuple(tuple(arguments.real(rows=one) for one in row) for row in rows)
         size = len(exact)
         square = 1 <= size <= MAX_DENSE_ROUNDS and all(len(row) == size for row in exact)
@@ -148,7 +147,6 @@ class Toeplitz(ToeplitzFactor):
     coefficients: tuple[Fraction, ...]
 
     def __init__(self, coefficients: Sequence[Number], *, rounds: int) -> None:
-        """Keep the exact coefficients, without zeros at the end; the first must not be 0."""
         exact = [arguments.real(coefficients=one) for one in coefficients]
         size = _rounds(rounds)
         while exact and not exact[-1]:
@@ -187,7 +185,6 @@ class SquareRoot(ToeplitzFactor):
     coefficients: tuple[Fraction, ...]
 
     def __init__(self, *, rounds: int, bands: int | None = None) -> None:
-        """Keep the coefficients of as many bands as rounds, or of fewer."""
         size = _rounds(rounds)
         kept = size if bands is None else _at_most("bands", bands, size)
         binomial, terms = 1, [1 << BITS]
@@ -220,7 +217,6 @@ class BufferedToeplitz(ToeplitzFactor):
     decays: tuple[Fraction, ...]
 
     def __init__(self, *, weights: Sequence[Number], decays: Sequence[Number], rounds: int) -> None:
-        """Keep as many weights above 0 as decays in (0, 1)."""
         size = _rounds(rounds)
         exact = tuple(arguments.positive(weights=one) for one in weights)
         rates = tuple(arguments.open_probability(decays=one) for one in decays)
@@ -261,7 +257,6 @@ class Tree(Factor):
     rounds: int
 
     def __init__(self, *, rounds: int) -> None:
-        """Keep the number of rounds."""
         object.__setattr__(self, "rounds", _rounds(rounds))
 
     def matrix(self) -> Rows:

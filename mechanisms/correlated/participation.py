@@ -85,7 +85,6 @@ class FixedEpochs(Participation):
     epochs: int
 
     def __init__(self, epochs: int) -> None:
-        """Keep the number of epochs."""
         object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
 
     def within(self, rounds: int) -> Schedule:
@@ -114,7 +113,6 @@ class MinSeparation(Participation):
     participations: int | None
 
     def __init__(self, rounds: int, *, participations: int | None = None) -> None:
-        """Keep the separation and the most participations; None for as many as fit."""
         object.__setattr__(self, "rounds", arguments.count(rounds=rounds))
         most = None if participations is None else arguments.count(participations=participations)
         object.__setattr__(self, "participations", most)

@@ -38,7 +38,6 @@ class NoisyRounds:
     __slots__ = ("_factor", "_place", "_rng", "_rows", "_shape", "_sigma")
 
     def __init__(self, factor: Factor, sigma: Fraction, rng: Rng) -> None:
-        """Begin before the first round."""
         self._factor, self._sigma, self._rng = factor, sigma, rng
         self._rows: _TriangularRows | _TreeRows
         if isinstance(factor, Triangular):
@@ -49,7 +48,6 @@ class NoisyRounds:
         self._shape: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
-        """Return how far it is, and nothing of the data."""
         return f"NoisyRounds({self._place} of {self._factor.rounds} rounds)"
 
     def add(self, value: object) -> Reals:

@@ -81,7 +81,6 @@ class Frequencies:
         return np.clip(self.estimate - width, 0, 1), np.clip(self.estimate + width, 0, 1)
 
     def __str__(self) -> str:
-        """Return the category, its estimate and its interval on each line."""
         title, rows = self._table()
         return "\n".join([title, *(f"  {name}: {text}" for name, text in rows)])
 

@@ -248,7 +248,7 @@ def digest_of_sources(modules: frozenset[str]) -> bytes:
         sources[name] = origin = _origin(name)
         if origin is None:
             continue
-        if any(map(origin.resolve().is_relative_to, _installed_under())):
+        if any(origin.resolve().is_relative_to(folder) for folder in _installed_under()):
             parts.add(f"{top}: {_distribution(top) or _content(origin)}")
         else:
             parts.add(f"{name}: {_content(origin)}")

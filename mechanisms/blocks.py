@@ -96,8 +96,6 @@ class Blocks:
             columns: rows, and perhaps labels and weights.
             size: rows of a block; None is some 30 MB of float64.
             executor: as for ``Blocks``; Dask adds up its own collections, on its workers.
-        Raises:
-            ParameterError: columns of different lengths, or something else.
         Example:
             >>> [len(block) for block in Blocks.of(np.zeros((5, 2)), size=2).blocks]
             [2, 2, 1]
@@ -137,9 +135,6 @@ class Blocks:
         Args:
             function: of the records of a part of a block, and of what is beside them.
             beside: an array for each block, of which each part of the block gets its columns.
-        Raises:
-            BlockError: a block is out of reach.
-            PrivacyError: as the function raises.
         """
         task, results = _Task(function, replace(self, blocks=(), executor=None)), []
         try:
@@ -163,11 +158,7 @@ class Blocks:
 
 
 def added(results: Sequence[Sums]) -> tuple[Any, ...]:
-    """Return the sum of what ``Blocks.each`` returns.
-
-    Raises:
-        ParameterError: no blocks, or more than 2^29 records.
-    """
+    """Return the sum of what ``Blocks.each`` returns."""
     if not results:
         raise ParameterError("blocks", 0, "at least one")
     total = sum(results[1:], start=results[0]).parts

@@ -21,9 +21,6 @@ Outputs: TypeAlias = NDArray[Any]
 def join(parts: Sequence[Outputs], axes: int) -> Outputs:
     """Pair up the outputs of several mechanisms: one structured array with one field a part.
 
-    Args:
-        parts: at least one array; the first ``axes`` axes of all agree and index outputs.
-        axes: the number of leading axes that index outputs; the others belong to one output.
     Example:
         >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
         (5,)

@@ -225,8 +225,6 @@ def whole_part(sensitivity: Fraction) -> int:
     A value within a relative 2^-40 below the next integer is taken as that integer: it is a rounded
     square root or product, and counting one unit more is the safe side. An integer is itself.
 
-    Raises:
-        ParameterError: below 1; such a query never moves.
     Example:
         >>> whole_part(Fraction(math.sqrt(3)) ** 2)
         3
@@ -245,8 +243,6 @@ def whole_part(sensitivity: Fraction) -> int:
 def units(sensitivity: Sensitivity[Any]) -> int:
     """Return the whole part of k, or for L2 that of the square, of an integer query.
 
-    Raises:
-        ParameterError: below 1; such a query never moves.
     Example:
         >>> units(L1(2.5)), units(L2(1.5))
         (2, 2)

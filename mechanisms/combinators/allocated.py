@@ -26,6 +26,7 @@ from dpproof.accountant.theorems.allocation import (
     replace_allocated,
 )
 from dpproof.mechanisms.batches import index_batches, index_samples
+from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.correlated.factors import Triangular
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
@@ -44,7 +45,7 @@ _EVERY_RECORD: Final = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class Allocated(Mechanism[R]):
+class Allocated(OnBase[R]):
     """The base mechanism once on every batch of a freshly drawn allocation; built by ``.allocate``.
 
     An output is the base's outputs on all batches, in their order, of all epochs for which the
@@ -80,20 +81,8 @@ class Allocated(Mechanism[R]):
                 "schemes that draw a sample for every step go to subsample",
             )
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base mechanism."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the guarantee of an epoch by the theorem for this scheme and relation.
-
-        Raises:
-            NotImplied: the base is neither Gaussian noise nor of bounded loss, of shuffled batches
-                no Gaussian sum, or no theorem covers the relation; of samples of parts in turn,
-                another base than a triangular ``MatrixMechanism`` of at most as many bands as
-                parts.
-        """
+        """Return the guarantee of an epoch by the theorem for this scheme and relation."""
         if isinstance(self.scheme, CyclicPoisson):
             return _in_turn(self.base, self.scheme)
         if not isinstance(self.scheme, ShuffledBatches):
@@ -118,19 +107,8 @@ class Allocated(Mechanism[R]):
         return allocate_random(base.guarantee(), scheme)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw an allocation for every output, and the base once on each of its batches.
-
-        Raises:
-            ParameterError: the base acts on a value, the data is not records, or there are fewer
-                of them than shuffled batches.
-        """
-        if not self.base.acts_on_records:
-            raise ParameterError(
-                "base",
-                self.base,
-                "a mechanism on records, in order to run on batches",
-                "give its noise query=, a function from records to a value",
-            )
+        """Draw an allocation for every output, and the base once on each of its batches."""
+        self._require_query("batches")
         return np.stack(
             [[self._epoch(data, rng) for _ in range(count)] for data in map(records_of, datasets)]
         )
@@ -156,11 +134,7 @@ def _contribution(noise: Gaussian[R] | MatrixMechanism[R]) -> L2Contribution[R]:
 
 
 def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
-    """Return the base if records take part in it as the scheme lets them.
-
-    Raises:
-        NotImplied: another mechanism, a tree, or another participation.
-    """
+    """Return the base if records take part in it as the scheme lets them."""
     if not isinstance(base, MatrixMechanism) or not isinstance(base.factor, Triangular):
         raise NotImplied(
             "samples of parts in turn have a guarantee for a MatrixMechanism with a triangular "

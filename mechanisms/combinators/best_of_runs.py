@@ -68,11 +68,7 @@ class Selected(Rerun[R]):
         return select(self.base.guarantee(), self.runs)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw the number of runs and the runs themselves anew for every output.
-
-        Raises:
-            ParameterError: a score is not a number, or there is none and the output is not one.
-        """
+        """Draw the number of runs and the runs themselves anew for every output."""
         drawn = [self._best(data, run_count(self.runs, count, rng), rng) for data in datasets]
         best = np.stack([output[1] for output in drawn])
         if self.runs.probability_of_none == 0.0:
@@ -98,11 +94,7 @@ class Selected(Rerun[R]):
 
 
 def _largest(outputs: Outputs, runs: Outputs) -> Outputs:
-    """Return the largest of each number of runs, all above 0, of consecutive outputs.
-
-    Raises:
-        ParameterError: an output is not a number.
-    """
+    """Return the largest of each number of runs, all above 0, of consecutive outputs."""
     for wrong in outputs[np.isnan(outputs)][:1]:
         scored(None, unpack(wrong))
     starts = np.cumsum(runs) - runs
@@ -153,11 +145,7 @@ class Thresholded(Rerun[R]):
         return select_above(self.base.guarantee(), self.runs)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw fresh runs for every output, none after the one that is released.
-
-        Raises:
-            ParameterError: a score is not a number, or there is none and the output is not one.
-        """
+        """Draw fresh runs for every output, none after the one that is released."""
         drawn = [self._first(data, run_count(self.runs, count, rng), rng) for data in datasets]
         return join([np.stack(parts) for parts in zip(*drawn, strict=True)], axes=2)
 

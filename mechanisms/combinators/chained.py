@@ -109,11 +109,7 @@ class Chained(Mechanism[R]):
         return self.first.relation
 
     def guarantee(self) -> Guarantee[R]:
-        """Return the composition of both parts' guarantees.
-
-        Raises:
-            NotImplied: as for the parts.
-        """
+        """Return the composition of both parts' guarantees."""
         return compose_guarantees(self.first.guarantee(), self.then.guarantee())
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

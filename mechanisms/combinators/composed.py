@@ -57,20 +57,11 @@ class Composed(Mechanism[R]):
         return compose_guarantees(*[part.guarantee() for part in self.parts])
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw every part on every dataset, with independent randomness: one field a part.
-
-        Raises:
-            ParameterError: some parts carry a query and others do not, so that the same data
-                would be records to one part and a value to another.
-        """
+        """Draw every part on every dataset, with independent randomness: one field a part."""
         if len({part.acts_on_records for part in self.parts}) > 1:
             silent = [str(i) for i, part in enumerate(self.parts) if not part.acts_on_records]
-            raise ParameterError(
-                "query",
-                None,
-                "given for all parts or for none, in order to run",
-                f"parts without one: {', '.join(silent)}",
-            )
+            allowed = "given for all parts or for none, in order to run"
+            raise ParameterError("query", None, allowed, f"parts without one: {', '.join(silent)}")
         return join([part.draw(datasets, count, rng) for part in self.parts], axes=2)
 
 
@@ -81,14 +72,9 @@ def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
         seen. Choosing the next mechanism, its noise, its sampling rate, or whether to go on,
         after looking at an output is not a composition in this sense; it needs a privacy filter
         or odometer.
+    The release is the tuple of the parts' outputs, in order. All parts are under one neighbouring
+    relation.
 
-    Args:
-        mechanisms: at least one, all under one neighbouring relation (a type error otherwise).
-    Returns:
-        A mechanism whose release is the tuple of the parts' outputs, in order.
-    Raises:
-        RelationMismatch: two parts differ in relation; names both and their positions.
-        ParameterError: no mechanisms, or something that is not one.
     Laws: compose(m, m) satisfies what m.repeat(2) satisfies; the order does not matter.
     Example:
         >>> from dpproof.accountant.sensitivity import L1, L2
@@ -100,8 +86,8 @@ def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
     return Composed(mechanisms)
 
 
-class Rerun(Mechanism[R], ABC):
-    """A mechanism made of runs of its ``base``: the data and its neighbours are the base's."""
+class OnBase(Mechanism[R], ABC):
+    """A mechanism made of another one, its ``base``, under the same relation."""
 
     __slots__ = ()
 
@@ -112,6 +98,20 @@ class Rerun(Mechanism[R], ABC):
     def relation(self) -> R:
         """Return the neighbouring relation of the base mechanism."""
         return self.base.relation
+
+    @final
+    def _require_query(self, where: str) -> None:
+        """Refuse to run a base on a value where it has to read records."""
+        if not self.base.acts_on_records:
+            allowed = f"a mechanism on records, in order to run on {where}"
+            hint = "give its noise query=, a function from records to a value"
+            raise ParameterError("base", self.base, allowed, hint)
+
+
+class Rerun(OnBase[R], ABC):
+    """A mechanism made of runs of its ``base``, on the same data."""
+
+    __slots__ = ()
 
     @property
     @final

@@ -16,6 +16,7 @@ from dpproof.accountant.relation import R, ReplaceOne
 from dpproof.accountant.sampling import Shuffle
 from dpproof.accountant.theorems.conversion import pair_to_pure
 from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
+from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.combinators.subsampled import records_of
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
@@ -27,7 +28,7 @@ from dpproof.mechanisms.samplers.rng import Rng
 
 @final
 @dataclass(frozen=True, slots=True)
-class Shuffled(Mechanism[R]):
+class Shuffled(OnBase[R]):
     """A local mechanism on every record alone, in a random order; built by ``.shuffle``.
 
     An output is all reports in a uniformly random order; of randomised response it is how often
@@ -53,17 +54,8 @@ class Shuffled(Mechanism[R]):
         if not isinstance(self.scheme, Shuffle):
             raise ParameterError("scheme", self.scheme, "Shuffle(records=...)")
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base mechanism."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the guarantee of the shuffled reports.
-
-        Raises:
-            NotImplied: the base is no local mechanism, or stated under another relation.
-        """
+        """Return the guarantee of the shuffled reports."""
         base, relation = self.base, self.base.relation
         if not isinstance(base, RandomizedResponse | Report):
             raise NotImplied(
@@ -84,11 +76,7 @@ class Shuffled(Mechanism[R]):
         return cast("Guarantee[R]", guarantee)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw a report of every record and a random order for every output.
-
-        Raises:
-            DataError: the data is not records, or not so many.
-        """
+        """Draw a report of every record and a random order for every output."""
         return np.stack([self._outputs(records_of(data), count, rng) for data in datasets])
 
     def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:

@@ -28,6 +28,7 @@ from dpproof.accountant.theorems.subsampling import (
     subsample_without_replacement,
 )
 from dpproof.mechanisms.batches import is_about, sampled_indices
+from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
@@ -53,22 +54,13 @@ _BATCH = 2**20
 def draw_samples(
     data: object, scheme: SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
-    """Draw ``count`` independent samples of the records, in batches.
+    """Draw ``count`` independent samples of the records, in batches: lists of samples.
 
-    Args:
-        data: a sequence of records, or an array whose first axis is the records. A tuple of
-            columns is not that: zip it into records first.
-        scheme: by which records are drawn, at exactly the stated rational rates.
-        count: the number of samples.
-        rng: source of words.
-        smaller: whether a dataset of one record less than the population is another's neighbour,
-            and a larger one is, too.
-    Yields:
-        Lists of samples, arrays of an array and lists of a sequence. Poisson samples keep the order
-        of the records, others are in random order: else a record that takes the place of another
-        moves those between, which a query may look at.
-    Raises:
-        ParameterError: the data is not a sequence of records, or not of the scheme's population.
+    Poisson samples keep the order of the records, others are in random order: else a record that
+    takes the place of another moves those between, which a query may look at. ``smaller`` says
+    whether a dataset of one record less than the population is another's neighbour, and a larger
+    one is, too.
+
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> scheme = WithoutReplacement(sample_size=2, population_size=3)
@@ -97,8 +89,6 @@ def draw_samples(
 def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
     """Return the data if it is records.
 
-    Raises:
-        ParameterError: it is not.
     Example:
         >>> records_of([1, 2])
         [1, 2]
@@ -106,14 +96,12 @@ def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
     if isinstance(data, Cuttable) or (isinstance(data, np.ndarray) and data.ndim >= 1):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:
-        raise ParameterError(
-            "data", "two columns", "records", "Records(X, y) makes them of columns"
-        )
+        hint = "Records(X, y) makes them of columns"
+        raise ParameterError("data", "two columns", "records", hint)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return data
-    raise DataError(
-        "data", data, "a sequence of records, or an array whose first axis is the records"
-    )
+    allowed = "a sequence of records, or an array whose first axis is the records"
+    raise DataError("data", data, allowed)
 
 
 def cut(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
@@ -139,7 +127,7 @@ def _taking(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Subsampled(Mechanism[R]):
+class Subsampled(OnBase[R]):
     """The base mechanism on a fresh random sample for every output; built by ``.subsample``.
 
     A base that releases several outputs (a composition, a repetition) sees one sample for all of
@@ -173,17 +161,8 @@ class Subsampled(Mechanism[R]):
                 "a bare rate does not say how the records are drawn",
             )
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base mechanism."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the base's guarantee, amplified by the theorem for this scheme and relation.
-
-        Raises:
-            NotImplied: no theorem covers the scheme under this relation.
-        """
+        """Return the base's guarantee, amplified by the theorem for this scheme and relation."""
         match self.scheme:
             case Poisson():
                 if isinstance(self.base, Gaussian):
@@ -214,18 +193,8 @@ class Subsampled(Mechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw one sample for every output, and the base once on each sample.
-
-        Raises:
-            ParameterError: the base acts on a value, or the data is not records.
-        """
-        if not self.base.acts_on_records:
-            raise ParameterError(
-                "base",
-                self.base,
-                "a mechanism on records, in order to run on a sample",
-                "give its noise query=, a function from records to a value",
-            )
+        """Draw one sample for every output, and the base once on each sample."""
+        self._require_query("a sample")
         per_dataset, smaller = [], isinstance(self.relation, AddRemove)
         for data in datasets:
             batches = [

@@ -77,11 +77,7 @@ class UniformChoice(Mechanism[R]):
         return self.parts[0].acts_on_records
 
     def guarantee(self) -> Guarantee[R]:
-        """Return the guarantee of the worst part, or else the mixture of all.
-
-        Raises:
-            NotImplied: the parts have neither a common worst guarantee nor dominating pairs.
-        """
+        """Return the guarantee of the worst part, or else the mixture of all."""
         parts = [part.guarantee() for part in self.parts]
         if has_common_worst(parts):
             return choice(*parts)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Final, TypeAlias, final
+
+from attrs import frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -55,7 +56,7 @@ class Triangular(Factor, ABC):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class LowerTriangular(Triangular):
     """Any lower-triangular matrix of up to 64 rounds, by its rows.
 
@@ -80,8 +81,7 @@ class LowerTriangular(Triangular):
                 "without zeros on its diagonal",
                 "Toeplitz(coefficients, rounds=) takes more rounds",
             )
-        object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "rows", exact)
+        self.__attrs_init__(size, exact)
 
     @property
     def bands(self) -> int:
@@ -103,15 +103,11 @@ class LowerTriangular(Triangular):
 
 
 class ToeplitzFactor(Triangular, ABC):
-    """A lower-triangular matrix whose entry depends on how many rounds back it looks.
-
-    Attributes:
-        coefficients: of the own round, of the one before, and so on, as many as bands.
-    """
+    """A lower-triangular matrix whose entry depends on how many rounds back it looks."""
 
     __slots__ = ()
 
-    coefficients: tuple[Fraction, ...]
+    coefficients: tuple[Fraction, ...]  # of the own round, of the one before, ...: as many as bands
 
     @property
     def bands(self) -> int:
@@ -133,7 +129,7 @@ class ToeplitzFactor(Triangular, ABC):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Toeplitz(ToeplitzFactor):
     """A lower-triangular Toeplitz matrix, banded if there are fewer coefficients than rounds.
 
@@ -157,8 +153,7 @@ class Toeplitz(ToeplitzFactor):
                 list(map(float, exact)),
                 f"at most rounds = {size} numbers, the first of them not 0",
             )
-        object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "coefficients", tuple(exact))
+        self.__attrs_init__(size, tuple(exact))
 
     @property
     def listed(self) -> Rows:
@@ -167,7 +162,7 @@ class Toeplitz(ToeplitzFactor):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class SquareRoot(ToeplitzFactor):
     """The square root of the matrix of prefix sums, or its first bands.
 
@@ -191,12 +186,11 @@ class SquareRoot(ToeplitzFactor):
         for j in range(1, kept):
             binomial = binomial * (2 * (2 * j - 1)) // j
             terms.append((binomial << BITS) >> (2 * j))
-        object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in terms))
+        self.__attrs_init__(size, tuple(Fraction(one, 1 << BITS) for one in terms))
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class BufferedToeplitz(ToeplitzFactor):
     """A Toeplitz matrix of few decaying buffers: 1, then sums of weight x decay^(j-1).
 
@@ -230,10 +224,8 @@ class BufferedToeplitz(ToeplitzFactor):
                 one * rate.numerator // rate.denominator
                 for one, rate in zip(buffers, rates, strict=True)
             ]
-        object.__setattr__(self, "rounds", size)
-        object.__setattr__(self, "coefficients", tuple(Fraction(one, 1 << BITS) for one in terms))
-        object.__setattr__(self, "weights", exact)
-        object.__setattr__(self, "decays", rates)
+        coefficients = tuple(Fraction(one, 1 << BITS) for one in terms)
+        self.__attrs_init__(size, coefficients, exact, rates)
 
     @property
     def listed(self) -> Rows:
@@ -242,7 +234,7 @@ class BufferedToeplitz(ToeplitzFactor):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Tree(Factor):
     """Sums over all complete nodes of a binary tree, whose leaves are the rounds.
 
@@ -257,7 +249,7 @@ class Tree(Factor):
     rounds: int
 
     def __init__(self, *, rounds: int) -> None:
-        object.__setattr__(self, "rounds", _rounds(rounds))
+        self.__attrs_init__(_rounds(rounds))
 
     def matrix(self) -> Rows:
         """Return a row of zeros and ones for each complete node."""
@@ -270,7 +262,6 @@ class Tree(Factor):
 
 
 def _rounds(rounds: int) -> int:
-    """Return a whole number of rounds within the limit."""
     return _at_most("rounds", rounds, MAX_ROUNDS)
 
 

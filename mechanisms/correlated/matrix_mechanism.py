@@ -61,7 +61,6 @@ class MatrixMechanism(NoiseMechanism[R]):
         participation: SingleParticipation, FixedEpochs or MinSeparation.
         query: data -> an array, one row a round; None when the data is already that.
     Raises:
-        ParameterError: a parameter outside its domain.
         NotCertified: by ``guarantee``, where no theorem bounds the factor's sensitivity.
     Example:
         >>> from dpproof.mechanisms import MinSeparation, SquareRoot

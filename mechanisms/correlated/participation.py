@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from dpproof.accountant import arguments
+from attrs import field, frozen
+
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.parameters import named
 
 Pattern: TypeAlias = tuple[int, ...]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schedule:
     """What a participation allows in a number of rounds."""
 
@@ -55,15 +57,11 @@ class Participation(Readable, ABC):
 
     @abstractmethod
     def within(self, rounds: int) -> Schedule:
-        """Return what it allows in so many rounds.
-
-        Raises:
-            ParameterError: it does not fit.
-        """
+        """Return what it allows in so many rounds; refuse a number that does not fit."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class SingleParticipation(Participation):
     """A record takes part in one round at most."""
 
@@ -73,7 +71,7 @@ class SingleParticipation(Participation):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(field_transformer=named)
 class FixedEpochs(Participation):
     """A record takes part once in every epoch, always in the same batch, or in fewer epochs.
 
@@ -82,10 +80,7 @@ class FixedEpochs(Participation):
         [(0, 3), (1, 4), (2, 5)]
     """
 
-    epochs: int
-
-    def __init__(self, epochs: int) -> None:
-        object.__setattr__(self, "epochs", arguments.count(epochs=epochs))
+    epochs: int = field(converter=parameters.count)
 
     def within(self, rounds: int) -> Schedule:
         """Return rounds that are an epoch apart."""
@@ -100,7 +95,7 @@ class FixedEpochs(Participation):
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(field_transformer=named)
 class MinSeparation(Participation):
     """A record takes part in rounds that are at least ``rounds`` apart.
 
@@ -109,13 +104,10 @@ class MinSeparation(Participation):
         [(0, 3), (0, 4), (1, 4), (2,), (3,), (4,)]
     """
 
-    rounds: int
-    participations: int | None
-
-    def __init__(self, rounds: int, *, participations: int | None = None) -> None:
-        object.__setattr__(self, "rounds", arguments.count(rounds=rounds))
-        most = None if participations is None else arguments.count(participations=participations)
-        object.__setattr__(self, "participations", most)
+    rounds: int = field(converter=parameters.count)
+    participations: int | None = field(
+        default=None, kw_only=True, converter=parameters.optional_count
+    )
 
     def within(self, rounds: int) -> Schedule:
         """Return as many participations as fit, or are allowed."""

@@ -39,11 +39,7 @@ class SquaredSensitivity:
 
 
 def squared_sensitivity(factor: Factor, schedule: Schedule) -> SquaredSensitivity:
-    """Return the least bound that some theorem gives.
-
-    Raises:
-        NotCertified: no theorem here covers the factor.
-    """
+    """Return the least bound that some theorem gives."""
     bounds = []
     if isinstance(factor, ToeplitzFactor):
         if factor.bands <= schedule.separation:

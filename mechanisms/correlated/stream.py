@@ -57,9 +57,6 @@ class NoisyRounds:
             value: a number or array, in data units, of one shape in all rounds.
         Returns:
             The value plus noise, of the same shape; running sums of these have little noise.
-        Raises:
-            DataError: not finite numbers, or of another shape than before.
-            ParameterError: all rounds were taken.
         """
         if self._place == self._factor.rounds:
             allowed = f"at most {self._place} values"

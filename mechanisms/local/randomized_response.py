@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, final
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
@@ -27,7 +27,6 @@ from dpproof.mechanisms.local.reports import (
     FrequencyOracle,
     Report,
     one_category,
-    report_guarantee,
     require_reports,
     share_down,
 )
@@ -69,11 +68,7 @@ class RandomizedResponse(FrequencyOracle[R]):
     Args:
         epsilon: nats, above 0, at most 1024.
         categories: k, from 2 to 2^62; values are 0, ..., k - 1.
-        relation: the neighbouring relation.
         query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> flip = RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
@@ -94,17 +89,14 @@ class RandomizedResponse(FrequencyOracle[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the laws at two different categories, the same in both directions."""
-        derivation = applied(
+        return self._dominated(
             MECHANISM_RANDOMIZED_RESPONSE,
             f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
             f"categories is dominated by its laws at two of them ({self.relation})",
+            Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories)),
             assumptions=(CATEGORIES(categories=self.categories), RANDOM_BITS(), OUTPUT_ALONE()),
             epsilon=self.epsilon,
             categories=self.categories,
-        )
-        pair = Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -123,11 +115,7 @@ class RandomizedResponse(FrequencyOracle[R]):
         return Fraction(truly), Fraction(truly * others)
 
     def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how often each category was released: reports are of shape (n,).
-
-        Raises:
-            ParameterError: other numbers, or more than 2^20 categories.
-        """
+        """Return how often each category was released: reports are of shape (n,)."""
         if self.categories > _MOST_ESTIMATED:
             raise ParameterError("categories", self.categories, "at most 2^20 to be estimated")
         rows = require_reports(np.asarray(reports)[..., None], 1, "categories of shape (n,)")
@@ -138,7 +126,7 @@ class RandomizedResponse(FrequencyOracle[R]):
 
 _MOST_CELLS: Final = 65_537
 
-MECHANISM_LOCAL_HASHING: Final = Theorem(
+MECHANISM_LOCAL_REPORT: Final = Theorem(
     rule="mechanism/local-report",
     source="proofs/theory/local.md",
     attained=Attained.WHOLE,  # two categories of one record
@@ -166,10 +154,7 @@ class LocalHashing(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         cells: g, a prime; the smallest at or above e^epsilon + 1, at most 65,537, without it.
-        relation: the neighbouring relation.
         query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> report = LocalHashing(epsilon=1, categories=100, cells=5, relation=AddRemove())
@@ -203,12 +188,11 @@ class LocalHashing(EpsilonReport[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the guarantee of randomised response on the cells, diluted by shared cells."""
         apart = 1 - Fraction(1, self.cells)
-        return report_guarantee(
-            MECHANISM_LOCAL_HASHING,
-            self.relation,
-            (apart * self.keep, apart * (1 - self.keep) / (self.cells - 1)),
-            self.categories,
+        return self._apart(
+            MECHANISM_LOCAL_REPORT,
             f"the cell of {self.cells} kept with probability {show(self.keep)}",
+            apart * self.keep,
+            apart * (1 - self.keep) / (self.cells - 1),
             kind="hash",
             cells=self.cells,
             keep=self.keep,
@@ -260,13 +244,6 @@ def _digits(number: int, base: int, width: int = 1) -> list[int]:
     return digits
 
 
-MECHANISM_SUBSET_SELECTION: Final = Theorem(
-    rule="mechanism/local-report",
-    source="proofs/theory/local.md",
-    attained=Attained.WHOLE,  # two categories of one record
-)
-
-
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
 class SubsetSelection(EpsilonReport[R]):
@@ -286,10 +263,7 @@ class SubsetSelection(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: k, from 2 to 2^20; values are 0, 1, ...
         size: d, from 1 to k - 1; the whole number next to k/(e^epsilon + 1) without it.
-        relation: the neighbouring relation.
         query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> len(SubsetSelection(epsilon=1, categories=10, relation=AddRemove()).release(4))
@@ -316,12 +290,11 @@ class SubsetSelection(EpsilonReport[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the sets that hold one of two categories and not the other."""
         k, d = self.categories, self.size
-        return report_guarantee(
-            MECHANISM_SUBSET_SELECTION,
-            self.relation,
-            (self.keep * Fraction(k - d, k - 1), (1 - self.keep) * Fraction(d, k - 1)),
-            k,
+        return self._apart(
+            MECHANISM_LOCAL_REPORT,
             f"a set of {d} of {k} categories, with the true one with probability {show(self.keep)}",
+            self.keep * Fraction(k - d, k - 1),
+            (1 - self.keep) * Fraction(d, k - 1),
             kind="subset",
             size=d,
             keep=self.keep,
@@ -356,19 +329,64 @@ class SubsetSelection(EpsilonReport[R]):
         return np.bincount(rows.ravel(), minlength=k).astype(np.int64), len(rows)
 
 
-_HALF: Final = Fraction(1, 2)
+class BitReport(Report[R], ABC):
+    """One bit for each category: 1 with probability ``keep`` for the true one, else ``flip``."""
 
+    __slots__ = ()
 
-MECHANISM_UNARY_ENCODING: Final = Theorem(
-    rule="mechanism/local-report",
-    source="proofs/theory/local.md",
-    attained=Attained.WHOLE,  # two categories of one record
-)
+    @property
+    @abstractmethod
+    def keep(self) -> Fraction:
+        """Return the probability that the bit of the true category is 1."""
+
+    @property
+    @abstractmethod
+    def flip(self) -> Fraction:
+        """Return the probability that the bit of another category is 1."""
+
+    @final
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of the laws of the two bits in which two categories differ."""
+        return self._of_bits(self.keep, self.flip)
+
+    @final
+    def _of_bits(self, keep: Fraction, flip: Fraction) -> DominatingPair[R]:
+        """Return the guarantee of bits that are 1 with probability keep, or flip."""
+        said = f"{self.categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
+        up, down = keep * (1 - flip), flip * (1 - keep)
+        return self._apart(
+            MECHANISM_LOCAL_REPORT, said, up, down, kind="bits", keep=keep, flip=flip
+        )
+
+    @final
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        size = len(truth) * count
+        bits = bernoulli(self.flip, size * self.categories, rng).reshape(len(truth), count, -1)
+        own = bernoulli(self.keep, size, rng).reshape(len(truth), count)
+        for i, category in enumerate(truth):
+            bits[i, :, category] = own[i]
+        return bits.astype(np.int64)
+
+    @property
+    @final
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
+
+    @final
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        bits = require_reports(reports, self.categories, f"bits of shape (n, {self.categories})")
+        if ((bits != 0) & (bits != 1)).any():
+            raise ParameterError("reports", "other numbers", "bits, 0 or 1")
+        return bits.sum(axis=0), len(bits)
 
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class UnaryEncoding(EpsilonReport[R]):
+class UnaryEncoding(BitReport[R], EpsilonReport[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
     The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
@@ -388,10 +406,7 @@ class UnaryEncoding(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         symmetric: whether ones and zeros are treated alike.
-        relation: the neighbouring relation.
         query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> UnaryEncoding(epsilon=1, categories=4, relation=AddRemove()).release(2).shape
@@ -403,35 +418,17 @@ class UnaryEncoding(EpsilonReport[R]):
     @property
     def keep(self) -> Fraction:
         """Return the probability of a 1 for the true category."""
-        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else _HALF
+        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else Fraction(1, 2)
 
     @property
     def flip(self) -> Fraction:
         """Return the probability of a 1 for another category."""
         return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
 
-    def guarantee(self) -> DominatingPair[R]:
-        """Return the pair of the laws of the two bits in which two categories differ."""
-        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
-
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw bits: int64 of shape (datasets, count, categories)."""
-        truth = one_category(self.query, datasets, self.categories)
-        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
-
-    @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """Return how likely the bit of the true category is 1, and that of another."""
-        return self.keep, self.flip
-
-    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
-        return supporting_bits(reports, self.categories)
-
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class Rappor(Report[R]):
+class Rappor(BitReport[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
@@ -449,10 +446,7 @@ class Rappor(Report[R]):
         one: in [0, 1], not ``zero``.
         zero: in [0, 1].
         categories: from 2 to 2^20.
-        relation: the neighbouring relation.
         query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()).keep
@@ -478,87 +472,7 @@ class Rappor(Report[R]):
         """Return the probability that the report's bit of another category is 1."""
         return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
 
-    def guarantee(self) -> DominatingPair[R]:
-        """Return the pair of the laws of the two bits in which two categories differ."""
-        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
-
     def permanent(self) -> DominatingPair[R]:
         """Return the joint guarantee of all reports made of one permanent response."""
         half = self.f / 2
-        return bits_guarantee(self.relation, self.categories, 1 - half, half)
-
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw bits: int64 of shape (datasets, count, categories)."""
-        truth = one_category(self.query, datasets, self.categories)
-        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
-
-    @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """Return how likely the bit of the true category is 1, and that of another."""
-        return self.keep, self.flip
-
-    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
-        return supporting_bits(reports, self.categories)
-
-
-def bits_guarantee(
-    relation: R, categories: int, keep: Fraction, flip: Fraction
-) -> DominatingPair[R]:
-    """Return the guarantee of bits that are 1 with probability keep, or flip.
-
-    Example:
-        >>> from dpproof.accountant import AddRemove
-        >>> bits_guarantee(AddRemove(), 3, _HALF, Fraction(1, 4)).delta(epsilon=0).upper < 0.26
-        True
-    """
-    said = f"{categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
-    up, down = keep * (1 - flip), flip * (1 - keep)
-    return report_guarantee(
-        MECHANISM_UNARY_ENCODING,
-        relation,
-        (up, down),
-        categories,
-        said,
-        kind="bits",
-        keep=keep,
-        flip=flip,
-    )
-
-
-def random_bits(
-    truth: NDArray[np.int64],
-    count: int,
-    categories: int,
-    chances: tuple[Fraction, Fraction],
-    rng: Rng,
-) -> NDArray[np.int64]:
-    """Draw bits of categories, 1 with the first chance for the true one and else with the second.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> random_bits(np.array([1]), 2, 3, (Fraction(1), Fraction(0)), ReplayRng(1)).tolist()
-        [[[0, 1, 0], [0, 1, 0]]]
-    """
-    keep, flip = chances
-    size = len(truth) * count
-    bits = bernoulli(flip, size * categories, rng).reshape(len(truth), count, categories)
-    own = bernoulli(keep, size, rng).reshape(len(truth), count)
-    for i, category in enumerate(truth):
-        bits[i, :, category] = own[i]
-    return bits.astype(np.int64)
-
-
-def supporting_bits(reports: object, categories: int) -> tuple[NDArray[np.int64], int]:
-    """Return the sums of bits, and the number of reports.
-
-    Raises:
-        ParameterError: another shape, or numbers that are no bits.
-    Example:
-        >>> supporting_bits([[1, 0], [1, 1]], 2)
-        (array([2, 1]), 2)
-    """
-    bits = require_reports(reports, categories, f"bits of shape (n, {categories})")
-    if ((bits != 0) & (bits != 1)).any():
-        raise ParameterError("reports", "other numbers", "bits, 0 or 1")
-    return bits.sum(axis=0), len(bits)
+        return self._of_bits(1 - half, half)

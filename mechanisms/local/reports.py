@@ -20,7 +20,6 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
@@ -107,11 +106,7 @@ class FrequencyOracle(QueryMechanism[R], ABC):
 
     @abstractmethod
     def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many reports support each category, and the number of reports.
-
-        Raises:
-            ParameterError: they are no reports of this mechanism.
-        """
+        """Return how many reports support each category, and the number of reports."""
 
     @final
     def frequencies(
@@ -129,9 +124,6 @@ class FrequencyOracle(QueryMechanism[R], ABC):
             reports: one a person, as ``release`` returns them, on the first axis.
             confidence: of each interval by itself, above 0 and below 1.
             names: of the categories, in their order.
-        Raises:
-            ParameterError: no reports of this mechanism, a confidence outside (0, 1), or names of
-                another number.
         """
         support, size = self.support(reports)
         if len(names) not in (0, len(support)):
@@ -148,6 +140,30 @@ class Report(FrequencyOracle[R], ABC):
         validator=parameters.within(2, _MOST_CATEGORIES, f"from 2 to {_MOST_CATEGORIES}"),
     )
     relation: R = field(validator=parameters.neighbours)
+
+    @final
+    def _apart(
+        self,
+        theorem: Theorem,
+        said: str,
+        up: Fraction,
+        down: Fraction,
+        **given: Any,  # noqa: ANN401  # parameters of several types
+    ) -> DominatingPair[R]:
+        """State that two categories are told apart by three outcomes.
+
+        Reports that speak for the true category against the other have the mass ``up``, the other
+        way round ``down``.
+        """
+        rest = 1 - up - down
+        return self._dominated(
+            theorem,
+            f"{said} ({self.relation})",
+            Product.of(FinitePair(p=(up, down, rest), q=(down, up, rest))),
+            assumptions=(CATEGORIES(categories=self.categories), RANDOM_BITS(), OUTPUT_ALONE()),
+            categories=self.categories,
+            **given,
+        )
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
@@ -174,53 +190,6 @@ def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
     return Fraction(math.floor(share * _GRID), _GRID)
 
 
-def report_guarantee(
-    theorem: Theorem,
-    relation: R,
-    masses: tuple[Fraction, Fraction],
-    categories: int,
-    said: str,
-    **given: Any,  # noqa: ANN401  # parameters of several types
-) -> DominatingPair[R]:
-    """Return the guarantee of a report that tells two categories apart by three outcomes.
-
-    Args:
-        theorem: of the mechanism, of rule "mechanism/local-report".
-        relation: any: a category may become any other.
-        masses: of the reports that speak for the true category against the other, and the
-            other way round.
-        categories: the number of categories.
-        said: the statement in words and numbers.
-        given: the parameters that the checker computes the masses from.
-    Example:
-        >>> from dpproof.accountant import AddRemove, Attained
-        >>> half, rule = Fraction(1, 2), Theorem("mechanism/local-report", "", Attained.WHOLE)
-        >>> pair = report_guarantee(rule, AddRemove(), (half, Fraction(0)), 2, "")
-        >>> pair.delta(epsilon=0).upper < 0.51
-        True
-    """
-    pair = Product.of(three_outcomes(*masses))
-    derivation = applied(
-        theorem,
-        f"{said} ({relation})",
-        assumptions=(CATEGORIES(categories=categories), RANDOM_BITS(), OUTPUT_ALONE()),
-        categories=categories,
-        **given,
-    )
-    return DominatingPair(forward=pair, backward=pair, relation=relation, derivation=derivation)
-
-
-def three_outcomes(up: Fraction, down: Fraction) -> FinitePair:
-    """Return the pair of masses (up, down, rest) and (down, up, rest).
-
-    Example:
-        >>> three_outcomes(Fraction(1, 2), Fraction(1, 4)).p[2]
-        Fraction(1, 4)
-    """
-    rest = 1 - up - down
-    return FinitePair(p=(up, down, rest), q=(down, up, rest))
-
-
 def estimated(
     support: NDArray[np.int64],
     reports: int,
@@ -230,14 +199,6 @@ def estimated(
 ) -> Frequencies:
     """Estimate frequencies from how many reports support each category.
 
-    Args:
-        support: shape (categories,), how many reports support each.
-        reports: n, at least 1.
-        chances: how likely a report supports its own category, and how likely any other, less.
-        confidence: of each interval by itself, above 0 and below 1.
-        names: of the categories.
-    Raises:
-        ParameterError: the chances are equal, so that reports say nothing.
     Example:
         >>> estimated(np.array([75, 25]), 100, (Fraction(3, 4), Fraction(1, 4)), 0.9).estimate
         array([1., 0.])
@@ -266,8 +227,6 @@ def estimated(
 def kept_confidence(confidence: Number) -> float:
     """Return a confidence as a float whose quantile of a normal distribution is finite.
 
-    Raises:
-        ParameterError: it is not in (0, 1), or rounds to 1 on the way to that quantile.
     Example:
         >>> kept_confidence(0.95)
         0.95
@@ -293,8 +252,6 @@ def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.f
 def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int64]:
     """Return reports as integers of shape (n, width), n at least 1.
 
-    Raises:
-        ParameterError: another shape, or no integers.
     Example:
         >>> require_reports([[0, 1]], 2, "").shape
         (1, 2)
@@ -310,8 +267,6 @@ def one_category(
 ) -> NDArray[np.int64]:
     """Return the category of each dataset.
 
-    Raises:
-        ParameterError: not one whole number from 0 to categories - 1 each.
     Example:
         >>> one_category(None, [2, 0], 3)
         array([2, 0])

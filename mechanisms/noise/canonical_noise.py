@@ -12,7 +12,6 @@ from attrs import field, frozen
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.product import Product
@@ -54,9 +53,6 @@ class CanonicalNoise(NoiseMechanism[R]):
         delta: in (0, 1/2].
         sensitivity: L1, from 1 to 2^40, in units of the query.
         query: data -> an integer; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> noise = CanonicalNoise(epsilon=1, delta=0.01, sensitivity=L1(1))
         >>> round(noise.guarantee().delta(epsilon=1).upper, 4)
@@ -97,18 +93,15 @@ class CanonicalNoise(NoiseMechanism[R]):
         """Return the pair of K and K + 1, in both directions."""
         none, masses = (Fraction(0),), self.masses()
         table = (masses + none, none + masses)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"canonical noise for epsilon {show(self.epsilon)}, delta {show(self.delta)} on one "
             f"integer that moves by at most {parameters.whole_part(self.sensitivity.value)} "
             f"({self.relation}), by the table of its steps moved by 0 and 1",
+            Product.of(smallest_pair_above([table, table[::-1]])),
             assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=((0, 1), (1, 0)),
-        )
-        pair = Product.of(smallest_pair_above([table, table[::-1]]))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

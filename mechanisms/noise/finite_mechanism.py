@@ -16,7 +16,6 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
@@ -110,10 +109,7 @@ class FiniteMechanism(QueryMechanism[R]):
             (``fractions.Fraction`` where floats do not add up); up to 64 datasets and 1000 outputs.
         neighbours: pairs of datasets (x, x') that are neighbours, under add-remove and zero-out x
             the one with the extra record; None: any two datasets are, in both orders.
-        relation: the neighbouring relation.
         query: data -> the number of a dataset; None when the data is already that.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no dataset's.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> coin = FiniteMechanism([[0.75, 0.25], [0.25, 0.75]], relation=AddRemove())
@@ -134,22 +130,18 @@ class FiniteMechanism(QueryMechanism[R]):
         laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
         forward = smallest_pair_above(laws)
         backward = smallest_pair_above((q, p) for p, q in laws)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"{len(self.table[0])} outputs on {len(self.table)} datasets by a table, "
             f"{len(self.neighbours)} ordered pairs of them neighbours ({self.relation})",
+            Product.of(forward),
+            backward=Product.of(backward),
             assumptions=(CATEGORIES(categories=len(self.table)), RANDOM_BITS(), OUTPUT_ALONE()),
             table=self.table,
             neighbours=self.neighbours,
             attained=min(
                 attained_by(laws, forward), attained_by([(q, p) for p, q in laws], backward)
             ),
-        )
-        return DominatingPair(
-            forward=Product.of(forward),
-            backward=Product.of(backward),
-            relation=self.relation,
-            derivation=derivation,
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

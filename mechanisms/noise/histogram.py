@@ -10,7 +10,6 @@ from attrs import field, frozen
 
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
@@ -57,12 +56,8 @@ class Histogram(QueryMechanism[R]):
         contributions: the most cells that one record adds to (enforce it by sampling or
             dropping contributions of a record inside the query).
         largest: the most that it adds to one cell.
-        relation: the neighbouring relation.
         query: data -> an array of whole counts over cells fixed in advance; None when the data is
             already that table.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an integer
-            of size at most 2^62.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Histogram(scale=20, relation=AddRemove()).release([120, 0, 7]).shape
@@ -85,10 +80,11 @@ class Histogram(QueryMechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of independent shifts of the cells that move, the same both ways."""
-        derivation = applied(
+        return self._dominated(
             MECHANISM_HISTOGRAM,
             f"discrete {self.noise.capitalize()} noise of scale {show(self.scale)} on counts, "
             f"{self.cells} of which move by at most {self.largest} ({self.relation})",
+            self._pair(),
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=self.largest, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -97,10 +93,6 @@ class Histogram(QueryMechanism[R]):
             scale=self.scale,
             cells=self.cells,
             largest=self.largest,
-        )
-        pair = self._pair()
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -114,8 +106,9 @@ class Histogram(QueryMechanism[R]):
 
     def _pair(self) -> Product:
         """Return the product of the shifts."""
-        if self.noise == "gaussian":
-            one = DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
-            return Product((Factor(one, self.cells),))
-        other = DiscreteLaplacePair(scale=self.scale, shift=self.largest)
-        return Product((Factor(other, self.cells),))
+        one: DiscreteGaussianPair | DiscreteLaplacePair = (
+            DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
+            if self.noise == "gaussian"
+            else DiscreteLaplacePair(scale=self.scale, shift=self.largest)
+        )
+        return Product((Factor(one, self.cells),))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
@@ -70,9 +69,6 @@ class Laplace(NoiseMechanism[R]):
             as many shifts by that as the sum allows dominate, and one by the rest.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of the scale.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not finite.
-            Such a refusal is visible and depends on the data: make the query total.
     Example:
         >>> tables = Laplace(scale=20, sensitivity=L1(1))
         >>> tables.release([100.0, 200.0]).shape
@@ -94,18 +90,15 @@ class Laplace(NoiseMechanism[R]):
         if isinstance(self.sensitivity, JointSensitivity):
             return self._jointly(self.sensitivity)
         epsilon = self.sensitivity.value / self.scale
-        derivation = applied(
+        return self._dominated(
             MECHANISM_LAPLACE,
             f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
             f"{show(self.sensitivity.value)} is dominated by Laplace variables {show(epsilon)} "
             f"scales apart ({self.relation})",
+            Product.of(LaplacePair(epsilon=epsilon)),
             assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             sensitivity=self.sensitivity.value,
-        )
-        pair = Product.of(LaplacePair(epsilon=epsilon))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def _jointly(self, joint: JointSensitivity[R]) -> DominatingPair[R]:
@@ -113,11 +106,13 @@ class Laplace(NoiseMechanism[R]):
         full, rest = joint.largest
         sizes = [joint.linf / self.scale, rest / self.scale]
         norm = f"L1, and {show(joint.linf)} in LInf"
-        derivation = applied(
+        shifts = zip(sizes, (full, 1), strict=True)
+        return self._dominated(
             MECHANISM_LAPLACE_JOINT,
             f"Laplace noise of scale {show(self.scale)} on a query that moves by at most "
             f"{show(joint.l1)} in {norm} norm is dominated by {full} Laplace shifts by "
             f"{show(sizes[0])} scales and one by {show(sizes[1])} ({self.relation})",
+            Product(tuple(Factor(LaplacePair(epsilon=e), n) for e, n in shifts if e)),
             assumptions=(
                 SENSITIVITY(value=show(joint.l1), norm=norm, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -125,11 +120,6 @@ class Laplace(NoiseMechanism[R]):
             scale=self.scale,
             sensitivity=joint.l1,
             largest=joint.linf,
-        )
-        shifts = zip(sizes, (full, 1), strict=True)
-        pair = Product(tuple(Factor(LaplacePair(epsilon=e), n) for e, n in shifts if e))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -162,9 +152,6 @@ class DiscreteLaplace(NoiseMechanism[R]):
         sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
             part counts (a value within 2^-40 below a whole number counts as that number).
         query: data -> an integer or integer array; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
         True
@@ -176,17 +163,14 @@ class DiscreteLaplace(NoiseMechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the discrete Laplace pair at the whole sensitivity, in both directions."""
         shift = parameters.whole_part(self.sensitivity.value)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_DISCRETE_LAPLACE,
             f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
+            Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift)),
             assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             shift=shift,
-        )
-        pair = Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -222,9 +206,6 @@ class TruncatedLaplace(NoiseMechanism[R]):
         delta: the mass of the infinite loss, in (0, 1/2].
         sensitivity: L1, from 1 to 16, in units of the query.
         query: data -> an integer; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> noise = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
         >>> noise.reach, abs(noise.release(41) - 41) <= noise.reach
@@ -268,19 +249,16 @@ class TruncatedLaplace(NoiseMechanism[R]):
         )
         laws = [(table[x], table[y]) for x, y in neighbours]
         pair = smallest_pair_above(laws)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"discrete Laplace noise of size at most {len(masses) // 2} on one integer that moves "
             f"by at most {units} for epsilon {show(self.epsilon)}, delta {show(self.delta)} "
             f"({self.relation}), by its table at 0, ..., {units}",
+            Product.of(pair),
             assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=neighbours,
             attained=attained_by(laws, pair),
-        )
-        both = Product.of(pair)
-        return DominatingPair(
-            forward=both, backward=both, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -298,20 +276,15 @@ def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, .
     while ratio < 1 and len(powers) <= _MOST_REACH:
         powers.append(powers[-1] * ratio)
         total += 2 * powers[-1]
-        if 2 * len(powers) - 1 > units and _outermost(powers, units) <= delta * total:
-            return tuple(one / total for one in (*reversed(powers), *powers[1:]))
+        weights = (*reversed(powers), *powers[1:])
+        if len(weights) > units and sum(weights[:units]) <= delta * total:
+            return tuple(one / total for one in weights)
     raise ParameterError(
         "epsilon",
         float(epsilon),
         f"at least what noise of size at most {_MOST_REACH} attains at this delta",
         "DiscreteLaplace has no such limit",
     )
-
-
-def _outermost(powers: Sequence[Fraction], units: int) -> Fraction:
-    """Return the sum of the first ``units`` weights from one end."""
-    weights = (*reversed(powers), *powers[1:])
-    return sum(weights[:units], Fraction(0))
 
 
 _MOST_STAIR_UNITS: Final = 2**40
@@ -342,9 +315,6 @@ class Staircase(NoiseMechanism[R]):
         width: a whole number from 1 to k; None: about k/(1 + e^(epsilon/2)), which makes the
             expected size of the noise the least there is at epsilon for large k.
         query: data -> an integer; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> noise = Staircase(epsilon=2, sensitivity=L1(1000))
         >>> noise.width, round(noise.repeat(10).guarantee().epsilon(delta=1e-6).upper, 3)
@@ -405,18 +375,15 @@ class Staircase(NoiseMechanism[R]):
         most = apart / (1 - self.ratio)
         law = (most, 1 - most - most * self.ratio, most * self.ratio)
         table = (law, law[::-1])
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"staircase noise of width {self.width} for epsilon {show(self.epsilon)} on one "
             f"integer that moves by at most {self.step} ({self.relation}), by the table of its "
             "losses",
+            Product.of(smallest_pair_above([table, table[::-1]])),
             assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=((0, 1), (1, 0)),
-        )
-        pair = Product.of(smallest_pair_above([table, table[::-1]]))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

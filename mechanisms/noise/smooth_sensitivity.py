@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -26,13 +25,7 @@ from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
-from dpproof.accountant.side_conditions import (
-    ONE_SHAPE,
-    OUTPUT_ALONE,
-    PROPOSED_BOUND,
-    RANDOM_BITS,
-    SMOOTH_BOUND,
-)
+from dpproof.accountant.side_conditions import PROPOSED_BOUND, SMOOTH_BOUND
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
@@ -140,14 +133,13 @@ class SmoothMedian:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _BoundOf:
     """The smooth bound of a median, as a function that compares and pickles."""
 
     median: SmoothMedian
 
     def __call__(self, records: Sequence[float]) -> Fraction:
-        """Return the bound."""
         return self.median.bound(records)
 
 
@@ -170,9 +162,6 @@ class SmoothSensitivity(QueryMechanism[R]):
         scale: of the noise, in units of the bound.
         granularity: a power of two in data units, public.
         relation: the neighbouring relation that ``bound`` speaks of.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one finite
-            number, or a bound that is not a number from 0 to 2^300 over the scale.
     Example:
         >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)
@@ -205,9 +194,7 @@ class SmoothSensitivity(QueryMechanism[R]):
             f"{show(self.bound.beta)} is {show(epsilon)}-DP ({self.relation})",
             assumptions=(
                 SMOOTH_BOUND(beta=show(self.bound.beta), relation=self.relation),
-                ONE_SHAPE(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                *parameters.assumptions_of_noise(),
             ),
             beta=self.bound.beta,
             scale=self.scale,
@@ -259,9 +246,6 @@ class ProposeTestRelease(Mechanism[R]):
         distance: data -> a whole number from 0.
         epsilon: of the test, nats.
         delta: the largest probability to pass where the bound is wrong, in [2^-200, 1/2].
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a distance that is no whole
-            number from 0, or a value that ``release`` refuses.
     Example:
         >>> from dpproof.accountant import L2
         >>> from dpproof.mechanisms import Gaussian
@@ -318,18 +302,17 @@ class ProposeTestRelease(Mechanism[R]):
         gaussian = isinstance(self.proposed, Gaussian)
         scale = self.proposed.sigma if isinstance(self.proposed, Gaussian) else self.proposed.scale
         moves = self._moves
-        derivation = applied(
+        return self._dominated(
             MECHANISM_PROPOSE_TEST_RELEASE,
             f"{'Gaussian' if gaussian else 'Laplace'} noise of scale {show(scale)} for a proposed "
             f"sensitivity {show(moves.value)}, after a test with epsilon {show(self.epsilon)} that "
             f"misses with probability {show(self.delta)} ({self.relation})",
+            pair,
             assumptions=(
                 PROPOSED_BOUND(
                     value=show(moves.value), norm=type(moves).__name__, relation=self.relation
                 ),
-                ONE_SHAPE(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                *parameters.assumptions_of_noise(),
             ),
             noise="gaussian" if gaussian else "laplace",
             scale=scale,
@@ -337,9 +320,6 @@ class ProposeTestRelease(Mechanism[R]):
             epsilon=self.epsilon,
             delta=self.delta,
             margin=self.margin,
-        )
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

@@ -66,12 +66,8 @@ def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -
 
     ``draw(n)`` makes n independent proposals and returns those it accepts, in order. The accepted
     values form one independent, identically distributed sequence; its first ``size`` entries are
-    returned and the surplus of the last round is dropped whatever it holds.
-
-    Args:
-        size: the number of values to return.
-        draw: proposals made -> accepted values.
-        rate: about the share accepted, in (0, 1]; it sets the size of a round and nothing else.
+    returned and the surplus of the last round is dropped whatever it holds. ``rate`` is about the
+    share accepted; it sets the size of a round and nothing else.
     """
     parts: list[Integers] = []
     missing = size

@@ -24,19 +24,11 @@ from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform, uniform
 
 
 def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
-    """Draw ``size`` independent positions i, each with probability exactly ``law[i]``.
+    """Draw ``size`` independent positions i, each with probability exactly ``law[i]``, of sum 1.
 
     Proof: a uniform whole number below the common denominator falls into the i-th of consecutive
         intervals of lengths law[i] times it with that probability.
 
-    Args:
-        law: probabilities, at least 0, of sum exactly 1; the caller has checked them.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64.
-    Raises:
-        ParameterError: size not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> from_law([Fraction(0), Fraction(1)], 3, ReplayRng(1)).tolist()
@@ -46,9 +38,8 @@ def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
     steps = list(accumulate(int(mass * unit) for mass in law))
     drawn = uniform_below(unit, size, rng)
     if drawn.dtype != np.object_:
-        return np.searchsorted(np.array(steps, dtype=np.int64), drawn, side="right").astype(
-            np.int64
-        )
+        ends = np.array(steps, dtype=np.int64)
+        return np.searchsorted(ends, drawn, side="right").astype(np.int64)
     return np.array([bisect_right(steps, int(one)) for one in drawn], dtype=np.int64)
 
 
@@ -75,19 +66,8 @@ def categorical_exp(
         C_i <= U C_last, which is i with probability (C_i - C_(i-1)) / C_last. Binary64 brackets
         every C_i / C_last; where the first word of U leaves more than one category possible, the
         following digits of the same U are compared with sums of enclosures, at growing precision.
+    Exponents are float64 (their exact binary values), integers of size at most 2^53, or Fractions.
 
-    Args:
-        exponents: log-weights, shape (n,), n >= 1: float64 (their exact binary values), integers
-            of size at most 2^53, or Fractions.
-        size: number of draws.
-        rng: source of words.
-        factor: 0 or in [2^-300, 2^300], multiplies every exponent; epsilon / (2 sensitivity) when
-            the exponents are scores.
-        multiplicities: one for each category, integers from 1, of any size; None is 1.
-    Returns:
-        shape (size,), int64, values 0, ..., n - 1.
-    Raises:
-        ParameterError: no exponents, one that is not finite, or an argument outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> categorical_exp([0, 1000, 0], 4, ReplayRng(1))
@@ -231,15 +211,6 @@ def randomized_response(
     Proof: the coin "keep" has exactly that probability (``bernoulli_enclosed``); a replacement is
         uniform on the categories - 1 others.
 
-    Args:
-        values: categories 0, ..., categories - 1, any shape.
-        categories: the number of categories, from 2 to 2^62.
-        epsilon: >= 0, nats; a float is its exact binary value.
-        rng: source of words.
-    Returns:
-        the shape of values, int64.
-    Raises:
-        ParameterError: an argument is outside its domain.
     Example:
         >>> from fractions import Fraction
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
@@ -267,13 +238,6 @@ def permutation(size: int, rng: Rng) -> NDArray[np.int64]:
     Proof: sort the records by one word each; draw all words again if two are equal. Whether two are
         equal does not depend on which record has which word, so kept words are exchangeable still.
 
-    Args:
-        size: number of records.
-        rng: source of words.
-    Returns:
-        shape (size,), int64, every record number once.
-    Raises:
-        ParameterError: size is not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> sorted(permutation(3, ReplayRng(1)).tolist())
@@ -295,14 +259,6 @@ def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> 
     Law: entries are independent with P(True) = sampling_rate.
     Proof: they are exact coins (``bernoulli``).
 
-    Args:
-        population: number of records.
-        sampling_rate: in [0, 1]; a float is its exact binary value.
-        rng: source of words.
-    Returns:
-        shape (population,), bool.
-    Raises:
-        ParameterError: an argument is outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> poisson_mask(3, 1, ReplayRng(1))
@@ -321,14 +277,6 @@ def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[
         uniform. One word each settles every record except those whose word ties with the last
         place; among these the next words of the same uniforms settle the remaining places.
 
-    Args:
-        population: number of records.
-        size: number of records to take, at most population.
-        rng: source of words.
-    Returns:
-        shape (size,), int64, increasing record numbers.
-    Raises:
-        ParameterError: size exceeds population, or an argument is not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> subset_without_replacement(4, 4, ReplayRng(1))
@@ -361,15 +309,6 @@ def subsets_without_replacement(
         with the last place; else draw the row again. Whether there is a tie does not depend on
         which record has which word, so the words of a row that is kept are exchangeable still.
 
-    Args:
-        population: number of records.
-        size: number of records to take, at most population.
-        count: number of subsets.
-        rng: source of words.
-    Returns:
-        shape (count, size), int64, each row increasing record numbers.
-    Raises:
-        ParameterError: size exceeds population, or an argument is not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> subsets_without_replacement(9, 2, 1000, ReplayRng(1)).shape

@@ -25,14 +25,6 @@ def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
     Law: P(True) = probability.
     Proof: the coin is U < probability for the ideal uniform U (see ``bernoulli_enclosed``).
 
-    Args:
-        probability: in [0, 1]; a float is its exact binary value.
-        size: number of coins.
-        rng: source of words.
-    Returns:
-        shape (size,), bool.
-    Raises:
-        ParameterError: probability outside [0, 1], or size not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bernoulli(Fraction(1, 3), 4, ReplayRng(1)).dtype
@@ -51,14 +43,6 @@ def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
         r^(2^j)/(1 + r^(2^j)), and Q is geometric of ratio r^m, the number of coins of that
         probability before the first that fails.
 
-    Args:
-        ratio: in [0, 1), exact; its 2^i-th power is computed, about 1/(1 - ratio) times as long.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64.
-    Raises:
-        ParameterError: ratio outside its domain, or size not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> geometric_ratio(Fraction(0), 3, ReplayRng(1))
@@ -85,14 +69,6 @@ def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
     Law: P(True) = e^-gamma.
     Proof: the coin is U < e^-gamma for the ideal uniform U (see ``bernoulli_enclosed``).
 
-    Args:
-        gamma: >= 0, dimensionless; a float is its exact binary value.
-        size: number of coins.
-        rng: source of words.
-    Returns:
-        shape (size,), bool.
-    Raises:
-        ParameterError: gamma is negative or not finite, or size is not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bool(bernoulli_exp(0, 5, ReplayRng(1)).all())
@@ -109,14 +85,6 @@ def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> C
     Proof: coin i is U_i < e^-gamma_i for ideal uniforms (see ``bernoulli_exp_near``); gamma_i is
         kept as a ratio of integers, and binary64 only brackets it.
 
-    Args:
-        numerators: whole numbers >= 0, shape (n,), any integer dtype or Python integers.
-        denominator: a whole number >= 1.
-        rng: source of words.
-    Returns:
-        shape (n,), bool.
-    Raises:
-        ParameterError: a numerator is negative or not a whole number; denominator below 1.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bernoulli_exp_ratios([0, 10**6], 1000, ReplayRng(1))
@@ -129,15 +97,15 @@ def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> C
         raise ParameterError("numerators", numerators, "whole numbers >= 0, shape (n,)")
     if below < 1:
         raise ParameterError("denominator", denominator, "a whole number >= 1")
+
+    def exact(i: int) -> Fraction:
+        return Fraction(int(tops[i]), below)
+
     if tops.dtype.kind in "iu" and below < 2**1000:
         gamma = tops.astype(np.float64) / float(below)
     else:
-        gamma = np.array(
-            [enclosure.nearest(Fraction(int(n), below)) for n in tops], dtype=np.float64
-        )
-    return bernoulli_exp_near(
-        gamma, gamma * enclosure.ROUNDING, lambda i: Fraction(int(tops[i]), below), rng
-    )
+        gamma = np.array([enclosure.nearest(exact(i)) for i in range(len(tops))], dtype=np.float64)
+    return bernoulli_exp_near(gamma, gamma * enclosure.ROUNDING, exact, rng)
 
 
 def bernoulli_exp_near(
@@ -153,16 +121,8 @@ def bernoulli_exp_near(
     Proof: coin i is the event U_i < e^-exact(i). The first word puts U_i in [w, w + 1] / 2^64. If
         that interval lies on one side of [e^-(gamma + error), e^-(gamma - error)], widened by the
         assumed error of exp, the event is decided; otherwise ``LazyUniform.is_below`` decides it
-        from the following digits of the same U_i. A comparison with nan decides nothing.
-
-    Args:
-        gamma: binary64 approximations, shape (n,); inf and nan are allowed.
-        error: absolute error bounds, shape (n,): |gamma - exact(i)| <= error.
-        exact: index -> the rational gamma_i >= 0 itself.
-        rng: source of words.
-        first: the first words of the U_i, if they are drawn already.
-    Returns:
-        shape (n,), bool.
+        from the following digits of the same U_i. A comparison with nan decides nothing, and
+        |gamma - exact(i)| <= error. ``first`` has the first words, if they are drawn already.
     """
     words = rng.words(len(gamma)) if first is None else first
     with np.errstate(all="ignore"):
@@ -185,22 +145,11 @@ def bernoulli_enclosed(probability: Enclosure, size: int, rng: Rng) -> Coins:
     Proof: the coin is U < x. With U in [w, w + 1] / 2^64 and low <= x 2^64 <= high, it is True if
         w < low and False if w >= high, in integers; the one or two words between are decided by
         ``LazyUniform.is_below`` from the following digits of the same U.
-
-    Args:
-        probability: the enclosure of a number in [0, 1].
-        size: number of coins.
-        rng: source of words.
-    Returns:
-        shape (size,), bool.
     """
     words = rng.words(size)
-    low, high = _first_bracket(probability)
+    low, high = probability(WORD)
     below = words < np.uint64(low) if low < 2**WORD else np.ones(size, dtype=np.bool_)
     above = words >= np.uint64(high) if high < 2**WORD else np.zeros(size, dtype=np.bool_)
     for i in np.flatnonzero(~(below | above)):
         below[i] = LazyUniform(int(words[i]), WORD, rng).is_below(probability)
     return below
-
-
-def _first_bracket(probability: Enclosure) -> tuple[int, int]:
-    return probability(WORD)

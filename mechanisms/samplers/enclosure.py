@@ -37,7 +37,7 @@ ROUNDING: Final = 2.0**-50
 UNDERFLOW: Final = 2.0**-900
 
 
-def nearest(x: Fraction) -> float:
+def nearest(x: Fraction | int) -> float:
     """Return the binary64 number nearest to x, infinity where it overflows.
 
     Example:

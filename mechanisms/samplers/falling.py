@@ -104,14 +104,6 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Law: P(k) = (1 - r) r^k for k = 0, 1, ..., with r = e^(-1/scale).
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        scale: in [2^-300, 2^300], in units of the integer output.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: scale outside its domain, or size not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> geometric(Fraction(1, 200), 3, ReplayRng(1))
@@ -250,14 +242,6 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
     Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
     Proof: proofs/theory/inversion.md.
 
-    Args:
-        variance: in [2^-20, 2^20].
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64.
-    Raises:
-        ParameterError: variance outside its domain, or size not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> skellam(4, 5, ReplayRng(1)).shape
@@ -267,11 +251,9 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
     return symmetric(_cumulative_skellam, exact, arguments.whole(size=size), rng)
 
 
-def require_variance(variance: arguments.Number) -> Fraction:
+def require_variance(variance: arguments.Number, _name: str = "variance") -> Fraction:
     """Return a variance, exact.
 
-    Raises:
-        ParameterError: it is not a number from 2^-20 to 2^20.
     Example:
         >>> require_variance(0.5)
         Fraction(1, 2)
@@ -312,14 +294,6 @@ def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
         s <= 1/2, each a geometric number of ratio 1/2 kept with probability
         prod_{0<l<=k} 2 s/l.
 
-    Args:
-        law: of the number of runs.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,), int64.
-    Raises:
-        ParameterError: not one of the laws.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> run_count(FixedRuns(count=3), 2, ReplayRng(1)).tolist()

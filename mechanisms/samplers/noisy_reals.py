@@ -54,9 +54,7 @@ class NoisyReal:
         uniform: LazyUniform,
         magnitude: Bracket | None = None,
     ) -> None:
-        self._value = value
-        self._scale = scale
-        self._uniform = uniform
+        self._value, self._scale, self._uniform = value, scale, uniform
         self._magnitude = magnitude or _minus_log
 
     def exceeds(self, other: NoisyReal) -> bool:
@@ -93,21 +91,9 @@ class NoisyReal:
 class NoisyReals:
     """Many numbers values[i] + scale * noise[i], independent: Laplace if signed, or normal.
 
-    Attributes:
-        near: binary64 approximations, shape (n,); infinite or nan where there is none.
-        margin: bounds of their errors, shape (n,); nan or infinite where ``near`` is.
+    ``near`` has binary64 approximations, infinite or nan where there is none, and ``margin`` bounds
+    of their errors, nan or infinite there, too.
     """
-
-    __slots__ = (
-        "_exact",
-        "_known",
-        "_negative",
-        "_scale",
-        "_uniforms",
-        "_values",
-        "margin",
-        "near",
-    )
 
     def __init__(
         self,
@@ -142,14 +128,9 @@ class NoisyReals:
 
 
 def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_]:
-    """Return which numbers on the left are above that of their row on the right.
+    """Return which numbers on the left, ``row`` for each on the right, are above it.
 
-    Args:
-        left: shape (rows * row,).
-        right: shape (rows,).
-        row: the number of numbers on the left that are compared with each on the right.
-    Returns:
-        shape (rows, row).
+    The shape is (rows, row).
     """
     with np.errstate(invalid="ignore"):
         gap = left.near.reshape(-1, row) - right.near[:, None]
@@ -166,14 +147,7 @@ def rounded_gaps(
 ) -> Integers:
     """Return k with k * granularity nearest to left[i] - right[i // row], for every i of ``at``.
 
-    Args:
-        left: shape (rows * row,).
-        right: shape (rows,).
-        at: positions on the left, each at most once.
-        row: as for ``exceeding``.
-        granularity: a power of two.
-    Returns:
-        The shape of ``at``.
+    No i is in ``at`` twice; the granularity is a power of two.
     """
     grid, exponent = arrays.granularity(granularity=granularity)
     owner = at // row
@@ -192,14 +166,7 @@ def rounded_gaps(
 
 
 def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
-    """Return the position in each row of its largest number.
-
-    Args:
-        numbers: shape (rows * row,).
-        row: the number of numbers of a row, at least 1.
-    Returns:
-        shape (rows,), from 0 to row - 1.
-    """
+    """Return the position in each row of its largest number."""
     near, error = numbers.near.reshape(-1, row), numbers.margin.reshape(-1, row)
     with np.errstate(invalid="ignore"):
         lower = np.where(np.isfinite(error), near - error * (1 + enclosure.ROUNDING), -np.inf)

@@ -43,21 +43,14 @@ _LARGE: Final = 2.0**62
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Magnitude:
-    """A noise magnitude M >= 0 as a decreasing function of a uniform U, with P(M > t) = S(t).
+    """A noise magnitude M >= 0 as a decreasing function of a uniform U, with P(M > t) = S(t)."""
 
-    Attributes:
-        quantile: binary64 approximations of U -> of M.
-        relative: bound of the relative error of ``quantile`` at its own argument.
-        conditioning: bound of |dM / d(log U)|, over all U.
-        survival: t >= 0 rational -> enclosure of S(t).
-        guess: -log U -> about M; a starting point only.
-    """
-
+    # Binary64 approximations of U -> of M.
     quantile: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    relative: float
-    conditioning: float
-    survival: Callable[[Fraction], Enclosure]
-    guess: Callable[[float], float]
+    relative: float  # bound of the relative error of ``quantile`` at its own argument
+    conditioning: float  # bound of |dM / d(log U)|, over all U
+    survival: Callable[[Fraction], Enclosure]  # t >= 0 rational -> enclosure of S(t)
+    guess: Callable[[float], float]  # -log U -> about M; a starting point only
 
 
 def default_granularity(scale: arguments.Number) -> Fraction:
@@ -66,12 +59,6 @@ def default_granularity(scale: arguments.Number) -> Fraction:
     It depends on the scale of the noise alone, never on data. Rounding moves an output by at most
     a two-millionth of the scale.
 
-    Args:
-        scale: in [2^-300, 2^300], in data units.
-    Returns:
-        2^(floor(log2 scale) - 20), in data units.
-    Raises:
-        ParameterError: scale outside its domain.
     Example:
         >>> default_granularity(Fraction(3)) == Fraction(2) ** -19
         True
@@ -214,16 +201,6 @@ def gaussian_rounded(
         |Z| = -Phi^-1(U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
 
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        sigma: standard deviation in [2^-300, 2^300], data units.
-        granularity: a power of two, data units; ``default_granularity(sigma)`` is a good one.
-            It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> gaussian_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
@@ -248,20 +225,12 @@ def gaussian_rounded_rationals(
     return add_rounded_rationals(values, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
-def _laplace_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(-np.log(u), dtype=np.float64)
-
-
-def _laplace_guess(minus_log: float) -> float:
-    return max(0.0, minus_log)
-
-
 EXPONENTIAL: Final = Magnitude(
-    quantile=_laplace_quantile,
+    quantile=lambda u: np.asarray(-np.log(u)),
     relative=enclosure.LIBM,
     conditioning=1.0,
     survival=exp_minus,
-    guess=_laplace_guess,
+    guess=lambda minus_log: max(0.0, minus_log),
 )
 
 
@@ -276,16 +245,6 @@ def laplace_rounded(
         |L| = -log U; the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
 
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        scale: in [2^-300, 2^300], data units.
-        granularity: a power of two, data units; ``default_granularity(scale)`` is a good one.
-            It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> laplace_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
@@ -293,10 +252,6 @@ def laplace_rounded(
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
-
-
-def _cauchy_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(1.0 / np.tan(u * (math.pi / 2)), dtype=np.float64)
 
 
 def _cauchy_guess(minus_log: float) -> float:
@@ -308,7 +263,7 @@ def _cauchy_guess(minus_log: float) -> float:
 # M = cot(pi U/2), and |dM / d(log U)| is at most M + pi/2: the part that grows with M is added to
 # the relative error, as is that of numpy.tan, assumed to be as good as numpy.exp.
 _HALF_CAUCHY: Final = Magnitude(
-    quantile=_cauchy_quantile,
+    quantile=lambda u: np.asarray(1.0 / np.tan(u * (math.pi / 2))),
     relative=16 * enclosure.LIBM,
     conditioning=4.0,
     survival=cauchy_two_tails,
@@ -326,15 +281,6 @@ def cauchy_rounded(
         |Z| = cot(pi U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
 
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        scale: in [2^-300, 2^300], data units; it may depend on the data.
-        granularity: a power of two, data units. It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
@@ -362,16 +308,6 @@ def spherical_rounded(
         if one contains a border of two cells, more digits of the same uniforms are drawn.
     Assumption: mpmath's intervals contain what they stand for.
 
-    Args:
-        scale: in [2^-300, 2^300].
-        granularity: a power of two, in the unit of the scale.
-        coordinates: m, at least 1.
-        size: number of vectors.
-        rng: source of words.
-    Returns:
-        shape (size, coordinates), Python integers.
-    Raises:
-        ParameterError: an argument outside its domain.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> spherical_rounded(10, Fraction(1, 4), 3, 2, ReplayRng(1)).shape
@@ -470,15 +406,6 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
         m + 1 geometric numbers has weight C(r + m, m) q^r, and it is accepted with probability
         prod_{j <= m} (2r + 1)/(2r + 2j), proportional to (2r + 1)^m / C(r + m, m) and at most 1.
 
-    Args:
-        scale: in [2^-300, 2^300]; few proposals are refused if it is at least 8 coordinates.
-        coordinates: m, at least 1.
-        size: number of vectors.
-        rng: source of words.
-    Returns:
-        shape (size, coordinates), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: scale outside its domain, or a count that is not one.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> discrete_cube_norm(50, 3, 2, ReplayRng(1)).shape
@@ -497,6 +424,5 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
 
 
 def _accepted(radius: int, width: int) -> Fraction:
-    """Return the probability of accepting a radius."""
     odd = 2 * radius + 1
     return Fraction(odd**width, math.prod(range(odd + 1, odd + 2 * width, 2)))

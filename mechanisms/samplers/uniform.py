@@ -41,9 +41,7 @@ class LazyUniform:
     __slots__ = ("_rng", "bits", "prefix")
 
     def __init__(self, prefix: int, bits: int, rng: Rng) -> None:
-        self.prefix = prefix
-        self.bits = bits
-        self._rng = rng
+        self.prefix, self.bits, self._rng = prefix, bits, rng
 
     def refine(self, bits: int) -> LazyUniform:
         """Draw whole words until at least ``bits`` digits are known; return self."""
@@ -85,10 +83,9 @@ class Uniforms:
     follows is the uniform: 64 - spent digits, and a second word where these leave fewer than 53
     significant ones.
 
-    Attributes:
-        first: the first words, shape (size,), with the spent digits still on top.
-        approximation: binary64, shape (size,): U = approximation (1 + t), |t| <= 2^-51, or nan
-            where the first word is used up by zeros (probability 2^(spent - 64)).
+    ``first`` has the first words, the spent digits still on top. In binary64
+    U = ``approximation`` (1 + t), |t| <= 2^-51, or nan where the first word is used up by zeros
+    (probability 2^(spent - 64)).
 
     Proof of the bound: let w be the first word shifted by ``spent``. If w >= 2^53, U differs from
     w 2^-64 by at most 2^(spent - 64) <= 2^-52 relative for spent <= 1, and converting w to
@@ -96,11 +93,8 @@ class Uniforms:
     digits to a nonzero leading part, and two roundings add less than 2^-52.
     """
 
-    __slots__ = ("_position", "_rng", "_second", "_spent", "approximation", "first")
-
     def __init__(self, size: int, rng: Rng, *, spent: int = 0) -> None:
-        self._rng = rng
-        self._spent = spent
+        self._rng, self._spent = rng, spent
         self.first: Words = rng.words(size)
         shifted = self.first << np.uint64(spent)
         self._position: NDArray[np.intp] = np.flatnonzero(shifted < np.uint64(_SHORT))
@@ -131,14 +125,6 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
         of ``bound`` that is at most 2^b, its remainder modulo ``bound`` is uniform; blocks above
         are dropped, at most half of them.
 
-    Args:
-        bound: a whole number >= 1, of any size.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,); int64, or Python integers when bound exceeds 2^63.
-    Raises:
-        ParameterError: bound is below 1, or an argument is not a whole number.
     Example:
         >>> from dpproof.mechanisms.samplers.rng import ReplayRng
         >>> bool((uniform_below(6, 100, ReplayRng(1)) < 6).all())

@@ -47,8 +47,6 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 def binary64(value: Number, name: str = "value") -> Fraction:
     """Return a threshold that binary64 holds exactly, as it does the queries' values.
 
-    Raises:
-        ParameterError: another one.
     Example:
         >>> binary64(0.1) == Fraction(0.1)
         True
@@ -116,9 +114,6 @@ class AboveThreshold(FirstAbove[R]):
         granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
             rounded; by default 2^-20 of ``query_scale``.
         query: data -> the values of all queries; None when the data is already the values.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, values that are not a sequence
-            of finite numbers.
     Example:
         >>> from dpproof.accountant import LInf
         >>> noise = {"threshold_scale": 2, "query_scale": 4, "sensitivity": LInf(1)}
@@ -148,11 +143,14 @@ class AboveThreshold(FirstAbove[R]):
         """Return the pair of the isoperimetric bound, the same both ways unless rising."""
         values = show(self.threshold_scale), show(self.query_scale)
         flags: dict[str, Any] = {one: True for one in ("rising", "gap") if getattr(self, one)}
-        derivation = applied(
+        forward, backward = self._pairs()
+        return self._dominated(
             MECHANISM_ABOVE_THRESHOLD,
             f"the first {self.cutoff} above a threshold, with Laplace noise of scale "
             f"{values[0]} on the threshold and {values[1]} on queries of sensitivity "
             f"{show(self.sensitivity.value)}{', and their gaps' * self.gap} ({self.relation})",
+            forward,
+            backward=backward,
             assumptions=self._assumptions(),
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
@@ -160,10 +158,6 @@ class AboveThreshold(FirstAbove[R]):
             cutoff=self.cutoff,
             monotone=self.monotone,
             **flags,
-        )
-        forward, backward = self._pairs()
-        return DominatingPair(
-            forward=forward, backward=backward, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -245,14 +239,8 @@ class GaussianAboveThreshold(FirstAbove[R]):
         threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
             [2^-300, 2^300].
         query_sigma: of every query's noise.
-        queries: the largest number of queries, 1 to 10^12; public.
-        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
-            between neighbours.
-        cutoff: after how many queries above the threshold to stop, at most ``queries``.
-        monotone: claim that no two queries move in opposite directions between neighbours.
-        rising: claim that a further record moves no query down; it includes ``monotone``.
-        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
-        query: data -> the values of all queries; None when the data is already the values.
+        queries: the largest number of queries, 1 to 10^12, at least ``cutoff``; public.
+        sensitivity, cutoff, monotone, rising, threshold, query: as for ``AboveThreshold``.
     Raises:
         ParameterError: a parameter outside its domain, or so little noise that the largest loss of
             the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a

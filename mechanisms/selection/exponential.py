@@ -71,9 +71,6 @@ class ExponentialMechanism(ScoreMechanism[R]):
             halves the noise. Meaningless under replace-one, where it is refused.
         query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
             one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
@@ -133,17 +130,8 @@ class PermuteAndFlip(PathMechanism[R]):
     Source: proofs/theory/path.md, Theorem 2; McKenna & Sheldon (arXiv:2010.12603) for the mechanism
         and pure DP; Ding et al. (arXiv:2105.07260) for the noise.
 
-    Args:
-        epsilon: nats, above 0.
-        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
-            this between neighbours.
-        monotone: claim that no two scores move in opposite directions between neighbours; it
-            halves the noise. Meaningless under replace-one, where it is refused.
-        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
-            one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
+    Use: the arguments are those of ``ExponentialMechanism``; ``monotone`` claims that no two scores
+        move in opposite directions between neighbours.
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
@@ -186,18 +174,8 @@ class ReportNoisyMax(PathMechanism[R]):
         (if monotone).
     Source: proofs/theory/path.md, Theorem 2; Dwork & Roth (2014), Section 3.3, for pure DP.
 
-    Args:
-        epsilon: nats, above 0.
-        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
-            this between neighbours.
-        noise: "exponential", "laplace" or "gumbel".
-        monotone: claim that no two scores move in opposite directions between neighbours; it
-            halves the noise. Meaningless under replace-one, where it is refused.
-        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
-            one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
+    Use: the arguments are those of ``PermuteAndFlip``, and ``noise``: "exponential", "laplace" or
+        "gumbel".
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = ReportNoisyMax(epsilon=1, sensitivity=LInf(1))
@@ -353,10 +331,6 @@ class Quantile(Mechanism[R]):
         q: from 0 to 1; 1/2 is the median.
         candidates: increasing numbers, fixed in advance, from 1 to 100,000 of them, each exactly a
             binary64 number.
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> median = Quantile(epsilon=50, q=0.5, candidates=range(100), relation=AddRemove())
@@ -437,9 +411,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             Meaningless under replace-one, where it is refused.
         relation: the neighbouring relation that the sensitivities speak of.
         query: data -> one loss for each candidate; None when the data is already the losses.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, losses that are not a finite
-            number for each candidate.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
@@ -455,10 +426,7 @@ class GeneralisedExponential(QueryMechanism[R]):
 
     @property
     def shift(self) -> Fraction:
-        """Return the weight of a sensitivity beside a loss, public.
-
-        It is 2 ln(candidates/failure) / epsilon.
-        """
+        """Return the weight of a sensitivity beside a loss: 2 ln(candidates/failure) / epsilon."""
         logarithm = math.log(len(self.sensitivities)) - math.log(self.failure)
         return 2 * Fraction(logarithm) / self.epsilon
 
@@ -482,8 +450,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             ``failure``.
         Source: proofs/theory/margins.md, section 9.
 
-        Raises:
-            ParameterError: not the number of a candidate.
         Example:
             >>> from dpproof.accountant import AddRemove
             >>> pick = GeneralisedExponential(
@@ -498,19 +464,19 @@ class GeneralisedExponential(QueryMechanism[R]):
         return 2 * self.shift * self.sensitivities[candidate]
 
     def scores(self, data: object) -> list[Fraction]:
-        """Return the normalised scores, exactly; they are private.
-
-        Raises:
-            ParameterError: losses that are not a finite number for each candidate.
-        """
+        """Return the normalised scores, exactly; they are private."""
         losses = self._losses(data if self.query is None else self.query(data))
         shifted = [
             loss + self.shift * moved
             for loss, moved in zip(losses, self.sensitivities, strict=True)
         ]
+        moves = self.sensitivities
         return [
-            max((one - other) / self._normaliser(i, j) for j, other in enumerate(shifted))
-            for i, one in enumerate(shifted)
+            max(
+                (one - other) / (max(mine, its) if self.monotone else mine + its)
+                for other, its in zip(shifted, moves, strict=True)
+            )
+            for one, mine in zip(shifted, moves, strict=True)
         ]
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -519,17 +485,8 @@ class GeneralisedExponential(QueryMechanism[R]):
         factor = self._mechanism().factor
         return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
 
-    def _normaliser(self, one: int, other: int) -> Fraction:
-        """Return what a difference of two shifted losses is divided by."""
-        both = self.sensitivities[one], self.sensitivities[other]
-        return max(both) if self.monotone else sum(both, start=Fraction(0))
-
     def _losses(self, losses: object) -> list[Fraction]:
-        """Return the losses as exact numbers.
-
-        Raises:
-            ParameterError: not a finite number for each candidate.
-        """
+        """Return the losses as exact numbers."""
         number = len(self.sensitivities)
         allowed = f"{number} finite numbers, one for each candidate"
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) != number:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import floor
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -18,7 +18,6 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair, smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product
@@ -67,7 +66,6 @@ class PartitionSelection(QueryMechanism[R]):
         epsilon: nats, above 0: of the whole.
         delta: in (0, 1), of the whole.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.
     Raises:
@@ -99,10 +97,15 @@ class PartitionSelection(QueryMechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of independent coins of the partitions whose counts move, both ways."""
-        derivation = applied(
+        laws = [
+            ((high, 1 - high), (low, 1 - low)) for low, high in pairwise((Fraction(0), *self.kept))
+        ]
+        pair = smallest_pair_above([*laws, *((q, p) for p, q in laws)])
+        return self._dominated(
             MECHANISM_PARTITION_SELECTION,
             f"partitions published by coins, {self.cells} of whose counts move by 1, "
             f"{show(self.epsilon)} and {show(self.delta)} split among them ({self.relation})",
+            Product((Factor(pair, self.cells),)),
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=1, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -110,14 +113,6 @@ class PartitionSelection(QueryMechanism[R]):
             attained=None if self.cells == 1 else Attained.NO,
             kept=self.kept,
             cells=self.cells,
-        )
-        laws = [
-            ((high, 1 - high), (low, 1 - low)) for low, high in pairwise((Fraction(0), *self.kept))
-        ]
-        pair = smallest_pair_above([*laws, *((q, p) for p, q in laws)])
-        product = Product((Factor(pair, self.cells),))
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -134,12 +129,7 @@ class PartitionSelection(QueryMechanism[R]):
             records: the keys of each; of more than ``contributions`` the first ones count.
             rng: as for ``release``.
         """
-        names, counts = counted(records, self.contributions)
-        if not names:
-            return ()
-        plain = evolve(self, query=None)
-        said = np.asarray(plain.release(counts, rng=rng))
-        return tuple(key for key, said_yes in zip(names, said.tolist(), strict=True) if said_yes)
+        return tuple(_published(self, records, rng))
 
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
         """Throw the coins of all partitions."""
@@ -153,8 +143,6 @@ class PartitionSelection(QueryMechanism[R]):
 def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
     """Return one row of counts for each dataset.
 
-    Raises:
-        DataError: not a list of integers, or one of them is negative; it says where.
     Example:
         >>> read_counts(None, [[2, 0]])
         array([[2, 0]])
@@ -170,9 +158,6 @@ def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.i
 def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], list[int]]:
     """Return the keys there are in alphabetical order, and how many records have each.
 
-    Args:
-        records: the keys of each.
-        most: of how many different ones of a record, the first, count.
     Example:
         >>> counted([["b", "b", "a"], ["b", "a", "c"]], 2)
         (['a', 'b'], [2, 2])
@@ -236,14 +221,10 @@ class ThresholdedCounts(QueryMechanism[R]):
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        relation: the neighbouring relation.
         query: data -> how many records have each partition, integers from 0; None when the data is
             already those counts.
     Outputs:
         A noisy count for each partition, 0 where it is not published.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, counts that are not integers
-            from 0.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> chosen = ThresholdedCounts(scale=2, delta=1e-6, relation=AddRemove())
@@ -274,21 +255,19 @@ class ThresholdedCounts(QueryMechanism[R]):
         keep = 1 - self.delta
         missed = FinitePair(p=(self.delta, keep, Fraction(0)), q=(Fraction(0), keep, self.delta))
         pair = noisy.forward.joined(Product.of(missed))
-        derivation = applied(
+        return self._dominated(
             MECHANISM_THRESHOLDED_COUNTS,
             f"counts above 0, {self._noisy().cells} of which move by 1, with discrete "
             f"{self.noise.capitalize()} noise of scale {show(self.scale)}, published from "
             f"{self.threshold} on, which one record alone reaches with probability at most "
             f"{show(self.delta)} ({self.relation})",
+            pair,
             assumptions=noisy.derivation.assumptions,
             noise=self.noise,
             scale=self.scale,
             cells=self._noisy().cells,
             delta=self.delta,
             threshold=self.threshold,
-        )
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -306,12 +285,7 @@ class ThresholdedCounts(QueryMechanism[R]):
             records: the keys of each; of more than ``contributions`` the first ones count.
             rng: as for ``release``.
         """
-        names, counts = counted(records, self.contributions)
-        if not names:
-            return {}
-        plain = evolve(self, query=None)
-        said = np.asarray(plain.release(counts, rng=rng)).tolist()
-        return {key: size for key, size in zip(names, said, strict=True) if size}
+        return _published(self, records, rng)
 
     def _noisy(self) -> Histogram[R]:
         """Return the same noise on counts without a threshold."""
@@ -321,6 +295,19 @@ class ThresholdedCounts(QueryMechanism[R]):
             contributions=self.contributions,
             relation=self.relation,
         )
+
+
+def _published(
+    mechanism: PartitionSelection[Any] | ThresholdedCounts[Any],
+    records: Iterable[Iterable[str]],
+    rng: Rng | None,
+) -> dict[str, int]:
+    """Return the keys that one release says something of, and what it says."""
+    names, counts = counted(records, mechanism.contributions)
+    if not names:
+        return {}
+    said = np.asarray(evolve(mechanism, query=None).release(counts, rng=rng)).tolist()
+    return {key: size for key, size in zip(names, said, strict=True) if size}
 
 
 def _threshold(scale: Fraction, mass: Fraction, *, gaussian: bool) -> int:

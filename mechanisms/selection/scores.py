@@ -105,8 +105,6 @@ class PathMechanism(ScoreMechanism[R], ABC):
 def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
     """Return one row of scores for each dataset.
 
-    Raises:
-        ParameterError: not a sequence of at least one finite number for each.
     Example:
         >>> read_scores(None, [[1, 2]])
         array([[1., 2.]])
@@ -122,10 +120,6 @@ def in_parts(
 ) -> Outputs:
     """Draw ``count`` outputs for each row of scores, some at a time to bound memory.
 
-    Args:
-        scores: shape (datasets, candidates).
-        count: outputs for each row.
-        draw: (row, size) -> outputs, first axis of that size.
     Example:
         >>> in_parts(np.zeros((2, 3)), 4, lambda row, size: np.zeros(size, dtype=np.int64)).shape
         (2, 4)

@@ -82,11 +82,7 @@ class StepGrid:
 
 
 def values_of(data: object) -> NDArray[np.float64]:
-    """Return the values of a dataset, few enough for exact sums.
-
-    Raises:
-        ParameterError: not a sequence of real numbers, or more than 2^29.
-    """
+    """Return the values of a dataset, few enough for exact sums."""
     values = real_column(data)
     if len(values) > MOST_RECORDS:
         raise ParameterError("data", len(values), f"at most {MOST_RECORDS} records")
@@ -124,14 +120,9 @@ def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> G
 
     A row that is not finite, or zero on the grid, contributes nothing and is left out.
 
-    Args:
-        data: an array of shape (records, features), ``Records``, whose labels do not matter, or a
-            sequence of rows.
-        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: the width of a row; None takes the width of the array, which is public.
-    Raises:
-        ParameterError: not rows, another width than ``features``, more than 2^29 records, or more
-            than 2^24 features.
+    Rows are clipped to the norm; None scales every row to norm 1. Without ``features`` the width
+    is that of the array, which is public.
+
     Laws: what becomes of one row does not depend on the others, bit for bit.
     Example:
         >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors[0].astype(int).tolist()
@@ -156,7 +147,6 @@ def _unlabelled(data: object, features: int | None) -> Any:  # noqa: ANN401  # R
 
 
 def _no_class(labels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return class 0 for every row."""
     return np.zeros(len(labels), dtype=np.int64)
 
 
@@ -183,13 +173,9 @@ class BoundedMean(ClippedStatistic[R]):
         lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
             ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
         noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
     Outputs:
         A record with fields ``value``, the mean, between the bounds, and ``count``, the noisy
         number of records; under replace-one the public one.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> ages = BoundedMean(scale=100, lower=0, upper=100, relation=AddRemove())
@@ -227,11 +213,7 @@ class BoundedMean(ClippedStatistic[R]):
         return np.asarray(outputs)
 
     def sums(self, data: object) -> NDArray[np.float64]:
-        """Return the exact sums of the distances from the lower and the upper bound; private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return the exact sums of the distances from the lower and the upper bound; private."""
         return self._sums(data)[1]
 
     def _sums(self, data: object) -> tuple[int, NDArray[np.float64]]:
@@ -272,10 +254,6 @@ class BoundedSum(ClippedStatistic[R]):
         lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
             ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
         noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> total = BoundedSum(scale=500, lower=0, upper=1000, relation=AddRemove())
@@ -297,11 +275,7 @@ class BoundedSum(ClippedStatistic[R]):
         return self._noise(self._moved()).draw([self.total(data) for data in datasets], count, rng)
 
     def total(self, data: object) -> float:
-        """Return the exact sum of the clipped values; it is private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return the exact sum of the clipped values; it is private."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         return self._query()(blocks.map(self._present))
 
@@ -347,7 +321,7 @@ class MagnitudeBound(Mechanism[R]):
 
     AboveThreshold on the counts of the values larger than 2^smallest, 2^(smallest + 1), ...: it
     stops at the first that is, with noise, at most ``outside``. However many powers are tried, only
-    the one that stops it is paid for. If none does, the bound is 2^largest.
+    the one that stops it is paid for. If none does, the bound is 2^largest. A nan exceeds no bound.
 
     Statement: every count moves by at most 1 between neighbours, and all in the same direction
         unless a record is replaced; so the exponent has the guarantee of ``AboveThreshold`` with
@@ -362,10 +336,6 @@ class MagnitudeBound(Mechanism[R]):
         outside: the number of values that may be clipped. Below some ten query scales the
             search tends to stop at a power that is too small, as noise alone gets a count there.
         smallest, largest: exponents of the first and the last bound, from -249 to 249.
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers. A nan exceeds no bound.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> bound = MagnitudeBound(
@@ -398,11 +368,7 @@ class MagnitudeBound(Mechanism[R]):
         return np.asarray(np.ldexp(1.0, self.smallest + steps))
 
     def inside(self, data: object) -> list[int]:
-        """Return minus the number of values that exceed each bound in size; private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return minus the number of values that exceed each bound in size; private."""
         sizes = np.abs(values_of(data))
         bounds = np.ldexp(1.0, np.arange(self.smallest, self.largest + 1))
         ordered = np.sort(sizes[~np.isnan(sizes)])
@@ -441,11 +407,8 @@ class WithinBound(FollowUp[R]):
         statistic: "sum" or "mean".
         noise_multiplier: the noise's scale in units of the sensitivity, in [2^-50, 2^50].
         noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
     Outputs:
         The output of ``BoundedSum`` or ``BoundedMean`` for each bound of ``MagnitudeBound``.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Chained, MagnitudeBound

@@ -54,7 +54,8 @@ class SecondMoments(Mechanism[R]):
 
     Noise is drawn for the upper triangle: of standard deviation sigma on the diagonal, and of
     sigma / sqrt 2, rounded up, above it, as an entry there counts twice in the Frobenius norm. The
-    sum is exact: sums of products of 48 bits, of which noise changes the low digits alone.
+    sum is exact: sums of products of 48 bits, of which noise changes the low digits alone. A row
+    that is not finite contributes nothing.
 
     Statement: a row moves the sum by |x|^2 <= norm^2 in Frobenius norm; a replaced one by at most
         sqrt 2 norm^2, not twice that, as ||x x' - z z'||^2 = |x|^4 + |z|^4 - 2 <x, z>^2. So it is
@@ -67,13 +68,9 @@ class SecondMoments(Mechanism[R]):
         sigma: standard deviation of the noise on a diagonal entry, in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
             norm 1.
-        relation: the neighbouring relation.
         features: the width of a row; needed where the data may be a sequence of rows.
     Outputs:
         An array of shape (features, features), symmetric; not always positive definite.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not rows. A row
-            that is not finite contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> moments = SecondMoments(sigma=4, norm=2, features=2, relation=AddRemove())
@@ -126,11 +123,7 @@ class SecondMoments(Mechanism[R]):
         return noisy * float(self._unit**2)
 
     def moments(self, data: object) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private.
-
-        Raises:
-            ParameterError: the data is not rows of the right width.
-        """
+        """Return the exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         _, high, middle, low = blocks.sum(self._digits)
         middle += low >> _HALF_BITS
@@ -202,7 +195,8 @@ class NoisyLloyd(Mechanism[R]):
 
     Every step is one release of ``ClassMeans``, the class of a row being its nearest centre, which
     is a function of the row and of what was released before. The nearest centre is found in exact
-    integers. A cluster that seems to hold hardly any rows starts again beside the largest one.
+    integers. A cluster that seems to hold hardly any rows starts again beside the largest one. A
+    row that is not finite, or zero, contributes nothing.
 
     Statement: the steps are an adaptive composition of Gaussian releases of one sensitivity, that
         of ``ClassMeans``: mu-GDP with mu = sqrt(steps) sensitivity / sigma.
@@ -218,13 +212,9 @@ class NoisyLloyd(Mechanism[R]):
         count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
             norm.
         norm: rows are clipped to this Euclidean norm, a public bound.
-        relation: the neighbouring relation.
     Outputs:
         A record with fields ``centres``, shape (k, features), of norm at most ``norm``, and
         ``counts``, shape (k,): noisy numbers of rows in the last step.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not rows as wide as
-            the centres. A row that is not finite, or zero, contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> learner = NoisyLloyd(

@@ -22,9 +22,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, withholding
 from dpproof.accountant.relation import AddRemove
-from dpproof.auditing.bounds.curves import PrefixBand
+from dpproof.auditing.bounds.curves import Guesses, OneRunCurve, PrefixBand, RunBet
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.bounds.one_run import Guesses, OneRunCurve, RunBet
 from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, profile_points, quantile
 from dpproof.auditing.errors import ClaimRefuted
 from dpproof.auditing.report import Outcome

@@ -18,8 +18,14 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.exact_matrices import triangular_factors
 from dpproof.accountant.errors import NotCertified
-from dpproof.mechanisms.correlated.factors import Factor, Rows, ToeplitzFactor, Tree
-from dpproof.mechanisms.correlated.participation import Pattern, Schedule
+from dpproof.mechanisms.correlated.factors import (
+    Factor,
+    Pattern,
+    Rows,
+    Schedule,
+    ToeplitzFactor,
+    Tree,
+)
 from dpproof.proofs.limits import MAX_DENSE_ROUNDS, MAX_PATTERN_WORK
 
 _STEPS: Final = 200  # Of an ascent. Heuristic: what it finds is checked.

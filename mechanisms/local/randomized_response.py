@@ -34,8 +34,8 @@ from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import randomized_response
-from dpproof.mechanisms.samplers.categorical import subsets_without_replacement
 from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.discrete import subsets_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import uniform_below
 

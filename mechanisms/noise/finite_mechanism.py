@@ -25,7 +25,7 @@ from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import whole_values
-from dpproof.mechanisms.samplers.categorical import from_law
+from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]

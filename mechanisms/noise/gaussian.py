@@ -37,7 +37,7 @@ from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values, whole_values
 from dpproof.mechanisms.samplers import default_granularity, discrete_gaussian, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.falling import require_variance, skellam
+from dpproof.mechanisms.samplers.discrete import require_variance, skellam
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rationals
 

@@ -33,8 +33,8 @@ from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs, join
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.selection.scores import ScoreMechanism, in_parts, one_direction, read_scores
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(

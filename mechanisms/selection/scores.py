@@ -26,8 +26,8 @@ from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import Field, named
 from dpproof.mechanisms.queries import Query, real_values
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, largest_of_rows
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import NoisyReals, largest_of_rows
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 

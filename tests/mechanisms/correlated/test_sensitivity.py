@@ -22,8 +22,7 @@ from dpproof.mechanisms import (
     Toeplitz,
     Tree,
 )
-from dpproof.mechanisms.correlated.factors import Factor
-from dpproof.mechanisms.correlated.participation import Participation, Schedule
+from dpproof.mechanisms.correlated.factors import Factor, Participation, Schedule
 from dpproof.mechanisms.correlated.sensitivity import (
     SquaredSensitivity,
     _dual,

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import categorical, categorical_exp
-from dpproof.mechanisms.samplers.categorical import Exponents
+from dpproof.mechanisms.samplers.discrete import Exponents
 from dpproof.mechanisms.samplers.rng import ReplayRng
 from tests.mechanisms.samplers.support import (
     Scripted,

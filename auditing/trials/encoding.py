@@ -136,8 +136,9 @@ def _as_array(outputs: Any) -> NDArray[Any]:  # noqa: ANN401  # any object
 
 def _described(item: object) -> tuple[int, int, int]:
     """Return a hash of the item, a hash of its type (of a mapping, of its keys), and its length."""
-    mapped = isinstance(item, Mapping)
-    kind = str(sorted(map(stable_text, item))) if mapped else type(item).__qualname__
+    kind = type(item).__qualname__
+    if isinstance(item, Mapping):
+        kind = str(sorted(map(stable_text, item)))
     return hashed(stable_text(item)), hashed(kind), len(item) if isinstance(item, Sized) else 0
 
 

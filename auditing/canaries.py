@@ -500,7 +500,6 @@ class _Run:
 
 
 def _parts(do: Callable[..., Any], *records: Any) -> Any:  # noqa: ANN401
-    """Apply a function to records, or to every part of a tuple of them."""
     if isinstance(records[0], tuple):
         return tuple(do(*parts) for parts in zip(*records, strict=True))
     return do(*records)
@@ -513,7 +512,6 @@ def _taken(part: Any, coins: Coins) -> Any:  # noqa: ANN401
 
 
 def _joined(part: Any, included: Any) -> Any:  # noqa: ANN401
-    """Return some data with the included canaries at its end."""
     return part + included if isinstance(part, list) else np.concatenate([part, included])
 
 

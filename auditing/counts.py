@@ -233,7 +233,6 @@ def masses_up(n: int, p: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=64)
 def _choices(n: int) -> Floats:
-    """Return the logs of the binomial coefficients."""
     k, gammaln = np.arange(n + 1.0), special().gammaln
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1))
 

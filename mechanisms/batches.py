@@ -122,11 +122,6 @@ def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> 
     """Return whether a theorem on the scheme covers so many records.
 
     Where one record less is a neighbour, the scheme is about the larger of both numbers.
-
-    Example:
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=5)
-        >>> is_about(scheme, 5), is_about(scheme, 4), is_about(scheme, 4, smaller=True)
-        (True, False, True)
     """
     match scheme:
         case WithoutReplacement() if not smaller:
@@ -140,14 +135,7 @@ def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> 
 
 
 def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[np.int64]:
-    """Draw one sample of record numbers, increasing, each as often as the record counts.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=2)
-        >>> sampled_indices(scheme, 2, ReplayRng(1))
-        array([0, 1])
-    """
+    """Draw one sample of record numbers, increasing, each as often as the record counts."""
     match scheme:
         case WithoutReplacement():
             return subset_without_replacement(records, scheme.sample_size, rng)
@@ -165,7 +153,6 @@ def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[n
 def _drawn(
     scheme: RandomAllocation | BallsInBins, records: int, rng: Rng
 ) -> Iterator[NDArray[np.int64]]:
-    """Draw the rounds of every record by itself."""
     chosen, epochs = (
         (scheme.chosen, 1) if isinstance(scheme, RandomAllocation) else (1, scheme.epochs)
     )

@@ -19,12 +19,7 @@ Outputs: TypeAlias = NDArray[Any]
 
 
 def join(parts: Sequence[Outputs], axes: int) -> Outputs:
-    """Pair up the outputs of several mechanisms: one structured array with one field a part.
-
-    Example:
-        >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
-        (5,)
-    """
+    """Pair up the outputs of several mechanisms: one structured array with one field a part."""
     leading = parts[0].shape[:axes]
     fields = [(str(i), part.dtype, part.shape[axes:]) for i, part in enumerate(parts)]
     joined = np.empty(leading, dtype=np.dtype(fields))
@@ -37,12 +32,6 @@ def unpack(output: Output) -> Output:
     """Return one output by itself: a number, an array, a tuple, or a record with its fields.
 
     An element of an array of objects, such as an integer beyond 64 bits, is itself.
-
-    Example:
-        >>> unpack(np.array(2.5))
-        2.5
-        >>> unpack(join([np.zeros(()), np.ones((), dtype=np.int64)], axes=0))
-        (0.0, 1)
     """
     if not isinstance(output, np.ndarray | np.generic):
         return output
@@ -58,10 +47,6 @@ def flatten(outputs: Outputs) -> NDArray[np.float64]:
     """Flatten outputs to floats: shape (size,) for scalars, else (size, coordinates).
 
     Whole numbers beyond 2^53 are rounded; that is post-processing.
-
-    Example:
-        >>> flatten(join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1)).shape
-        (5, 4)
     """
     if outputs.dtype.names is None and outputs.ndim == 1:
         return outputs.astype(np.float64)

@@ -39,16 +39,7 @@ _SLACK: Final = Fraction(1, 2**40)
 
 
 def named(_kind: type, fields: list[Field]) -> list[Field]:
-    """Hand every converter the name of its parameter, for its refusals.
-
-    Example:
-        >>> @attrs.frozen(kw_only=True, field_transformer=named)
-        ... class Noise:
-        ...     sigma: Fraction = attrs.field(converter=positive)
-        >>> Noise(sigma=-1)
-        Traceback (most recent call last):
-        dpproof.accountant.errors.ParameterError: sigma must be a finite number > 0, got -1
-    """
+    """Hand every converter the name of its parameter, for its refusals."""
     return [
         one.evolve(converter=_of(one.converter, one.name))
         if one.converter is not None and not getattr(one, "inherited", False)
@@ -191,14 +182,7 @@ def function_of_data(_mechanism: object, parameter: Field, value: object) -> Non
 
 
 def norms(*kinds: type[Change[Any]]) -> Validator:
-    """Refuse a bare number, or a sensitivity in another norm; say how to convert it.
-
-    Example:
-        >>> from dpproof.mechanisms import Laplace
-        >>> Laplace(scale=1, sensitivity=1)
-        Traceback (most recent call last):
-        dpproof.accountant.errors.ParameterError: sensitivity must be L1 or ..., got 1; ...
-    """
+    """Refuse a bare number, or a sensitivity in another norm; say how to convert it."""
     allowed = f"{' or '.join(kind.__name__ for kind in kinds)}, in data units"
 
     def checked(_mechanism: object, parameter: Field, value: object) -> None:
@@ -224,12 +208,6 @@ def whole_part(sensitivity: Fraction) -> int:
 
     A value within a relative 2^-40 below the next integer is taken as that integer: it is a rounded
     square root or product, and counting one unit more is the safe side. An integer is itself.
-
-    Example:
-        >>> whole_part(Fraction(math.sqrt(3)) ** 2)
-        3
-        >>> whole_part(Fraction(2**40)) == 2**40
-        True
     """
     raised = min(sensitivity * (1 + _SLACK), Fraction(math.ceil(sensitivity)))
     units = math.floor(raised)
@@ -241,23 +219,13 @@ def whole_part(sensitivity: Fraction) -> int:
 
 
 def units(sensitivity: Sensitivity[Any]) -> int:
-    """Return the whole part of k, or for L2 that of the square, of an integer query.
-
-    Example:
-        >>> units(L1(2.5)), units(L2(1.5))
-        (2, 2)
-    """
+    """Return the whole part of k, or for L2 that of the square, of an integer query."""
     value = sensitivity.value
     return whole_part(value**2 if isinstance(sensitivity, L2) else value)
 
 
 def assumptions(sensitivity: Sensitivity[Any]) -> tuple[str, ...]:
-    """Return the assumptions of a noise mechanism's guarantee.
-
-    Example:
-        >>> len(assumptions(L1(1)))
-        4
-    """
+    """Return the assumptions of a noise mechanism's guarantee."""
     norm = type(sensitivity).__name__
     return (
         SENSITIVITY(value=show(sensitivity.value), norm=norm, relation=sensitivity.relation),

@@ -23,14 +23,7 @@ from dpproof.mechanisms.samplers.enclosure import nearest
 
 
 def real_column(data: object) -> NDArray[np.float64]:
-    """Return the values of a dataset, one number a record, each rounded to binary64 by itself.
-
-    Example:
-        >>> real_column([1, 2.5])
-        array([1. , 2.5])
-        >>> real_column([1, -(10**400)])
-        array([  1., -inf])
-    """
+    """Return the values of a dataset, one number a record, each rounded to binary64 by itself."""
     allowed = "a sequence of real numbers", "one value a record"
     try:
         array = np.asarray(data)
@@ -54,12 +47,7 @@ def required_score(score: object) -> None:
 
 
 def scored(score: Score | None, output: object) -> float:
-    """Return the score of an output; without one the output itself.
-
-    Example:
-        >>> scored(len, (3, 4))
-        2
-    """
+    """Return the score of an output; without one the output itself."""
     value = output if score is None else score(output)
     if isinstance(value, numbers.Real) and not math.isnan(value):
         return value  # type: ignore[return-value]  # comparable, whatever kind of number
@@ -159,7 +147,6 @@ class ClippedSum:
         return np.asarray(sums * float(self.granularity), dtype=np.float64)
 
     def _refuse_more(self, size: int) -> None:
-        """Refuse so many records that sums may not be exact."""
         largest = max(abs(self.lower), abs(self.upper)) / self.granularity
         if size * largest > _EXACT:
             raise ParameterError("records", size, "fewer, or granularity coarser")

@@ -241,9 +241,6 @@ def chernoff(hits: float, trials: float, share: float) -> float:
 
     Source: Chernoff, Annals of Mathematical Statistics 23 (1952); for variables with different
         shares the geometric mean of the moment generating functions is at most the mean's.
-    Example:
-        >>> chernoff(50, 100, 0.5), round(chernoff(10, 10, 0.5) * 2**9, 2)
-        (1.0, 1.01)
     """
     if trials == 0 or not 0 < share < 1:
         return 1.0

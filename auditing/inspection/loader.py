@@ -64,7 +64,6 @@ def _short(log: BatchLog) -> bool:
 
 
 def _ties(log: BatchLog) -> int:
-    """Return the number of batches of the largest size."""
     sizes = np.concatenate(log.sizes)
     return int(np.count_nonzero(sizes == sizes.max()))
 

@@ -342,7 +342,6 @@ def _finite(value: object) -> bool:
 
 
 def _signed(first: object, other: object) -> bool:
-    """Return whether a zero changed its sign."""
     one, two = np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)
     return bool(np.any((one == 0) & (two == 0) & (np.signbit(one) != np.signbit(two))))
 

@@ -163,7 +163,6 @@ def plan_epsilon(
 
 
 def _scaled(counts: EventCounts, trials: int) -> EventCounts:
-    """Scale counts to another number of trials."""
     ratio = trials / counts.total
     first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
     return EventCounts(

@@ -61,13 +61,6 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
 
     Raises:
         ParameterError: not ``size`` outputs, or an output that can only be told by its address.
-    Example:
-        >>> encode([(1, 2.5), (3, 4)], 2).tolist()
-        [[1.0, 2.5], [3.0, 4.0]]
-        >>> encode(["yes", "no", "yes"], 3)[:, 0].tolist()[0::2] == [encode(["yes"], 1)[0, 0]] * 2
-        True
-        >>> encode([1.5, None], 2)[0].tolist()
-        [1.5, nan, nan]
     """
     raw = outputs if features is None else withholding(features)(outputs)
     scalar = not isinstance(raw, Sized) or (isinstance(raw, np.ndarray) and raw.ndim == 0)
@@ -262,7 +255,6 @@ def _is_standard(name: str) -> bool:
 
 
 def _origin(name: str) -> Path | None:
-    """Return the file of a module, or None if there is none."""
     loaded = getattr(sys.modules.get(name), "__file__", None)
     if loaded is not None:
         return Path(loaded)
@@ -445,7 +437,6 @@ class _State:
                 yield self.digest(constant)
 
     def _state(self, value: Any) -> Iterator[bytes]:  # noqa: ANN401  # anything
-        """Return the state that pickling would keep."""
         self.modules.add(type(value).__module__)
         registered = copyreg.dispatch_table.get(type(value))
         try:
@@ -499,12 +490,7 @@ class Pair:
 
 
 def alike(first: object, second: object) -> bool:
-    """Return whether two datasets are equal in every part; False where that cannot be told.
-
-    Example:
-        >>> alike([1.0, "a"], [1.0, "a"]), alike([0.0], [-0.0]), alike(1, 1.0)
-        (True, False, False)
-    """
+    """Return whether two datasets are equal in every part; False where that cannot be told."""
     if first is second or type(first) is not type(second):
         return first is second
     if isinstance(first, _EXACT):

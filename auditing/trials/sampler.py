@@ -333,7 +333,6 @@ def _filled(data: object, size: int, rng: np.random.Generator) -> dict[str, str]
 
 
 def _received(answer: HTTPResponse, deadline: float) -> bytes:
-    """Read an answer to its end, in time."""
     body = bytearray()
     for block in iter(partial(answer.read1, _BLOCK), b""):
         body += block
@@ -391,7 +390,6 @@ def _ended(status: int) -> str:
 
 
 def _parsed(printed: bytes, size: int, who: str) -> list[Output]:
-    """Return one output a line."""
     *lines, rest = printed.decode("utf-8", errors="backslashreplace").split("\n")
     if rest:
         raise SamplerFailed(f"{who} a last line without its line feed: it may be cut")

@@ -102,12 +102,7 @@ class LowestBit:
 
 
 def lowest_bit(values: Floats) -> Floats:
-    """Return the largest e for which a float is a multiple of 2^e; 2000 for 0, nan, infinities.
-
-    Example:
-        >>> lowest_bit(np.array([1.0, 0.75, 6.0, 0.0, 5e-324])).tolist()
-        [0.0, -2.0, 1.0, 2000.0, -1074.0]
-    """
+    """Return the largest e for which a float is a multiple of 2^e; 2000 for 0, nan, infinities."""
     ordinary = np.isfinite(values) & (values != 0)
     mantissa, exponent = np.frexp(np.where(ordinary, values, 1.0))
     whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)

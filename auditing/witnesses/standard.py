@@ -114,12 +114,7 @@ def _design(plain: Floats, columns: int) -> Floats:
 
 
 def meaning(score: Score) -> str:
-    """Return what a score looks at in words; empty if it is another's.
-
-    Example:
-        >>> meaning(LowestBit(0))
-        'the lowest bit of number 0 of an output'
-    """
+    """Return what a score looks at in words; empty if it is another's."""
     match score:
         case LowestBit(index=index):
             return f"the lowest bit of number {index} of an output"

@@ -399,7 +399,6 @@ class UniformChoice(Mechanism[R]):
         return np.stack([self._drawn(data, count, rng) for data in datasets])
 
     def _drawn(self, data: object, count: int, rng: Rng) -> Outputs:
-        """Draw outputs on one dataset, with the positions of the parts that made them."""
         drawn = uniform_below(len(self.parts), count, rng)
         places = [np.flatnonzero(drawn == index) for index in range(len(self.parts))]
         made = [

@@ -80,12 +80,6 @@ def draw_samples(
     takes the place of another moves those between, which a query may look at. ``smaller`` says
     whether a dataset of one record less than the population is another's neighbour, and a larger
     one is, too.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=3)
-        >>> [len(sample) for sample in next(draw_samples([5, 6, 7], scheme, 4, ReplayRng(1)))]
-        [2, 2, 2, 2]
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
@@ -107,12 +101,7 @@ def draw_samples(
 
 
 def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
-    """Return the data if it is records.
-
-    Example:
-        >>> records_of([1, 2])
-        [1, 2]
-    """
+    """Return the data if it is records."""
     if isinstance(data, Cuttable) or (isinstance(data, np.ndarray) and data.ndim >= 1):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:
@@ -125,19 +114,13 @@ def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
 
 
 def cut(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
-    """Return the records at these indices, in the same form; a sequence gives a list.
-
-    Example:
-        >>> cut("abc", np.array([2, 0]))
-        ['c', 'a']
-    """
+    """Return the records at these indices, in the same form; a sequence gives a list."""
     return _taking(records)(indices)
 
 
 def _taking(
     records: Sequence[object] | NDArray[Any] | Cuttable,
 ) -> Callable[[NDArray[np.int64]], Any]:
-    """Return the function from indices to the records there."""
     if isinstance(records, Cuttable):
         return records.cut
     if isinstance(records, np.ndarray):
@@ -283,7 +266,6 @@ class Shuffled(OnBase[R]):
         return np.stack([self._outputs(records_of(data), count, rng) for data in datasets])
 
     def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:
-        """Draw outputs on one dataset."""
         listed = list(records) if isinstance(records, Sequence | np.ndarray) else []
         if len(listed) != self.scheme.records:
             raise DataError(
@@ -373,7 +355,6 @@ class Allocated(OnBase[R]):
         )
 
     def _epoch(self, records: object, rng: Rng) -> Outputs:
-        """Draw one output."""
         listed = records_of(records)
         if isinstance(self.scheme, CyclicPoisson):
             base = _matrix(self.base, self.scheme)
@@ -408,7 +389,6 @@ def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
 
 
 def _in_turn(base: Mechanism[R], scheme: CyclicPoisson) -> Guarantee[R]:
-    """Return the guarantee of all rounds, each on a sample of a part."""
     noise = _matrix(base, scheme)
     factor, contribution = noise.factor, _contribution(noise)
     once = SingleParticipation().within(factor.rounds)

@@ -268,7 +268,6 @@ def _rounds(rounds: int) -> int:
 
 
 def _at_most(name: str, value: int, most: int) -> int:
-    """Return a whole number from 1 to a limit."""
     whole = arguments.count(**{name: value})
     if whole > most:
         raise ParameterError(name, whole, f"at most {most}")

@@ -91,7 +91,6 @@ class NoisyRounds:
         return released.reshape(self._shape)
 
     def _noisy_sum(self, sums: Exact, below: int) -> Reals:
-        """Return sums in units of 2^-1074 / below, with noise."""
         grid = default_granularity(self._sigma)
         exact = [Fraction(one, below << _PLACES) for one in sums]
         return on_grid(gaussian_rounded_rationals(exact, self._sigma, grid, self._rng), grid)

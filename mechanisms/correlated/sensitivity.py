@@ -78,7 +78,6 @@ def listed_patterns(schedule: Schedule) -> list[Pattern] | None:
 
 
 def _whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
-    """Return numerators over a common denominator."""
     below = lcm(*(value.denominator for value in values))
     return [value.numerator * (below // value.denominator) for value in values], below
 
@@ -121,7 +120,6 @@ def _tree(schedule: Schedule) -> SquaredSensitivity:
 
 
 def _gram(rows: Rows) -> Rows:
-    """Return the scalar products of all columns."""
     columns = list(zip(*rows, strict=True))
     sparse = [{i: x for i, x in enumerate(column) if x} for column in columns]
     return tuple(

@@ -231,12 +231,10 @@ class LocalHashing(EpsilonReport[R]):
 
 
 def _is_prime(number: int) -> bool:
-    """Return whether a number from 2 is a prime."""
     return all(number % k for k in range(2, math.isqrt(number) + 1))
 
 
 def _digits(number: int, base: int, width: int = 1) -> list[int]:
-    """Return at least ``width`` digits of a number."""
     digits: list[int] = []
     while number or len(digits) < width:
         number, digit = divmod(number, base)
@@ -351,7 +349,6 @@ class BitReport(Report[R], ABC):
 
     @final
     def _of_bits(self, keep: Fraction, flip: Fraction) -> DominatingPair[R]:
-        """Return the guarantee of bits that are 1 with probability keep, or flip."""
         said = f"{self.categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
         up, down = keep * (1 - flip), flip * (1 - keep)
         return self._apart(

@@ -180,10 +180,6 @@ def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
     """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
 
     Every probability of a report is therefore an exact rational, and costs no more than epsilon.
-
-    Example:
-        >>> float(share_down(Fraction(1, 10**30), 1, 1)) == 0.5
-        True
     """
     power = exp_up(epsilon) * (1 - Fraction(1, 1 << 98))  # below e^epsilon
     share = ours * power / (ours * power + others)
@@ -197,12 +193,7 @@ def estimated(
     confidence: Number,
     names: tuple[str, ...] = (),
 ) -> Frequencies:
-    """Estimate frequencies from how many reports support each category.
-
-    Example:
-        >>> estimated(np.array([75, 25]), 100, (Fraction(3, 4), Fraction(1, 4)), 0.9).estimate
-        array([1., 0.])
-    """
+    """Estimate frequencies from how many reports support each category."""
     truly, falsely = chances
     if not truly > falsely:
         reason = "epsilon is so small that reports say nothing"
@@ -225,12 +216,7 @@ def estimated(
 
 
 def kept_confidence(confidence: Number) -> float:
-    """Return a confidence as a float whose quantile of a normal distribution is finite.
-
-    Example:
-        >>> kept_confidence(0.95)
-        0.95
-    """
+    """Return a confidence as a float whose quantile of a normal distribution is finite."""
     certainty = float(arguments.open_probability(confidence=confidence))
     if 0.5 + certainty / 2 == 1.0:
         raise ParameterError("confidence", confidence, "at most 1 - 2^-52: it rounds to 1")
@@ -250,12 +236,7 @@ def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.f
 
 
 def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int64]:
-    """Return reports as integers of shape (n, width), n at least 1.
-
-    Example:
-        >>> require_reports([[0, 1]], 2, "").shape
-        (1, 2)
-    """
+    """Return reports as integers of shape (n, width), n at least 1."""
     array = np.asarray(reports)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != width or not len(array):
         raise ParameterError("reports", np.shape(array), allowed)
@@ -265,12 +246,7 @@ def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int
 def one_category(
     query: Query | None, datasets: Sequence[object], categories: int
 ) -> NDArray[np.int64]:
-    """Return the category of each dataset.
-
-    Example:
-        >>> one_category(None, [2, 0], 3)
-        array([2, 0])
-    """
+    """Return the category of each dataset."""
     truth = whole_values(query, datasets)
     if truth.ndim != 1 or truth.min() < 0 or truth.max() >= categories:
         raise DataError("value", np.squeeze(truth), f"one category, 0 to {categories - 1}")

@@ -12,12 +12,7 @@ from dpproof.mechanisms.samplers.enclosure import nearest
 
 
 def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...).
-
-    Example:
-        >>> repeated_values(np.array([[1, 2], [3, 4]]), 5).shape
-        (2, 5, 2)
-    """
+    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...)."""
     return np.repeat(values[:, np.newaxis], count, axis=1)
 
 
@@ -25,10 +20,6 @@ def on_grid(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
     """Return ``steps * granularity`` in data units, rounded to the nearest float64.
 
     Exact up to 2^53 steps; beyond that the rounding is post-processing of the steps.
-
-    Example:
-        >>> on_grid(np.array([3, -1]), Fraction(1, 4))
-        array([ 0.75, -0.25])
     """
     if steps.dtype == np.object_:
         numbers = [nearest(int(step) * granularity) for step in steps.flat]
@@ -38,12 +29,7 @@ def on_grid(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
 
 
 def add_whole(values: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
-    """Add integer noise to values without overflow; object dtype where int64 is too small.
-
-    Example:
-        >>> add_whole(np.array([[1, 2]]), np.array([10, -10]))
-        array([[11, -8]])
-    """
+    """Add integer noise to values without overflow; object dtype where int64 is too small."""
     shaped: NDArray[Any] = noise.reshape(values.shape)
     if noise.dtype == np.object_ or (noise.size and np.abs(noise).max() > 2**62):
         return np.asarray(values.astype(np.object_) + shaped.astype(np.object_))

@@ -42,7 +42,6 @@ MECHANISM_FINITE: Final = Theorem(
 
 
 def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
-    """Return a table of exact probabilities."""
     allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
     rows: Any = table
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):
@@ -65,7 +64,6 @@ def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
 
 
 def _listed(pairs: Sequence[tuple[int, int]] | None, name: str = "value") -> Neighbours:
-    """Return pairs of numbers of datasets; none for None."""
     if pairs is None:
         return ()
     allowed = "pairs of two datasets by their numbers, or None"

@@ -362,7 +362,6 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         return np.stack([self._noisy(row, count, rng) for row in values])
 
     def _noisy(self, row: NDArray[np.float64], count: int, rng: Rng) -> NDArray[np.float64]:
-        """Return noisy values of one dataset: sums on a grid, times the factor."""
         exact = solved(self.factor, [Fraction(float(one)) for one in row])
         sums = np.empty((count, len(exact)))
         for place, (value, sigma) in enumerate(zip(exact, self.sigmas, strict=True)):
@@ -372,7 +371,6 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         return sums @ np.array(self.factor, dtype=np.float64).T
 
     def _square(self, change: Sequence[Fraction]) -> Fraction:
-        """Return the square of a change's norm."""
         terms = zip(solved(self.factor, change), self.sigmas, strict=True)
         return sum(((one / sigma) ** 2 for one, sigma in terms), Fraction(0))
 

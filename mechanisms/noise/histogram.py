@@ -105,7 +105,6 @@ class Histogram(QueryMechanism[R]):
         return noise.draw(datasets, count, rng)
 
     def _pair(self) -> Product:
-        """Return the product of the shifts."""
         one: DiscreteGaussianPair | DiscreteLaplacePair = (
             DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
             if self.noise == "gaussian"

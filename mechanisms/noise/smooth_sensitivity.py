@@ -280,7 +280,6 @@ class ProposeTestRelease(Mechanism[R]):
 
     @property
     def _moves(self) -> L1[R] | L2[R]:
-        """Return the proposed sensitivity."""
         if isinstance(self.proposed, Gaussian):
             return self.proposed.sensitivity.as_l2()
         return self.proposed.sensitivity.as_l1()

@@ -20,12 +20,7 @@ _OVERSAMPLE = 64
 
 
 def patched(fast: NDArray[np.int64], slow: Mapping[int, int]) -> Integers:
-    """Return ``fast`` with entry i replaced by slow[i]; object dtype if one does not fit int64.
-
-    Example:
-        >>> patched(np.array([1, 2, 3]), {1: 7})
-        array([1, 7, 3])
-    """
+    """Return ``fast`` with entry i replaced by slow[i]; object dtype if one does not fit int64."""
     if not slow:
         return fast
     fits = all(-_LIMIT <= value < _LIMIT for value in slow.values())
@@ -43,12 +38,7 @@ def largest_size(values: Integers) -> int:
 
 
 def multiply_add(factor: int, values: Integers, offset: Integers) -> Integers:
-    """Return factor * values + offset without overflow.
-
-    Example:
-        >>> multiply_add(2**62, np.array([4]), np.array([1]))
-        array([18446744073709551617], dtype=object)
-    """
+    """Return factor * values + offset without overflow."""
     if abs(factor) * max(largest_size(values), 1) + largest_size(offset) < _LIMIT:
         small: Integers = factor * values + offset
         return small

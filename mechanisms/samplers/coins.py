@@ -24,11 +24,6 @@ def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
 
     Law: P(True) = probability.
     Proof: the coin is U < probability for the ideal uniform U (see ``bernoulli_enclosed``).
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> bernoulli(Fraction(1, 3), 4, ReplayRng(1)).dtype
-        dtype('bool')
     """
     exact = arguments.probability(probability=probability)
     return bernoulli_enclosed(rational(exact), arguments.whole(size=size), rng)
@@ -42,11 +37,6 @@ def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
         2^j B_j is a product of powers of r, so all are independent: B_j is 1 with probability
         r^(2^j)/(1 + r^(2^j)), and Q is geometric of ratio r^m, the number of coins of that
         probability before the first that fails.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> geometric_ratio(Fraction(0), 3, ReplayRng(1))
-        array([0, 0, 0])
     """
     power, place = arguments.probability(ratio=ratio), 1
     if power == 1:
@@ -68,11 +58,6 @@ def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
 
     Law: P(True) = e^-gamma.
     Proof: the coin is U < e^-gamma for the ideal uniform U (see ``bernoulli_enclosed``).
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> bool(bernoulli_exp(0, 5, ReplayRng(1)).all())
-        True
     """
     exact = arguments.non_negative(gamma=gamma)
     return bernoulli_enclosed(exp_minus(exact), arguments.whole(size=size), rng)
@@ -84,11 +69,6 @@ def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> C
     Law: P(coin i is True) = e^-(numerators[i] / denominator), independently.
     Proof: coin i is U_i < e^-gamma_i for ideal uniforms (see ``bernoulli_exp_near``); gamma_i is
         kept as a ratio of integers, and binary64 only brackets it.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> bernoulli_exp_ratios([0, 10**6], 1000, ReplayRng(1))
-        array([ True, False])
     """
     below = arguments.whole(denominator=denominator)
     tops = np.asarray(numerators)

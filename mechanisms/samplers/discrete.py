@@ -41,11 +41,6 @@ def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
 
     Proof: a uniform whole number below the common denominator falls into the i-th of consecutive
         intervals of lengths law[i] times it with that probability.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> from_law([Fraction(0), Fraction(1)], 3, ReplayRng(1)).tolist()
-        [1, 1, 1]
     """
     unit = lcm(*(mass.denominator for mass in law))
     steps = list(accumulate(int(mass * unit) for mass in law))
@@ -80,11 +75,6 @@ def categorical_exp(
         every C_i / C_last; where the first word of U leaves more than one category possible, the
         following digits of the same U are compared with sums of enclosures, at growing precision.
     Exponents are float64 (their exact binary values), integers of size at most 2^53, or Fractions.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> categorical_exp([0, 1000, 0], 4, ReplayRng(1))
-        array([1, 1, 1, 1])
     """
     scale = arguments.non_negative(factor=factor)
     if scale > 0:
@@ -223,12 +213,6 @@ def randomized_response(
         has probability 1 / (e^epsilon + categories - 1); entries are independent.
     Proof: the coin "keep" has exactly that probability (``bernoulli_enclosed``); a replacement is
         uniform on the categories - 1 others.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> randomized_response([0, 1, 2], 3, Fraction(100), ReplayRng(1))
-        array([0, 1, 2])
     """
     exact = arguments.non_negative(epsilon=epsilon)
     total = arguments.whole(categories=categories)
@@ -250,11 +234,6 @@ def permutation(size: int, rng: Rng) -> NDArray[np.int64]:
     Law: every order has probability 1 / size!.
     Proof: sort the records by one word each; draw all words again if two are equal. Whether two are
         equal does not depend on which record has which word, so kept words are exchangeable still.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> sorted(permutation(3, ReplayRng(1)).tolist())
-        [0, 1, 2]
     """
     total = arguments.whole(size=size)
     while True:
@@ -271,11 +250,6 @@ def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> 
 
     Law: entries are independent with P(True) = sampling_rate.
     Proof: they are exact coins (``bernoulli``).
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> poisson_mask(3, 1, ReplayRng(1))
-        array([ True,  True,  True])
     """
     rate = arguments.probability(sampling_rate=sampling_rate)
     return bernoulli(rate, arguments.whole(population=population), rng)
@@ -289,11 +263,6 @@ def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[
         uniforms are distinct with probability 1 and exchangeable, so the set of the smallest is
         uniform. One word each settles every record except those whose word ties with the last
         place; among these the next words of the same uniforms settle the remaining places.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> subset_without_replacement(4, 4, ReplayRng(1))
-        array([0, 1, 2, 3])
     """
     total = arguments.whole(population=population)
     wanted = arguments.whole(size=size)
@@ -321,11 +290,6 @@ def subsets_without_replacement(
     Proof: give each record of a row one word and take the ``size`` smallest words, if no word ties
         with the last place; else draw the row again. Whether there is a tie does not depend on
         which record has which word, so the words of a row that is kept are exchangeable still.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> subsets_without_replacement(9, 2, 1000, ReplayRng(1)).shape
-        (1000, 2)
     """
     total, wanted = arguments.whole(population=population), arguments.whole(size=size)
     if wanted > total:
@@ -419,11 +383,6 @@ def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
 
     Law: P(k) = (1 - r) r^k for k = 0, 1, ..., with r = e^(-1/scale).
     Proof: proofs/theory/inversion.md.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> geometric(Fraction(1, 200), 3, ReplayRng(1))
-        array([0, 0, 0])
     """
     exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 1, math.floor(2 * exact))
@@ -437,10 +396,6 @@ def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
     Proof: proofs/theory/inversion.md.
 
     Arguments, results and refusals are those of ``geometric``.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> discrete_laplace(3, 4, ReplayRng(1)).shape
-        (4,)
     """
     exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 2, math.floor(2 * exact))
@@ -454,10 +409,6 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
     Proof: proofs/theory/inversion.md.
 
     As for ``geometric``, with sigma_squared in [2^-600, 2^600], in squared units of the output.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> discrete_gaussian(Fraction(1, 1000), 3, ReplayRng(1))
-        array([0, 0, 0])
     """
     exact = arrays.squared_scale(sigma_squared=sigma_squared)
     sigma = math.isqrt(exact.numerator // exact.denominator)
@@ -557,23 +508,13 @@ def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
 
     Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
     Proof: proofs/theory/inversion.md.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> skellam(4, 5, ReplayRng(1)).shape
-        (5,)
     """
     exact = require_variance(variance)
     return symmetric(_cumulative_skellam, exact, arguments.whole(size=size), rng)
 
 
 def require_variance(variance: arguments.Number, _name: str = "variance") -> Fraction:
-    """Return a variance, exact.
-
-    Example:
-        >>> require_variance(0.5)
-        Fraction(1, 2)
-    """
+    """Return a variance, exact."""
     exact = arguments.positive(variance=variance)
     if not LEAST_VARIANCE <= exact <= LARGEST_VARIANCE:
         allowed = "at least 2^-20 and at most 2^20"
@@ -609,11 +550,6 @@ def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
         proportional to r^k prod_{l<k} (l + eta)/(l + 1). Poisson: a sum of equal parts of rate
         s <= 1/2, each a geometric number of ratio 1/2 kept with probability
         prod_{0<l<=k} 2 s/l.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> run_count(FixedRuns(count=3), 2, ReplayRng(1)).tolist()
-        [3, 3]
     """
     number = arguments.whole(size=size)
     match law:

@@ -106,12 +106,7 @@ class ReplayRng(Rng):
 
 @final
 class GeneratorRng(Rng):
-    """Words of a numpy ``Generator``, for audits that own the seed. Not for releases.
-
-    Example:
-        >>> GeneratorRng(np.random.default_rng(1)).words(2).dtype
-        dtype('uint64')
-    """
+    """Words of a numpy ``Generator``, for audits that own the seed. Not for releases."""
 
     __slots__ = ("_generator",)
 
@@ -127,12 +122,7 @@ class GeneratorRng(Rng):
 
 
 def as_rng(rng: Rng | np.random.Generator | None) -> Rng:
-    """Return the source of words that the argument stands for; ``None`` is the system's.
-
-    Example:
-        >>> type(as_rng(None)).__name__
-        'SystemRng'
-    """
+    """Return the source of words that the argument stands for; ``None`` is the system's."""
     if rng is None:
         return SystemRng()
     if isinstance(rng, np.random.Generator):

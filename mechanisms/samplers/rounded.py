@@ -58,10 +58,6 @@ def default_granularity(scale: arguments.Number) -> Fraction:
 
     It depends on the scale of the noise alone, never on data. Rounding moves an output by at most
     a two-millionth of the scale.
-
-    Example:
-        >>> default_granularity(Fraction(3)) == Fraction(2) ** -19
-        True
     """
     exact = arrays.scale(scale=scale)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
@@ -200,11 +196,6 @@ def gaussian_rounded(
     Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
         |Z| = -Phi^-1(U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> gaussian_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
     """
     exact = arrays.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
@@ -213,14 +204,7 @@ def gaussian_rounded(
 def gaussian_rounded_rationals(
     values: Sequence[Fraction], sigma: arguments.Number, granularity: Fraction, rng: Rng
 ) -> Integers:
-    """Return one k for each of some rationals, as ``gaussian_rounded`` does.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> third = Fraction(1, 3)
-        >>> gaussian_rounded_rationals([third, 2 * third], 2**-9, Fraction(1), ReplayRng(1))
-        array([0, 1])
-    """
+    """Return one k for each of some rationals, as ``gaussian_rounded`` does."""
     exact = arrays.scale(sigma=sigma)
     return add_rounded_rationals(values, exact, HALF_NORMAL, rng, granularity=granularity)
 
@@ -244,11 +228,6 @@ def laplace_rounded(
     Proof: the first bit is the sign of L and the remaining digits are a uniform U with
         |L| = -log U; the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> laplace_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
@@ -280,11 +259,6 @@ def cauchy_rounded(
     Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
         |Z| = cot(pi U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
     Rounds: to nearest; a tie has probability 0.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)
@@ -307,11 +281,6 @@ def spherical_rounded(
         sqrt(-2 log U) cos(2 pi V). Intervals of all uniforms give an interval of every coordinate;
         if one contains a border of two cells, more digits of the same uniforms are drawn.
     Assumption: mpmath's intervals contain what they stand for.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> spherical_rounded(10, Fraction(1, 4), 3, 2, ReplayRng(1)).shape
-        (2, 3)
     """
     exact = arrays.scale(scale=scale)
     grid, _ = arrays.granularity(granularity=granularity)
@@ -405,11 +374,6 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
         (2r + 1)^m q^r, q = e^(-1/scale): sum_{r >= |k|} q^r is proportional to q^|k|. The sum r of
         m + 1 geometric numbers has weight C(r + m, m) q^r, and it is accepted with probability
         prod_{j <= m} (2r + 1)/(2r + 2j), proportional to (2r + 1)^m / C(r + m, m) and at most 1.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> discrete_cube_norm(50, 3, 2, ReplayRng(1)).shape
-        (2, 3)
     """
     exact = arrays.scale(scale=scale)
     width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
@@ -442,14 +406,6 @@ class NoisyReal:
     M is a falling function of U, an ideal uniform: -log U, or the normal quantile of 1 - U/2.
     Comparing two such numbers is deciding an inequality between functions of uniforms, of which
     further digits are drawn until it is certain; two are equal with probability 0.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> one, other = (
-        ...     NoisyReal(Fraction(k), Fraction(1), LazyUniform(1, 1, ReplayRng(k))) for k in (0, 9)
-        ... )
-        >>> other.exceeds(one)
-        True
     """
 
     __slots__ = ("_magnitude", "_scale", "_uniform", "_value")

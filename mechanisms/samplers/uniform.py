@@ -30,13 +30,7 @@ _SHORT = 2**53
 
 @final
 class LazyUniform:
-    """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> LazyUniform(prefix=5, bits=3, rng=ReplayRng(1)).refine(60).bits
-        67
-    """
+    """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn."""
 
     __slots__ = ("_rng", "bits", "prefix")
 
@@ -124,11 +118,6 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
     Proof: a block of b bits is uniform on [0, 2^b). Given that it is below the largest multiple
         of ``bound`` that is at most 2^b, its remainder modulo ``bound`` is uniform; blocks above
         are dropped, at most half of them.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> bool((uniform_below(6, 100, ReplayRng(1)) < 6).all())
-        True
     """
     below = arguments.whole(bound=bound)
     if below < 1:
@@ -156,10 +145,6 @@ def largest(at_least: Callable[[int], bool], guess: int) -> int:
 
     Steps double away from the guess and then halve, so a guess that is off by d costs about
     2 log2 d evaluations, and the answer never depends on the guess.
-
-    Example:
-        >>> largest(lambda j: j * j * j <= 1000, 3)
-        10
     """
     step = 1
     if at_least(guess):

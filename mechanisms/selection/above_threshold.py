@@ -45,12 +45,7 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 
 
 def binary64(value: Number, name: str = "value") -> Fraction:
-    """Return a threshold that binary64 holds exactly, as it does the queries' values.
-
-    Example:
-        >>> binary64(0.1) == Fraction(0.1)
-        True
-    """
+    """Return a threshold that binary64 holds exactly, as it does the queries' values."""
     exact = parameters.real(value, name)
     if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
         allowed = "exactly a binary64 number of at most 2^1023 in size"
@@ -71,7 +66,6 @@ class FirstAbove(ScoreMechanism[R], ABC):
             object.__setattr__(self, "monotone", True)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return what is taken for granted."""
         plain = parameters.assumptions(self.sensitivity)
         if self.rising:
             return (*plain, RISING())
@@ -196,12 +190,7 @@ class AboveThreshold(FirstAbove[R]):
 
 
 def first_above(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
-    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer.
-
-    Example:
-        >>> first_above(np.array([[False, True], [False, False]]), 1)
-        array([ 1, -1])
-    """
+    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer."""
     if cutoff == 1:
         return np.where(above.any(axis=1), above.argmax(axis=1), -1).astype(np.int64)
     places = np.full((len(above), cutoff), -1, dtype=np.int64)
@@ -324,7 +313,6 @@ class GaussianAboveThreshold(FirstAbove[R]):
         return in_parts(rows, count, some)
 
     def _tangents(self) -> Tangents:
-        """Return where the bound is replaced by tangents."""
         return tangents(
             threshold=self.sensitivity.value / self.threshold_sigma,
             query=self.sensitivity.value / self.query_sigma,

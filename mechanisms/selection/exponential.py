@@ -289,7 +289,6 @@ _MOST_CANDIDATES: Final = 100_000
 
 
 def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
-    """Return increasing binary64 numbers."""
     allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
     value: object = candidates
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
@@ -363,11 +362,9 @@ class Quantile(Mechanism[R]):
         return np.stack([values[categorical_exp(row, count, rng, factor=factor)] for row in rows])
 
     def _choice(self) -> ExponentialMechanism[R]:
-        """Return the exponential mechanism on the scores."""
         return ExponentialMechanism(epsilon=self.epsilon, sensitivity=self.sensitivity)
 
     def _scores(self, values: NDArray[np.float64]) -> list[Fraction]:
-        """Return every candidate's score."""
         ordered = np.sort(values[~np.isnan(values)])
         below = np.searchsorted(ordered, self.candidates, side="left").tolist()
         above = (len(ordered) - np.searchsorted(ordered, self.candidates, side="right")).tolist()
@@ -378,7 +375,6 @@ class Quantile(Mechanism[R]):
 
 
 def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
-    """Return the sensitivity of every candidate's loss."""
     value: object = sensitivities
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
         raise ParameterError(name, value, "one number above 0 for each candidate")
@@ -486,7 +482,6 @@ class GeneralisedExponential(QueryMechanism[R]):
         return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
 
     def _losses(self, losses: object) -> list[Fraction]:
-        """Return the losses as exact numbers."""
         number = len(self.sensitivities)
         allowed = f"{number} finite numbers, one for each candidate"
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) != number:
@@ -500,5 +495,4 @@ class GeneralisedExponential(QueryMechanism[R]):
         return exact
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """Return the exponential mechanism on the negative scores."""
         return ExponentialMechanism(epsilon=self.epsilon, sensitivity=LInf(1, self.relation))

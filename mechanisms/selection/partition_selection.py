@@ -132,7 +132,6 @@ class PartitionSelection(QueryMechanism[R]):
         return tuple(_published(self, records, rng))
 
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
-        """Throw the coins of all partitions."""
         levels = np.minimum(counts, len(self.kept))
         unit = max(one.denominator for one in self.kept)
         steps = np.array([0, *(int(one * unit) for one in self.kept)], dtype=np.object_)
@@ -141,12 +140,7 @@ class PartitionSelection(QueryMechanism[R]):
 
 
 def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
-    """Return one row of counts for each dataset.
-
-    Example:
-        >>> read_counts(None, [[2, 0]])
-        array([[2, 0]])
-    """
+    """Return one row of counts for each dataset."""
     counts, allowed = whole_values(query, datasets), "a list of integers, each at least 0"
     if counts.ndim != 2:
         raise DataError("counts", counts[0], allowed)
@@ -156,12 +150,7 @@ def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.i
 
 
 def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], list[int]]:
-    """Return the keys there are in alphabetical order, and how many records have each.
-
-    Example:
-        >>> counted([["b", "b", "a"], ["b", "a", "c"]], 2)
-        (['a', 'b'], [2, 2])
-    """
+    """Return the keys there are in alphabetical order, and how many records have each."""
     counts = Counter(key for one in records for key in islice(dict.fromkeys(one), most))
     names = sorted(counts)
     return names, [counts[key] for key in names]

@@ -51,7 +51,6 @@ class ScoreMechanism(NoiseMechanism[R], ABC):
     monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return what a choice among scores takes for granted."""
         assumptions = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
         return (*assumptions, MONOTONE()) if self.monotone else assumptions
 
@@ -94,7 +93,6 @@ class PathMechanism(ScoreMechanism[R], ABC):
     def _largest(
         self, datasets: Sequence[object], count: int, rng: Rng, *, signed: bool
     ) -> Outputs:
-        """Return positions of the largest scores with Laplace or exponential noise."""
 
         def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
             return noisy_maxima(row, size, self.scale, rng, signed=signed)
@@ -103,12 +101,7 @@ class PathMechanism(ScoreMechanism[R], ABC):
 
 
 def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
-    """Return one row of scores for each dataset.
-
-    Example:
-        >>> read_scores(None, [[1, 2]])
-        array([[1., 2.]])
-    """
+    """Return one row of scores for each dataset."""
     scores = real_values(query, datasets)
     if scores.ndim != 2 or scores.shape[1] == 0:
         raise DataError("scores", scores[0], "one number per candidate, at least 1")
@@ -118,19 +111,13 @@ def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
 def in_parts(
     scores: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
 ) -> Outputs:
-    """Draw ``count`` outputs for each row of scores, some at a time to bound memory.
-
-    Example:
-        >>> in_parts(np.zeros((2, 3)), 4, lambda row, size: np.zeros(size, dtype=np.int64)).shape
-        (2, 4)
-    """
+    """Draw ``count`` outputs for each row of scores, some at a time to bound memory."""
     return np.stack([np.concatenate(list(_parts(row, count, draw))) for row in scores])
 
 
 def _parts(
     row: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
 ) -> Iterator[Outputs]:
-    """Yield the outputs of one row."""
     size = max(_AT_ONCE // len(row), 1)
     for start in range(0, count, size):
         yield draw(row, min(size, count - start))
@@ -139,11 +126,5 @@ def _parts(
 def noisy_maxima(
     row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
 ) -> NDArray[np.int64]:
-    """Return ``size`` independent positions of the largest score with Laplace or exponential noise.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> noisy_maxima(np.array([0.0, 900.0]), 3, Fraction(1), ReplayRng(1), signed=True)
-        array([1, 1, 1])
-    """
+    """Return ``size`` positions of the largest score with Laplace or exponential noise."""
     return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))

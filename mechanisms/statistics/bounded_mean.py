@@ -53,12 +53,7 @@ class StepGrid:
 
     @classmethod
     def up_to(cls, size: Fraction) -> StepGrid:
-        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps.
-
-        Example:
-            >>> StepGrid.up_to(Fraction(100)).exponent
-            -17
-        """
+        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps."""
         exponent = size.numerator.bit_length() - size.denominator.bit_length()
         if Fraction(2) ** (exponent - 1) >= size:
             exponent -= 1
@@ -125,9 +120,6 @@ def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> G
     is that of the array, which is public.
 
     Laws: what becomes of one row does not depend on the others, bit for bit.
-    Example:
-        >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors[0].astype(int).tolist()
-        [5033164, 6710886]
     """
     return on_grid(
         _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True
@@ -218,7 +210,6 @@ class BoundedMean(ClippedStatistic[R]):
         return self._sums(data)[1]
 
     def _sums(self, data: object) -> tuple[int, NDArray[np.float64]]:
-        """Return the number of records, and the exact sums."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         rows, totals = blocks.sum(self._steps)
         exponent = StepGrid.up_to(self.upper - self.lower).exponent
@@ -281,7 +272,6 @@ class BoundedSum(ClippedStatistic[R]):
         return self._query()(blocks.map(self._present))
 
     def _present(self, data: object) -> NDArray[np.float64]:
-        """Return the values that count."""
         values = values_of(data)
         return values if self.relation.symmetric else values[~np.isnan(values)]
 
@@ -296,7 +286,6 @@ class BoundedSum(ClippedStatistic[R]):
         )
 
     def _moved(self) -> Fraction:
-        """Return how far the sum moves between neighbours, at most."""
         largest = max(abs(self.lower), abs(self.upper))
         return self.upper - self.lower if self.relation.symmetric else largest
 
@@ -306,7 +295,6 @@ _FURTHEST: Final = 249
 
 
 def _exponent(value: int, name: str = "value") -> int:
-    """Return a whole number from -249 to 249."""
     whole: object = value
     if isinstance(whole, bool) or not isinstance(whole, int | np.integer):
         raise ParameterError(name, whole, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
@@ -377,7 +365,6 @@ class MagnitudeBound(Mechanism[R]):
         return [-int(number) for number in larger]
 
     def _search(self) -> AboveThreshold[R]:
-        """Return AboveThreshold on the counts."""
         return AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
@@ -515,7 +502,6 @@ class NumericAnswers(FollowUp[R]):
         return np.where(there, self._noise().draw([exact], 1, rng)[0, 0], 0.0)
 
     def _noise(self) -> Laplace[R]:
-        """Return the noise on all answers."""
         few = JointSensitivity.few(
             coordinates=self.cutoff, each=self.sensitivity.value, relation=self.relation
         )

@@ -175,7 +175,6 @@ _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made togeth
 
 
 def _start(centres: ArrayLike, _name: str = "value") -> Centres:
-    """Return centres as a value: finite rows of one width."""
     allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
     try:
         array = np.asarray(centres, dtype=np.float64)
@@ -286,7 +285,6 @@ class NoisyLloyd(Mechanism[R]):
         return centres * 2.0**-STATE_BITS * unit, counts
 
     def _step(self) -> ClassMeans[R]:
-        """Return one step, whose classes are the clusters."""
         return ClassMeans(
             classes=max(2, len(self.centres)),  # of one cluster, the second class stays empty
             sigma=self.sigma,
@@ -321,9 +319,6 @@ def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
         integer of size at most 2^52; |c|^2 / 2, rounded to one of at most 2^51, is the same number
         for all rows. So the difference is exact, and depends on the row and the centres alone.
     Laws: the result for one row does not depend on the others, bit for bit.
-    Example:
-        >>> nearest(np.array([[2.0**24, 0.0]]), np.array([[0.0, 2.0**28], [2.0**27, 0.0]]))
-        array([1])
     """
     squares = np.square(centres.astype(np.int64)).sum(axis=-1)
     halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))

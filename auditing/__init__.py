@@ -105,17 +105,15 @@ from dpproof.auditing.trials.trials import (
     fingerprint as fingerprint,
 )
 from dpproof.auditing.watch import Evidence as Evidence, watch as watch
-from dpproof.auditing.witnesses.coordinates import (
+from dpproof.auditing.witnesses.standard import (
+    Boosting as Boosting,
     FloatGrid as FloatGrid,
     Histogram as Histogram,
     Independent as Independent,
-    Summaries as Summaries,
-    Thresholds as Thresholds,
-)
-from dpproof.auditing.witnesses.standard import (
-    Boosting as Boosting,
     LinearDiscriminant as LinearDiscriminant,
     Logistic as Logistic,
+    Summaries as Summaries,
+    Thresholds as Thresholds,
     learned as learned,
 )
 from dpproof.auditing.witnesses.witness import Score as Score, Witness as Witness

@@ -33,21 +33,24 @@ from dpproof.auditing.planning.plan import (
     plan_epsilon,
     questions,
     samples_needed,
+    sharpened,
+    sharpened_curve,
+    with_unusual,
 )
-from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve, with_unusual
 from dpproof.auditing.report import Finding, Outcome, Overview, Report
 from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, sampling_rates, symptoms
 from dpproof.auditing.trials.encoding import FeatureMap, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
-from dpproof.auditing.witnesses.coordinates import (
+from dpproof.auditing.witnesses.standard import (
     FloatGrid,
     Histogram,
     Independent,
+    LinearDiscriminant,
     Summaries,
     Thresholds,
+    meaning,
 )
-from dpproof.auditing.witnesses.standard import LinearDiscriminant, meaning
 from dpproof.auditing.witnesses.witness import BothSides, Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (

@@ -20,16 +20,14 @@ if TYPE_CHECKING:
         Blocks as Blocks,
         NeedsAllRecords as NeedsAllRecords,
     )
-    from dpproof.mechanisms.combinators.best_of_runs import (
-        Selected as Selected,
-        Thresholded as Thresholded,
-    )
     from dpproof.mechanisms.combinators.composed import (
         Chained as Chained,
         Clamped as Clamped,
         Composed as Composed,
         FollowUp as FollowUp,
         Repeated as Repeated,
+        Selected as Selected,
+        Thresholded as Thresholded,
         UniformChoice as UniformChoice,
         compose as compose,
     )
@@ -54,16 +52,14 @@ if TYPE_CHECKING:
         TreeAggregation as TreeAggregation,
     )
     from dpproof.mechanisms.learning import *  # noqa: F403
-    from dpproof.mechanisms.local.plan_survey import (
-        SurveyOption as SurveyOption,
-        plan_survey as plan_survey,
-    )
     from dpproof.mechanisms.local.randomized_response import (
         LocalHashing as LocalHashing,
         RandomizedResponse as RandomizedResponse,
         Rappor as Rappor,
         SubsetSelection as SubsetSelection,
+        SurveyOption as SurveyOption,
         UnaryEncoding as UnaryEncoding,
+        plan_survey as plan_survey,
     )
     from dpproof.mechanisms.local.reports import (
         Frequencies as Frequencies,

@@ -26,7 +26,6 @@ from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks, NeedsAllRecords
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import SUMS, Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
@@ -205,7 +204,7 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class QueryMechanism(Mechanism[R], ABC):
     """A mechanism on the value of a query, or on data that is already that value."""
 

@@ -1,4 +1,4 @@
-"""Bounds from many events at once: a band over thresholds, a measured region, all bins."""
+"""Bounds from many events, or guesses, at once: bands, measured regions, bins, and curves."""
 
 from __future__ import annotations
 

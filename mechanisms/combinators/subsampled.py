@@ -1,4 +1,4 @@
-"""A mechanism on a random sample of the records."""
+"""A mechanism on random samples, on the batches of an epoch, or on each record alone."""
 
 from __future__ import annotations
 
@@ -44,9 +44,13 @@ from dpproof.accountant.theorems.subsampling import (
 )
 from dpproof.mechanisms.batches import index_batches, index_samples, is_about, sampled_indices
 from dpproof.mechanisms.combinators.composed import OnBase
-from dpproof.mechanisms.correlated.factors import MinSeparation, SingleParticipation, Triangular
+from dpproof.mechanisms.correlated.factors import (
+    MinSeparation,
+    SingleParticipation,
+    Triangular,
+    squared_sensitivity,
+)
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
-from dpproof.mechanisms.correlated.sensitivity import squared_sensitivity
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
 from dpproof.mechanisms.mechanism import Mechanism

@@ -29,12 +29,11 @@ from dpproof.mechanisms.correlated.factors import (
     Participation,
     Tree,
     Triangular,
+    squared_sensitivity,
 )
-from dpproof.mechanisms.correlated.sensitivity import squared_sensitivity
 from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
@@ -163,7 +162,7 @@ MECHANISM_MATRIX: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MatrixMechanism(NoiseMechanism[R]):
     """Release the values of rounds with Gaussian noise that is correlated between rounds.
 

@@ -1,24 +1,30 @@
-"""Local randomisers of a category: randomised response, hashing, subsets, unary encoding."""
+"""Local randomisers of a category: randomised response, hashing, subsets, unary encoding; and surveys."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from statistics import NormalDist
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import R
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
@@ -26,18 +32,17 @@ from dpproof.mechanisms.local.reports import (
     EpsilonReport,
     FrequencyOracle,
     Report,
+    kept_confidence,
     one_category,
     require_reports,
     share_down,
 )
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import randomized_response
-from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.discrete import subsets_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers.uniform import bernoulli, uniform_below
 
 _MOST_EPSILON = 1024
 _MOST_CATEGORIES = 2**62
@@ -51,7 +56,7 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class RandomizedResponse(FrequencyOracle[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 
@@ -134,7 +139,7 @@ MECHANISM_LOCAL_REPORT: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class LocalHashing(EpsilonReport[R]):
     """Release a fresh hash function and the category's cell, by randomised response on the cells.
 
@@ -243,7 +248,7 @@ def _digits(number: int, base: int, width: int = 1) -> list[int]:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SubsetSelection(EpsilonReport[R]):
     """Release a uniformly random set of d categories that holds the true one with a probability.
 
@@ -382,7 +387,7 @@ class BitReport(Report[R], ABC):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class UnaryEncoding(BitReport[R], EpsilonReport[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
@@ -424,7 +429,7 @@ class UnaryEncoding(BitReport[R], EpsilonReport[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Rappor(BitReport[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 
@@ -473,3 +478,97 @@ class Rappor(BitReport[R]):
         """Return the joint guarantee of all reports made of one permanent response."""
         half = self.f / 2
         return self._of_bits(1 - half, half)
+
+
+_KINDS: Final = (RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing)
+_LEAST: Final = 2.0**-10  # epsilon
+_CLOSE: Final = 1e-4  # relative, of epsilon. Heuristic: the one returned meets the error.
+
+Oracle: TypeAlias = FrequencyOracle[Relation]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyOption(Readable):
+    """One way to ask.
+
+    Attributes:
+        mechanism: what every person runs.
+        epsilon: of it.
+        error: half the width of the interval of normal size of one category.
+    """
+
+    mechanism: Oracle
+    epsilon: float
+    error: float
+
+
+def plan_survey(
+    *,
+    categories: int,
+    people: int,
+    error: Number,
+    confidence: Number = 0.95,
+    frequency: Number | None = None,
+    relation: Relation | None = None,
+) -> tuple[SurveyOption, ...]:
+    """Return ways to ask so many people that meet an error, the least epsilon first.
+
+    Randomised response, unary encoding, subset selection and local hashing are compared, each with
+    its best epsilon. The error is half the width of ``Frequencies.normal`` of one category: the
+    guaranteed intervals are wider.
+
+    Args:
+        categories: that a person may answer, from 2 to 2^20.
+        people: who report, at least 1.
+        error: wanted, in (0, 1): 0.02 is two percentage points.
+        confidence: of each interval by itself.
+        frequency: of the category that the error is about, in [0, 1]; None is the worst.
+        relation: of the mechanisms, by default ReplaceOne(): any answer may become any other.
+    Raises:
+        ParameterError: a number outside its domain, or a confidence that rounds to 1.
+        CalibrationError: no mechanism meets the error at an epsilon up to 32.
+    Example:
+        >>> best = plan_survey(categories=4, people=1000, error=0.02)[0]
+        >>> type(best.mechanism).__name__, round(best.epsilon, 2)
+        ('RandomizedResponse', 3.43)
+    """
+    size, wanted = arguments.count(people=people), float(arguments.open_probability(error=error))
+    kept = kept_confidence(confidence)
+    deviations = NormalDist().inv_cdf(0.5 + kept / 2)
+    share = None if frequency is None else arguments.probability(frequency=frequency)
+    neighbours = ReplaceOne() if relation is None else relation
+    options = []
+    for kind in _KINDS:
+
+        def build(epsilon: float, kind: Callable[..., Oracle] = kind) -> Oracle:
+            return kind(epsilon=epsilon, categories=categories, relation=neighbours)
+
+        def misses(epsilon: float, build: Callable[[float], Oracle] = build) -> bool:
+            return deviations * _deviation(build(epsilon), size, share) > wanted
+
+        if misses(MOST_EPSILON):
+            continue
+        low = _LEAST if misses(_LEAST) else _LEAST / 2
+        epsilon = bisect(misses, low, float(MOST_EPSILON), near=_CLOSE)[1]
+        mechanism = build(epsilon)
+        half = deviations * _deviation(mechanism, size, share)
+        options.append(SurveyOption(mechanism=mechanism, epsilon=epsilon, error=half))
+    if not options:
+        raise CalibrationError(
+            f"{size} people do not give an error of {wanted:g} at any epsilon up to {MOST_EPSILON}"
+        )
+    return tuple(sorted(options, key=lambda option: option.epsilon))
+
+
+def _deviation(mechanism: Oracle, people: int, frequency: Fraction | None) -> float:
+    """Return the standard deviation of an estimate; infinite if reports say nothing.
+
+    The variance of the support is linear in the frequency, so that the worst is 0 or 1.
+    """
+    truly, falsely = mechanism.chances
+    if not truly > falsely:
+        return math.inf
+    ends = falsely * (1 - falsely), truly * (1 - truly)
+    spread = max(ends) if frequency is None else (1 - frequency) * ends[0] + frequency * ends[1]
+    return math.sqrt(float(spread) / people) / float(truly - falsely)

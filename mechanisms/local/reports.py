@@ -28,7 +28,6 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, whole_values
 
 _GRID: Final = 1 << 60
@@ -131,7 +130,7 @@ class FrequencyOracle(QueryMechanism[R], ABC):
         return estimated(support, size, self.chances, confidence, tuple(map(str, names)))
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Report(FrequencyOracle[R], ABC):
     """A report of one category, which may become any other between neighbours."""
 
@@ -166,7 +165,7 @@ class Report(FrequencyOracle[R], ABC):
         )
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class EpsilonReport(Report[R], ABC):
     """A report whose probabilities follow from its epsilon."""
 

@@ -23,7 +23,6 @@ from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import whole_values
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.rng import Rng
@@ -89,7 +88,7 @@ def _ordered(pairs: Neighbours, size: int, *, both: bool) -> Neighbours:
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class FiniteMechanism(QueryMechanism[R]):
     """Release output y on dataset x with probability ``table[x][y]``.
 

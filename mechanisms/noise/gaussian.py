@@ -33,7 +33,6 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values, whole_values
 from dpproof.mechanisms.samplers import default_granularity, discrete_gaussian, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
@@ -49,7 +48,7 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Gaussian(NoiseMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
@@ -148,7 +147,7 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class DiscreteGaussian(NoiseMechanism[R]):
     """Add independent discrete Gaussian noise to every coordinate of an integer query.
 
@@ -277,7 +276,7 @@ def _short(value: Fraction) -> Fraction:
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class CorrelatedGaussian(NoiseMechanism[R]):
     """Add a normal vector of a covariance to a vector, and release the sum as one.
 
@@ -414,7 +413,7 @@ _MOST_UNITS: Final = 2**14
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Skellam(NoiseMechanism[R]):
     """Add independent Skellam noise to every coordinate of an integer query.
 

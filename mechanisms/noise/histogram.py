@@ -22,7 +22,6 @@ from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.laplace import DiscreteLaplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
@@ -35,7 +34,7 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Histogram(QueryMechanism[R]):
     """Add integer noise to a table of counts, to which each record adds a little in a few cells.
 

@@ -27,14 +27,12 @@ from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
 from dpproof.mechanisms.samplers import default_granularity, discrete_laplace, laplace_rounded
-from dpproof.mechanisms.samplers.coins import bernoulli, geometric_ratio
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers.uniform import bernoulli, geometric_ratio, uniform_below
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
@@ -49,7 +47,7 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
@@ -137,7 +135,7 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class DiscreteLaplace(NoiseMechanism[R]):
     """Add independent discrete Laplace noise to every coordinate of an integer query.
 
@@ -186,7 +184,7 @@ _BITS: Final = 16
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class TruncatedLaplace(NoiseMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 
@@ -295,7 +293,7 @@ _STAIR_BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilo
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Staircase(NoiseMechanism[R]):
     """Add staircase noise to ONE whole number: the least noise of an epsilon-DP sum far from 1.
 
@@ -414,7 +412,7 @@ _CANONICAL_BITS: Final = 16
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class CanonicalNoise(NoiseMechanism[R]):
     """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
 

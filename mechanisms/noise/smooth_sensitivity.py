@@ -32,12 +32,11 @@ from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, real_values, whole_values
-from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
+from dpproof.mechanisms.samplers.uniform import bernoulli, bernoulli_exp
 
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
@@ -49,7 +48,7 @@ _BITS: Final = 40
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, field_transformer=parameters.named)
 class SmoothBound:
     """A claim about how far a query moves between neighbours, by a bound for each dataset.
 
@@ -65,7 +64,7 @@ class SmoothBound:
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, field_transformer=parameters.named)
 class SmoothMedian:
     """The median of an odd number of values clipped to public ends, and its smooth bound.
 
@@ -144,7 +143,7 @@ class _BoundOf:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SmoothSensitivity(QueryMechanism[R]):
     """Add Cauchy noise of scale ``scale`` times a smooth bound to the one number of a query.
 
@@ -226,7 +225,7 @@ _LOG_ROOM: Final = Fraction(1, 2**40)  # Above the rounding of a log in floats; 
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ProposeTestRelease(Mechanism[R]):
     """Release a noisy value if a noisy distance says that the data is stable; else say that not.
 

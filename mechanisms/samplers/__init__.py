@@ -9,11 +9,6 @@ exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Runnin
 the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """
 
-from dpproof.mechanisms.samplers.coins import (
-    bernoulli as bernoulli,
-    bernoulli_exp as bernoulli_exp,
-    bernoulli_exp_ratios as bernoulli_exp_ratios,
-)
 from dpproof.mechanisms.samplers.discrete import (
     categorical_exp as categorical_exp,
     discrete_gaussian as discrete_gaussian,
@@ -34,4 +29,9 @@ from dpproof.mechanisms.samplers.rounded import (
     laplace_rounded as laplace_rounded,
     spherical_rounded as spherical_rounded,
 )
-from dpproof.mechanisms.samplers.uniform import uniform_below as uniform_below
+from dpproof.mechanisms.samplers.uniform import (
+    bernoulli as bernoulli,
+    bernoulli_exp as bernoulli_exp,
+    bernoulli_exp_ratios as bernoulli_exp_ratios,
+    uniform_below as uniform_below,
+)

@@ -24,16 +24,19 @@ from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRu
 from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, subtract
-from dpproof.mechanisms.samplers.coins import (
+from dpproof.mechanisms.samplers.enclosure import exp_minus, keep_probability
+from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.uniform import (
+    UNIT,
+    WORD,
     Coins,
+    LazyUniform,
     bernoulli,
     bernoulli_enclosed,
     bernoulli_exp_near,
     geometric_ratio,
+    uniform_below,
 )
-from dpproof.mechanisms.samplers.enclosure import exp_minus, keep_probability
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import UNIT, WORD, LazyUniform, uniform_below
 
 
 def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:

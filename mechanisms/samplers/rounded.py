@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import arguments
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, multiply_add, patched
-from dpproof.mechanisms.samplers.coins import bernoulli
 from dpproof.mechanisms.samplers.discrete import geometric
 from dpproof.mechanisms.samplers.enclosure import (
     Enclosure,
@@ -32,7 +31,13 @@ from dpproof.mechanisms.samplers.enclosure import (
     normal_two_tails,
 )
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest, uniform_below
+from dpproof.mechanisms.samplers.uniform import (
+    LazyUniform,
+    Uniforms,
+    bernoulli,
+    largest,
+    uniform_below,
+)
 
 _HALF: Final = Fraction(1, 2)
 _FINENESS: Final = 20

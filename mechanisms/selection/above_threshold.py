@@ -31,11 +31,15 @@ from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
-from dpproof.mechanisms.selection.scores import ScoreMechanism, in_parts, one_direction, read_scores
+from dpproof.mechanisms.selection.exponential import (
+    ScoreMechanism,
+    in_parts,
+    one_direction,
+    read_scores,
+)
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
@@ -53,7 +57,7 @@ def binary64(value: Number, name: str = "value") -> Fraction:
     return exact
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class FirstAbove(ScoreMechanism[R], ABC):
     """A search for the first queries above a threshold; ``rising`` includes ``monotone``."""
 
@@ -73,7 +77,7 @@ class FirstAbove(ScoreMechanism[R], ABC):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
@@ -208,7 +212,7 @@ MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianAboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 

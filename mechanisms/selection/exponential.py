@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from abc import ABC
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -18,26 +19,124 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
+from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.queries import real_column
+from dpproof.mechanisms.parameters import Field
+from dpproof.mechanisms.queries import Query, real_column, real_values
 from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.selection.scores import (
-    PathMechanism,
-    ScoreMechanism,
-    one_direction,
-    read_scores,
-)
+from dpproof.mechanisms.samplers.rounded import NoisyReals, largest_of_rows
+
+_AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
+
+
+def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> None:  # noqa: FBT001
+    """Refuse a claim that no two scores move in opposite directions, under symmetric relations."""
+    if value and mechanism.relation.symmetric:
+        raise ParameterError(
+            parameter.name,
+            value,
+            f"False under {mechanism.relation}",
+            "replacing a record can raise one score and lower another",
+        )
+
+
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class ScoreMechanism(NoiseMechanism[R], ABC):
+    """A choice among scores, each of which moves by at most the sensitivity."""
+
+    sensitivity: LInf[R] = field(validator=parameters.norms(LInf))
+    monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        assumptions = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
+        return (*assumptions, MONOTONE()) if self.monotone else assumptions
+
+
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class PathMechanism(ScoreMechanism[R], ABC):
+    """A choice by noise of one scale, which is metric-DP along paths of scores."""
+
+    epsilon: Fraction = field(converter=parameters.positive)
+
+    def __attrs_post_init__(self) -> None:
+        noise_scale(scale=self.scale)
+
+    @property
+    @final
+    def scale(self) -> Fraction:
+        """Return the scale of the noise, in the scores' unit."""
+        return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
+
+    @final
+    def _along_paths(
+        self, theorem: Theorem, said: str, attained: Attained | None = None, **given: Parameter
+    ) -> MetricDP[R]:
+        """State metric-DP along paths of the noise that chooses."""
+        derivation = applied(
+            theorem,
+            f"{said} of scale {show(self.scale)} on scores of sensitivity "
+            f"{show(self.sensitivity.value)} is {show(self.epsilon)}-metric-DP along paths "
+            f"({self.relation})",
+            assumptions=self._assumptions(),
+            attained=attained,
+            **given,
+            scale=self.scale,
+            sensitivity=self.sensitivity.value,
+            monotone=self.monotone,
+        )
+        return MetricDP(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
+
+    @final
+    def _largest(
+        self, datasets: Sequence[object], count: int, rng: Rng, *, signed: bool
+    ) -> Outputs:
+
+        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+            return noisy_maxima(row, size, self.scale, rng, signed=signed)
+
+        return in_parts(read_scores(self.query, datasets), count, some)
+
+
+def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
+    """Return one row of scores for each dataset."""
+    scores = real_values(query, datasets)
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise DataError("scores", scores[0], "one number per candidate, at least 1")
+    return scores
+
+
+def in_parts(
+    scores: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
+) -> Outputs:
+    """Draw ``count`` outputs for each row of scores, some at a time to bound memory."""
+    return np.stack([np.concatenate(list(_parts(row, count, draw))) for row in scores])
+
+
+def _parts(
+    row: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
+) -> Iterator[Outputs]:
+    size = max(_AT_ONCE // len(row), 1)
+    for start in range(0, count, size):
+        yield draw(row, min(size, count - start))
+
+
+def noisy_maxima(
+    row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
+) -> NDArray[np.int64]:
+    """Return ``size`` positions of the largest score with Laplace or exponential noise."""
+    return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))
+
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -47,7 +146,7 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ExponentialMechanism(ScoreMechanism[R]):
     """Release the index of a candidate, with probability proportional to e^(factor * score).
 
@@ -113,7 +212,7 @@ MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 
@@ -158,7 +257,7 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ReportNoisyMax(PathMechanism[R]):
     """Release the index of the largest score after adding independent noise to every score.
 
@@ -212,7 +311,7 @@ class ReportNoisyMax(PathMechanism[R]):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class TopK(Mechanism[R]):
     """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
 
@@ -308,7 +407,7 @@ def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[flo
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Quantile(Mechanism[R]):
     """Release a public candidate that is nearly the q-quantile of the values.
 
@@ -382,7 +481,7 @@ def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fracti
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GeneralisedExponential(QueryMechanism[R]):
     """Pick a candidate of small loss, where one record moves the losses by different amounts.
 

@@ -27,7 +27,6 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
 from dpproof.mechanisms.samplers.rng import Rng
@@ -46,7 +45,7 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 
@@ -188,7 +187,7 @@ _BITS: Final = 512
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ThresholdedCounts(QueryMechanism[R]):
     """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
 

@@ -29,11 +29,10 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import ClippedSum, Query, real_column
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
-from dpproof.mechanisms.selection.scores import read_scores
+from dpproof.mechanisms.selection.exponential import read_scores
 
 # Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
 _STEP_BITS: Final = 24
@@ -85,7 +84,7 @@ def values_of(data: object) -> NDArray[np.float64]:
     return values
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ClippedStatistic(Mechanism[R], ABC):
     """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
 
@@ -144,7 +143,7 @@ def _no_class(labels: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
@@ -227,7 +226,7 @@ class BoundedMean(ClippedStatistic[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
@@ -304,7 +303,7 @@ def _exponent(value: int, name: str = "value") -> int:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MagnitudeBound(Mechanism[R]):
     """Release the first power of two that nearly all values do not exceed in size.
 
@@ -382,7 +381,7 @@ Statistic: TypeAlias = Literal["sum", "mean"]
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class WithinBound(FollowUp[R]):
     """The sum or mean of values clipped to [-b, b], with noise that grows with the released b.
 
@@ -445,7 +444,7 @@ class WithinBound(FollowUp[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NumericAnswers(FollowUp[R]):
     """Values of the queries at released positions, with Laplace noise of their own.
 

@@ -34,7 +34,6 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
@@ -48,7 +47,7 @@ _REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SecondMoments(Mechanism[R]):
     """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
 
@@ -188,7 +187,7 @@ def _start(centres: ArrayLike, _name: str = "value") -> Centres:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NoisyLloyd(Mechanism[R]):
     """Move each of k centres to the noisy mean of the rows that are nearest to it, again and again.
 

@@ -22,8 +22,10 @@ from dpproof.mechanisms import (
     Toeplitz,
     Tree,
 )
-from dpproof.mechanisms.correlated.factors import Factor, Participation, Schedule
-from dpproof.mechanisms.correlated.sensitivity import (
+from dpproof.mechanisms.correlated.factors import (
+    Factor,
+    Participation,
+    Schedule,
     SquaredSensitivity,
     _dual,
     _gram,

@@ -300,8 +300,6 @@ def log_evidence(
 
     A bet is on what training showed, but on at least a tenth more loss than is claimed. The counts
     are of the question and of the curves, from other trials than those of training.
-
-    A bet is on what training showed, but on at least a tenth more loss than is claimed.
     """
     logs = [0.0]
     if math.isfinite(claim.epsilon):

@@ -54,10 +54,7 @@ _NAMES: Final = (
 def causes(looked_at: str, seen: Sequence[str] = ()) -> list[str]:
     """Return what a refuted claim may be due to; an audit sees that it is false, and not why.
 
-    Args:
-        looked_at: what the event looks at, in words.
-        seen: what the outputs show of the cause: what fits it stands first, before what fits
-            the event.
+    What fits the facts ``seen`` of the outputs stands first, before what fits the event's words.
     """
 
     def unlikely(cause: tuple[tuple[str, ...], str]) -> tuple[bool, bool]:

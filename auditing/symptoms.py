@@ -52,11 +52,7 @@ def symptoms(
 ) -> tuple[str, ...]:
     """Say what the outputs show of the cause of a violation; facts of the run, no tests.
 
-    Args:
-        training: outputs that the audit looked at.
-        claim: says how records are sampled, if they are.
-        replay: what two calls have in common, if anything.
-        runs: what recorded runs show.
+    ``replay`` is what two calls have in common, and ``runs`` what recorded runs show.
     """
     rows, sides = _Rows.of(training), (training.labels, ~training.labels)
     equal = all(

@@ -119,10 +119,7 @@ def index_samples(
 
 
 def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> bool:
-    """Return whether a theorem on the scheme covers so many records.
-
-    Where one record less is a neighbour, the scheme is about the larger of both numbers.
-    """
+    """Return whether a theorem covers so many records, or one less where that is a neighbour."""
     match scheme:
         case WithoutReplacement() if not smaller:
             return records == scheme.population_size

@@ -29,10 +29,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
 
 def unpack(output: Output) -> Output:
-    """Return one output by itself: a number, an array, a tuple, or a record with its fields.
-
-    An element of an array of objects, such as an integer beyond 64 bits, is itself.
-    """
+    """Return one output by itself: a number of any size, an array, a tuple, or a record."""
     if not isinstance(output, np.ndarray | np.generic):
         return output
     array = np.asarray(output)
@@ -44,10 +41,7 @@ def unpack(output: Output) -> Output:
 
 
 def flatten(outputs: Outputs) -> NDArray[np.float64]:
-    """Flatten outputs to floats: shape (size,) for scalars, else (size, coordinates).
-
-    Whole numbers beyond 2^53 are rounded; that is post-processing.
-    """
+    """Flatten outputs to floats, (size,) for scalars, else (size, coordinates): post-processing."""
     if outputs.dtype.names is None and outputs.ndim == 1:
         return outputs.astype(np.float64)
     return np.concatenate(_columns(outputs, len(outputs)), axis=1)

@@ -161,10 +161,7 @@ class BatchLog:
 
     @property
     def lead(self) -> int:
-        """Return by how many places a record comes before its place in the file, at most.
-
-        A record's place is the last one of its batch. In file order this is 0.
-        """
+        """Return by how many places a record is ahead of the file's order, at most, by batches."""
         return max(
             int(np.max(np.arange(self.records) - ends(self, place)[label]))
             for place, label in enumerate(self.labels)

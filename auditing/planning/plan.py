@@ -307,8 +307,8 @@ def clearest_tangent(
     violations that look about as clear as the clearest one, which may be noise, the one that
     would be clearest if every loss were a tenth above the claim.
 
-    Of each event ``trials`` has all trials on the dataset of the hits, and on the other. None is
-    for a point, and where no event is rare enough.
+    ``trials`` has all trials on the dataset of the hits, and on the other. None is for a point, and
+    where no event is rare enough.
     """
     tangents = claim.tangents()
     if not tangents:

@@ -130,10 +130,7 @@ class Timed:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attempt:
-    """The outcome of a call: its value, or the error it raised.
-
-    An error is the type of what was raised, and where: its text may quote the data.
-    """
+    """A call's value, or the type of the error it raised and where: its text may quote the data."""
 
     value: Any
     error: str | None = None

@@ -59,10 +59,8 @@ class TrialStore:
     budget differs from what it was made for; the test that is made of a resumed audit's trials is
     the one that would have been made of the uninterrupted audit's.
 
-    Args:
-        path: the file; made when it is not there. It is refused if it is in use, or of no store.
-        about: what the trials are of, in digests.
-        seed: of the audit; None takes the file's own, or a fresh one.
+    The file is made when it is not there, and refused if it is in use, or of no store. ``about``
+    says in digests what the trials are of; of no ``seed`` is taken the file's own, or a fresh one.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, str], seed: int | None) -> None:
@@ -323,11 +321,7 @@ class Drawing:
     deadline: float = math.inf  # ``time.monotonic()`` after which ``OutOfTime`` is raised
 
     def chunks(self, tasks: Iterable[Task], ahead: Callable[[], int]) -> Iterator[Chunk]:
-        """Yield the chunks of the tasks, which are taken one at a time, in order.
-
-        So many as ``ahead`` says may be started beyond the chunk that is delivered next: memory
-        is bounded by that many chunks.
-        """
+        """Yield the chunks of the tasks in order, at most ``ahead`` started beyond the next."""
         flight = _Flight(self)
         try:
             for task in tasks:

@@ -38,10 +38,7 @@ class Coordinate:
 @final
 @dataclass(frozen=True, slots=True)
 class FarFrom:
-    """A score: distance of a coordinate from the training median.
-
-    It finds noise of a wrong scale.
-    """
+    """A score: distance of a coordinate from the training median. It finds a wrong scale."""
 
     index: int
     centre: float
@@ -134,13 +131,9 @@ class FloatGrid(Witness):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SumOfOdds:
-    """Log-odds of each coordinate, added; 0 for nan. Rounded, as ``LinearScore``.
+    """Log-odds of each coordinate, added; 0 for nan. Rounded, as ``LinearScore``."""
 
-    Attributes:
-        bends: of each coordinate its index, where its odds bend, and the odds there.
-    """
-
-    bends: tuple[tuple[int, Floats, Floats], ...]
+    bends: tuple[tuple[int, Floats, Floats], ...]  # of each its index, places, and odds there
 
     def __call__(self, features: Floats) -> Floats:
         """Return the score of every row."""

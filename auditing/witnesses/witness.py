@@ -60,10 +60,7 @@ class Question:
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
-        """Return a question with thresholds at geometric ranks of the training scores.
-
-        Labels are not used.
-        """
+        """Return a question with thresholds at geometric ranks of the scores, labels unseen."""
         values = np.sort(_signed(score, training, upwards=upwards))[::-1]
         distinct = np.unique(values)[::-1]
         if len(distinct) <= _MOST_VALUES:
@@ -99,12 +96,7 @@ class Question:
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of rows in each event, and the number of hits among these.
-
-        Args:
-            features: shape (n, coordinates).
-            labels: shape (n,), True where the row is from D.
-        """
+        """Return the number of rows in each event, and the number of hits among these."""
         cell = self.cell(features)
         cells = len(self.thresholds) + 1
         inside = np.bincount(cell, minlength=cells)[:-1].cumsum()
@@ -112,10 +104,7 @@ class Question:
         return inside, hits
 
     def cell(self, features: Floats) -> NDArray[np.int64]:
-        """Return the position of the smallest event that contains each row.
-
-        The last position is outside of all.
-        """
+        """Return the position of the smallest event that contains each row, the last if none."""
         values = _signed(self.score, features, upwards=self.upwards)
         return np.searchsorted(-self.thresholds, -values, side="left")
 
@@ -266,10 +255,7 @@ class SmoothOdds:
 
     @staticmethod
     def of(scores: Floats, labels: NDArray[np.bool_]) -> SmoothOdds | None:
-        """Return the odds fitted to training samples.
-
-        They are None where fewer than two finite scores differ.
-        """
+        """Return the fitted odds; None if fewer than two finite scores differ."""
         order = np.argsort(scores, kind="stable")
         order = order[np.isfinite(scores[order])]
         scores, labels = scores[order], labels[order]

@@ -1,4 +1,4 @@
-"""Local randomisers of a category: randomised response, hashing, subsets, unary encoding; and surveys."""
+"""Local randomisers of a category: randomised response, hashing, subsets, bits; and surveys."""
 
 from __future__ import annotations
 
@@ -562,10 +562,7 @@ def plan_survey(
 
 
 def _deviation(mechanism: Oracle, people: int, frequency: Fraction | None) -> float:
-    """Return the standard deviation of an estimate; infinite if reports say nothing.
-
-    The variance of the support is linear in the frequency, so that the worst is 0 or 1.
-    """
+    """Return an estimate's deviation; the variance is linear in the frequency: worst at an end."""
     truly, falsely = mechanism.chances
     if not truly > falsely:
         return math.inf

@@ -17,10 +17,7 @@ def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def on_grid(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
-    """Return ``steps * granularity`` in data units, rounded to the nearest float64.
-
-    Exact up to 2^53 steps; beyond that the rounding is post-processing of the steps.
-    """
+    """Return ``steps * granularity`` as the nearest float64: beyond 2^53 steps post-processing."""
     if steps.dtype == np.object_:
         numbers = [nearest(int(step) * granularity) for step in steps.flat]
         return np.array(numbers, dtype=np.float64).reshape(steps.shape)

@@ -42,8 +42,7 @@ from dpproof.mechanisms.samplers.uniform import (
 def from_law(law: Sequence[Fraction], size: int, rng: Rng) -> NDArray[np.int64]:
     """Draw ``size`` independent positions i, each with probability exactly ``law[i]``, of sum 1.
 
-    Proof: a uniform whole number below the common denominator falls into the i-th of consecutive
-        intervals of lengths law[i] times it with that probability.
+    Proof: a whole number below the common denominator falls into consecutive intervals.
     """
     unit = lcm(*(mass.denominator for mass in law))
     steps = list(accumulate(int(mass * unit) for mass in law))
@@ -71,8 +70,7 @@ def categorical_exp(
 ) -> NDArray[np.int64]:
     """Draw ``size`` independent categories, i with probability exactly e^(u_i) / sum_j e^(u_j).
 
-    Law: P(i) = e^(u_i) / sum_j e^(u_j), where u_i = factor * exponents[i] is an exact rational;
-        with multiplicities P(i) = m_i e^(u_i) / sum_j m_j e^(u_j).
+    u_i = factor * exponents[i] is an exact rational; multiplicities m_i multiply e^(u_i).
     Proof: with C_i the sum of the first i + 1 weights, the draw is the number of i with
         C_i <= U C_last, which is i with probability (C_i - C_(i-1)) / C_last. Binary64 brackets
         every C_i / C_last; where the first word of U leaves more than one category possible, the
@@ -212,8 +210,6 @@ def randomized_response(
 ) -> NDArray[np.int64]:
     """Keep each value with probability e^epsilon / (e^epsilon + categories - 1), else replace it.
 
-    Law: P(output = values[i]) = e^epsilon / (e^epsilon + categories - 1), and every other category
-        has probability 1 / (e^epsilon + categories - 1); entries are independent.
     Proof: the coin "keep" has exactly that probability (``bernoulli_enclosed``); a replacement is
         uniform on the categories - 1 others.
     """
@@ -232,9 +228,8 @@ def randomized_response(
 
 
 def permutation(size: int, rng: Rng) -> NDArray[np.int64]:
-    """Draw a uniformly random order of ``size`` records.
+    """Draw an order of ``size`` records, each with probability 1 / size!.
 
-    Law: every order has probability 1 / size!.
     Proof: sort the records by one word each; draw all words again if two are equal. Whether two are
         equal does not depend on which record has which word, so kept words are exchangeable still.
     """
@@ -249,11 +244,7 @@ _WORDS: Final = 1 << 20  # drawn at a time
 
 
 def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> Coins:
-    """Keep each of ``population`` records independently with exactly the rational rate given.
-
-    Law: entries are independent with P(True) = sampling_rate.
-    Proof: they are exact coins (``bernoulli``).
-    """
+    """Keep each of ``population`` records independently with exactly the rational rate given."""
     rate = arguments.probability(sampling_rate=sampling_rate)
     return bernoulli(rate, arguments.whole(population=population), rng)
 
@@ -261,7 +252,6 @@ def poisson_mask(population: int, sampling_rate: arguments.Number, rng: Rng) -> 
 def subset_without_replacement(population: int, size: int, rng: Rng) -> NDArray[np.int64]:
     """Draw a uniformly random subset of exactly ``size`` of ``population`` records.
 
-    Law: every subset of that size has probability 1 / binomial(population, size).
     Proof: give each record an ideal uniform and take the ``size`` smallest. Independent ideal
         uniforms are distinct with probability 1 and exchangeable, so the set of the smallest is
         uniform. One word each settles every record except those whose word ties with the last
@@ -289,7 +279,6 @@ def subsets_without_replacement(
 ) -> NDArray[np.int64]:
     """Draw ``count`` independent uniformly random subsets of exactly ``size`` records each.
 
-    Law: of each row every subset of that size has probability 1 / binomial(population, size).
     Proof: give each record of a row one word and take the ``size`` smallest words, if no word ties
         with the last place; else draw the row again. Whether there is a tie does not depend on
         which record has which word, so the words of a row that is kept are exchangeable still.
@@ -382,37 +371,21 @@ _BLOCK: Final = 2**16  # proposals at once, for the processor's cache
 
 
 def geometric(scale: arguments.Number, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` independent geometric numbers of the given scale.
-
-    Law: P(k) = (1 - r) r^k for k = 0, 1, ..., with r = e^(-1/scale).
-    Proof: proofs/theory/inversion.md.
-    """
+    """Draw P(k) = (1 - r) r^k for k = 0, 1, ..., r = e^(-1/scale): proofs/theory/inversion.md."""
     exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 1, math.floor(2 * exact))
     return law.draw(arguments.whole(size=size), rng)
 
 
 def discrete_laplace(scale: arguments.Number, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` independent discrete Laplace numbers of the given scale.
-
-    Law: P(x) = (1 - r) / (1 + r) * r^|x| for every integer x, with r = e^(-1/scale).
-    Proof: proofs/theory/inversion.md.
-
-    Arguments, results and refusals are those of ``geometric``.
-    """
+    """Draw P(x) = (1 - r) / (1 + r) r^|x|, r = e^(-1/scale): proofs/theory/inversion.md."""
     exact = arrays.scale(scale=scale)
     law = _Law.of(1, 1 / exact, 2, math.floor(2 * exact))
     return law.draw(arguments.whole(size=size), rng)
 
 
 def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` independent discrete Gaussian numbers.
-
-    Law: P(x) proportional to e^(-x^2 / (2 sigma_squared)) for every integer x.
-    Proof: proofs/theory/inversion.md.
-
-    As for ``geometric``, with sigma_squared in [2^-600, 2^600], in squared units of the output.
-    """
+    """Draw P(x) proportional to e^(-x^2 / (2 sigma_squared)): proofs/theory/inversion.md."""
     exact = arrays.squared_scale(sigma_squared=sigma_squared)
     sigma = math.isqrt(exact.numerator // exact.denominator)
     return _Law.of(2, 1 / (2 * exact), 2, sigma).draw(arguments.whole(size=size), rng)
@@ -507,11 +480,7 @@ LEAST_VARIANCE: Final = Fraction(1, 2**20)
 
 
 def skellam(variance: arguments.Number, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` independent Skellam numbers of a variance.
-
-    Law: P(x) = e^-v I_|x|(v) for every integer x, v the variance.
-    Proof: proofs/theory/inversion.md.
-    """
+    """Draw P(x) = e^-v I_|x|(v) for every integer x, v the variance: proofs/theory/inversion.md."""
     exact = require_variance(variance)
     return symmetric(_cumulative_skellam, exact, arguments.whole(size=size), rng)
 
@@ -543,7 +512,6 @@ _HALF = Fraction(1, 2)
 def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
     """Draw ``size`` independent numbers of runs with exactly the stated law.
 
-    Law: that of ``law``, with its exact rational parameters.
     Proof: every draw is made of coins with rational probabilities. Fixed and binomial laws are
         what they say. A finite law is drawn by asking, for k from 0 on, whether K = k given
         K >= k. Truncated negative binomial: let n be the least whole number at or above

@@ -135,11 +135,7 @@ def cauchy_two_tails(t: Fraction) -> Enclosure:
 
 
 def keep_probability(epsilon: Fraction, categories: int) -> Enclosure:
-    """Enclose e^epsilon / (e^epsilon + categories - 1) for epsilon >= 0, categories >= 2.
-
-    It equals 1 / (1 + (categories - 1) e^-epsilon), decreasing in e^-epsilon, so a bracket of
-    e^-epsilon gives one of it.
-    """
+    """Enclose e^epsilon / (e^epsilon + categories - 1), which decreases in e^-epsilon."""
     small = exp_minus(epsilon)
 
     def at(bits: int) -> Bracket:

@@ -59,11 +59,7 @@ class Magnitude:
 
 
 def default_granularity(scale: arguments.Number) -> Fraction:
-    """Return the grid used unless told otherwise: 2^-20 of the scale, rounded down to a power of 2.
-
-    It depends on the scale of the noise alone, never on data. Rounding moves an output by at most
-    a two-millionth of the scale.
-    """
+    """Return 2^-20 of the scale of the noise, rounded down to a power of 2; data play no part."""
     exact = arrays.scale(scale=scale)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if exact < Fraction(2) ** exponent:
@@ -200,7 +196,6 @@ def gaussian_rounded(
     Law: P(k) = P((k - 1/2) g < v + sigma Z <= (k + 1/2) g), Z standard normal on the real line.
     Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
         |Z| = -Phi^-1(U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
     """
     exact = arrays.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
@@ -228,11 +223,7 @@ def laplace_rounded(
 ) -> Integers:
     """Return integers k: k * granularity is value + scale * L correctly rounded, L ideal Laplace.
 
-    Law: P(k) = P((k - 1/2) g < v + scale L <= (k + 1/2) g), L of density e^(-|l|)/2 on the real
-        line.
-    Proof: the first bit is the sign of L and the remaining digits are a uniform U with
-        |L| = -log U; the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
+    As ``gaussian_rounded``, with |L| = -log U.
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
@@ -260,10 +251,7 @@ def cauchy_rounded(
 ) -> Integers:
     """Return integers k: k * granularity is value + scale * Z correctly rounded, Z ideal Cauchy.
 
-    Law: P(k) = P((k - 1/2) g < v + scale Z <= (k + 1/2) g), Z of density 1/(pi (1 + z^2)).
-    Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
-        |Z| = cot(pi U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
+    As ``gaussian_rounded``, with |Z| = cot(pi U/2).
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)
@@ -496,10 +484,7 @@ class NoisyReals:
 
 
 def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_]:
-    """Return which numbers on the left, ``row`` for each on the right, are above it.
-
-    The shape is (rows, row).
-    """
+    """Return which numbers on the left, ``row`` for each on the right, are above: (rows, row)."""
     with np.errstate(invalid="ignore"):
         gap = left.near.reshape(-1, row) - right.near[:, None]
         error = left.margin.reshape(-1, row) + right.margin[:, None]

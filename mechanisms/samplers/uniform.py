@@ -50,9 +50,8 @@ class LazyUniform:
         """Return whether U < x, for the enclosed real number x.
 
         With p digits known, U lies in [prefix, prefix + 1] / 2^p. If the bracket of x lies on one
-        side of that interval the answer is certain (equality at an end has probability 0);
-        otherwise p doubles. Each doubling leaves the answer open with probability at most
-        4 * 2^-p, so the loop ends with probability 1, and nearly always at once.
+        side of that the answer is certain (equality at an end has probability 0); else p doubles,
+        which leaves it open with probability at most 4 * 2^-p.
         """
         precision = max(self.bits, _FIRST_PRECISION)
         while True:
@@ -116,7 +115,6 @@ _INT64 = 2**63
 def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
     """Draw ``size`` independent whole numbers, each uniform on {0, ..., bound - 1}.
 
-    Law: P(k) = 1 / bound for 0 <= k < bound.
     Proof: a block of b bits is uniform on [0, 2^b). Given that it is below the largest multiple
         of ``bound`` that is at most 2^b, its remainder modulo ``bound`` is uniform; blocks above
         are dropped, at most half of them.
@@ -145,8 +143,7 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
 def largest(at_least: Callable[[int], bool], guess: int) -> int:
     """Return the largest integer k with ``at_least(k)``, for a predicate true up to k and no more.
 
-    Steps double away from the guess and then halve, so a guess that is off by d costs about
-    2 log2 d evaluations, and the answer never depends on the guess.
+    Steps double away from the guess, of which the answer is independent, and then halve.
     """
     step = 1
     if at_least(guess):
@@ -168,11 +165,7 @@ Coins = NDArray[np.bool_]
 
 
 def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
-    """Toss ``size`` independent coins that are True with exactly the rational probability given.
-
-    Law: P(True) = probability.
-    Proof: the coin is U < probability for the ideal uniform U (see ``bernoulli_enclosed``).
-    """
+    """Toss independent coins that are True with exactly the rational probability given."""
     exact = arguments.probability(probability=probability)
     return bernoulli_enclosed(rational(exact), arguments.whole(size=size), rng)
 
@@ -202,11 +195,7 @@ def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
 
 
 def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
-    """Toss ``size`` independent coins that are True with probability exactly e^-gamma.
-
-    Law: P(True) = e^-gamma.
-    Proof: the coin is U < e^-gamma for the ideal uniform U (see ``bernoulli_enclosed``).
-    """
+    """Toss ``size`` independent coins that are True with probability exactly e^-gamma."""
     exact = arguments.non_negative(gamma=gamma)
     return bernoulli_enclosed(exp_minus(exact), arguments.whole(size=size), rng)
 
@@ -214,9 +203,7 @@ def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
 def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> Coins:
     """Toss one coin for each numerator n, True with probability exactly e^-(n / denominator).
 
-    Law: P(coin i is True) = e^-(numerators[i] / denominator), independently.
-    Proof: coin i is U_i < e^-gamma_i for ideal uniforms (see ``bernoulli_exp_near``); gamma_i is
-        kept as a ratio of integers, and binary64 only brackets it.
+    Proof: as of ``bernoulli_exp_near``; binary64 only brackets the ratio of integers.
     """
     below = arguments.whole(denominator=denominator)
     tops = np.asarray(numerators)
@@ -245,7 +232,6 @@ def bernoulli_exp_near(
 ) -> Coins:
     """Toss one coin for each entry, True with probability e^-exact(i), bracketed by gamma +- error.
 
-    Law: P(coin i is True) = e^-exact(i), independently.
     Proof: coin i is the event U_i < e^-exact(i). The first word puts U_i in [w, w + 1] / 2^64. If
         that interval lies on one side of [e^-(gamma + error), e^-(gamma - error)], widened by the
         assumed error of exp, the event is decided; otherwise ``LazyUniform.is_below`` decides it
@@ -269,7 +255,6 @@ def bernoulli_exp_near(
 def bernoulli_enclosed(probability: Enclosure, size: int, rng: Rng) -> Coins:
     """Toss ``size`` independent coins that are True with the enclosed probability.
 
-    Law: P(True) = the enclosed real number.
     Proof: the coin is U < x. With U in [w, w + 1] / 2^64 and low <= x 2^64 <= high, it is True if
         w < low and False if w >= high, in integers; the one or two words between are decided by
         ``LazyUniform.is_below`` from the following digits of the same U.

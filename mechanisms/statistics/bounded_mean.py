@@ -67,10 +67,7 @@ class StepGrid:
     def clipped(
         self, values: NDArray[np.float64], lowest: int, highest: int
     ) -> NDArray[np.float64]:
-        """Round every value to steps, and clip it; nan stays nan.
-
-        Laws: what becomes of one value does not depend on the others.
-        """
+        """Round every value to steps by itself, and clip it; nan stays nan."""
         with np.errstate(over="ignore"):
             steps = np.rint(np.ldexp(values, -self.exponent))
         return np.clip(steps, lowest, highest)
@@ -111,14 +108,10 @@ class ClippedStatistic(Mechanism[R], ABC):
 
 
 def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:
-    """Read rows, and put each on the grid in units of the norm bound; all are of class 0.
+    """Read rows, and put each by itself on the grid in units of the norm bound; all are of class 0.
 
-    A row that is not finite, or zero on the grid, contributes nothing and is left out.
-
-    Rows are clipped to the norm; None scales every row to norm 1. Without ``features`` the width
-    is that of the array, which is public.
-
-    Laws: what becomes of one row does not depend on the others, bit for bit.
+    A row that is not finite, or zero on the grid, is left out. Rows are clipped to the norm; None
+    scales every row to norm 1. Without ``features`` the width is that of the array, and public.
     """
     return on_grid(
         _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True

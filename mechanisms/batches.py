@@ -40,16 +40,10 @@ def index_batches(
     What is stated of the scheme is true of training on these batches, one noisy sum for each, if
     nothing else of the records is released.
 
-    Args:
-        scheme: which allocation.
-        records: the number of records; of shuffled batches it is public.
-        rng: source of randomness; None is the operating system's cryptographic generator. A seeded
-            generator makes the batches predictable to whoever knows the seed.
-    Yields:
-        Record numbers. Sizes of shuffled batches differ by at most one, larger batches first;
-        those of other schemes are random, also 0.
-    Raises:
-        ParameterError: not a scheme of an epoch, or fewer records than shuffled batches.
+    ``records`` is the number of records, of shuffled batches public. Sizes of these differ by at
+    most one, larger batches first; those of other schemes are random, also 0. ``rng`` is as for
+    ``Mechanism.release``.
+
     Example:
         >>> from dpproof.accountant import ShuffledBatches
         >>> [len(batch) for batch in index_batches(ShuffledBatches(batches=3), records=10)]
@@ -79,21 +73,12 @@ def index_samples(
 ) -> Iterator[NDArray[np.int64]]:
     """Draw a fresh sample for every step; under ``CyclicPoisson`` of one part of the records.
 
-    To parts records are dealt once, each by itself.
+    To parts records are dealt once, each by itself. Yielded are increasing record numbers, each as
+    often as the record counts. ``rng`` is as for ``Mechanism.release``.
 
     What is stated of the scheme is true of training on these samples, one noisy sum for each, if
     nothing else of the records is released, the sizes of samples included.
 
-    Args:
-        scheme: which sample.
-        records: the number of records.
-        steps: how many samples.
-        rng: source of randomness; None is the operating system's cryptographic generator. A seeded
-            generator makes the samples predictable to whoever knows the seed.
-    Yields:
-        Increasing record numbers, each as often as the record counts.
-    Raises:
-        ParameterError: not a scheme of one step, or the scheme is not about so many records.
     Example:
         >>> from dpproof.accountant import WithReplacement
         >>> scheme = WithReplacement(sample_size=4, population_size=10)

@@ -64,8 +64,6 @@ class Blocks:
             ``map(function, blocks)`` returns the sums of each block, or of several together, each
             block once, which is not checked. None adds them up here, one after the other.
         records: their number, if all are in memory: mechanisms that are no sums take them then.
-    Raises:
-        ParameterError: an iterator, which yields its blocks only once.
     Example:
         >>> from dpproof.mechanisms import Count
         >>> Count()(Blocks([[1.5, 2.0], [3.0]]))
@@ -92,10 +90,9 @@ class Blocks:
     ) -> Blocks:
         """Cut arrays, sparse matrices or frames into blocks of rows; those of Dask have theirs.
 
-        Args:
-            columns: rows, and perhaps labels and weights.
-            size: rows of a block; None is some 30 MB of float64.
-            executor: as for ``Blocks``; Dask adds up its own collections, on its workers.
+        ``columns`` are rows, and perhaps labels and weights. Without ``size`` a block is some 30 MB
+        of float64. Dask adds up its own collections, on its workers.
+
         Example:
             >>> [len(block) for block in Blocks.of(np.zeros((5, 2)), size=2).blocks]
             [2, 2, 1]
@@ -132,9 +129,8 @@ class Blocks:
     def each(self, function: Callable[..., tuple[Any, ...]], *beside: Iterable[Any]) -> list[Sums]:
         """Return a function's sums over every block: the number of records, then integers.
 
-        Args:
-            function: of the records of a part of a block, and of what is beside them.
-            beside: an array for each block, of which each part of the block gets its columns.
+        It is called with the records of a part of a block, and with the columns of the arrays
+        ``beside``, one for each block, that belong to it.
         """
         task, results = _Task(function, replace(self, blocks=(), executor=None)), []
         try:

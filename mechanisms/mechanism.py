@@ -180,10 +180,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
         """Return a mechanism that releases only the best output of a random number of runs.
 
-        Args:
-            runs: the law of the number of runs, which looks neither at data nor at outputs.
-            score: from an output to a number, the larger the better; None where the output is
-                one number.
+        The law of the number of runs looks neither at data nor at outputs. The score is from an
+        output to a number, the larger the better; None where the output is one number.
         """
         return mechanisms.Selected(self, runs, score)
 
@@ -193,20 +191,14 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     ) -> Thresholded[R]:
         """Return a mechanism that releases the first output to score at or above a threshold.
 
-        The most runs it makes is a random number.
-
-        Args:
-            runs: the law of the most runs made, which looks neither at data nor at outputs.
-            threshold: the least score that is good enough; it must not look at the data.
-            score: from an output to a number, the larger the better; None where the output is
-                one number.
+        As ``select``; the law is of the most runs made, and the threshold must not look at data.
         """
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class QueryMechanism(Mechanism[R], ABC):
-    """A mechanism on the value of a query, or on data that is already that value."""
+    """A mechanism on the value of a query of the data; ``None``: the data is that value already."""
 
     query: Query | None = field(default=None, converter=parameters.query)
 

@@ -45,9 +45,6 @@ class Composed(Mechanism[R]):
     """The tuple of outputs of several mechanisms; built by ``compose``.
 
     Subsampling a composition draws one sample that all its parts share.
-
-    Attributes:
-        parts: at least one mechanism, all under the same relation.
     """
 
     whole = ""
@@ -86,15 +83,12 @@ class Composed(Mechanism[R]):
 
 
 def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
-    """Release the outputs of several mechanisms on the same data.
+    """Release the outputs of several mechanisms on the same data, under one relation, as a tuple.
 
     Statement: which mechanisms run, and all their parameters, are fixed before any output is
         seen. Choosing the next mechanism, its noise, its sampling rate, or whether to go on,
         after looking at an output is not a composition in this sense; it needs a privacy filter
         or odometer.
-    The release is the tuple of the parts' outputs, in order. All parts are under one neighbouring
-    relation.
-
     Laws: compose(m, m) satisfies what m.repeat(2) satisfies; the order does not matter.
     Example:
         >>> from dpproof.accountant.sensitivity import L1, L2
@@ -146,10 +140,6 @@ class Repeated(Rerun[R]):
     """``count`` independent outputs of one mechanism, as an array; built by ``.repeat``.
 
     The count is fixed in advance: stopping after looking at an output needs a filter.
-
-    Attributes:
-        base: the mechanism that is repeated.
-        count: the number of outputs, from 1 to 10^12.
     Laws: ``m.repeat(n)`` satisfies what ``compose(m, ..., m)`` with n parts satisfies.
     Example:
         >>> from dpproof.accountant.sensitivity import L2
@@ -200,12 +190,7 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
         """Draw once for every output of the first mechanism on these data.
 
-        Args:
-            data: one dataset.
-            outputs: of the first mechanism, shape (count, ...).
-            rng: the only source of randomness.
-        Returns:
-            Shape (count, ...).
+        ``outputs`` has the shape (count, ...), and so has what is returned.
         """
 
 
@@ -225,12 +210,7 @@ class Chained(Mechanism[R]):
 
     Args:
         first: a mechanism on records.
-        then: the second part, such as ``NoisyMistakes``.
-    Outputs:
-        A pair: the output of the first part, and that of the second.
-    Raises:
-        ParameterError: not a mechanism on records, or not a second part.
-        RelationMismatch: the parts speak of different neighbours.
+        then: the second part, such as ``NoisyMistakes``; the output is a pair of both outputs.
     Laws: the guarantee is that of ``compose`` of both parts.
     Example:
         >>> from dpproof.accountant import AddRemove
@@ -288,8 +268,6 @@ class Clamped(Mechanism[R]):
     Args:
         noise: a mechanism that releases numbers.
         lower, upper: public, lower at most upper, both floats exactly; not from the data.
-    Raises:
-        ParameterError: not a mechanism, or ends that are no range.
     Laws: every answer is that of ``noise``.
     Example:
         >>> from dpproof.accountant import L1
@@ -352,9 +330,6 @@ class UniformChoice(Mechanism[R]):
     Outputs:
         A pair: the position of the part, and its output.
     Raises:
-        ParameterError: no parts, something that is no mechanism, or on release outputs of
-            different shapes.
-        RelationMismatch: two parts differ in relation.
         NotImplied: on guarantee, if the parts have neither a common worst guarantee nor pairs.
     Laws: one part alone costs what it costs; the order of the parts does not matter.
     Example:
@@ -433,13 +408,8 @@ class Selected(Rerun[R]):
     Where the law allows no run at all, an output is a pair (ran, output): (True, the best), or
     (False, a placeholder of zeros) when nothing was run. Elsewhere it is the best output alone.
 
-    Built by ``.select``.
+    Built by ``.select``. The larger the score the better; None is for outputs that are one number.
 
-    Attributes:
-        base: the mechanism that is run.
-        runs: the law of the number of runs.
-        score: from an output to a number, the larger the better; None where the output is one
-            number and the largest is wanted.
     Laws: with one run this is the base.
     Example:
         >>> from dpproof.accountant.run_counts.law import FixedRuns
@@ -506,13 +476,8 @@ class Thresholded(Rerun[R]):
     An output is a pair (found, output): (True, the first that was good enough), or (False, a
     placeholder of zeros). The number of runs is not released, nor how long they took.
 
-    Built by ``.select_above``.
+    Built by ``.select_above``. No score, None, is for outputs that are one number.
 
-    Attributes:
-        base: the mechanism that is run.
-        runs: the law of the most runs made.
-        threshold: the least score that is good enough.
-        score: from an output to a number; None where the output is one number.
     Laws: with a threshold below every score this is the base, where one run is certain.
     Example:
         >>> from dpproof.accountant.run_counts.law import FixedRuns

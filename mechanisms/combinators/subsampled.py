@@ -140,10 +140,8 @@ class Subsampled(OnBase[R]):
     A base that releases several outputs (a composition, a repetition) sees one sample for all of
     them. The sample itself, its size included, is not released.
 
-    Attributes:
-        base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
-            (a Poisson sample can be empty).
-        scheme: the scheme by which the records are drawn.
+    To run, the base needs ``query=``, defined on every sample (a Poisson sample can be empty).
+
     Laws: at rate 1 this is the base; at full sample size, the base on records in random order.
     Example:
         >>> from dpproof.accountant.sensitivity import L1
@@ -224,10 +222,9 @@ class Shuffled(OnBase[R]):
     An output is all reports in a uniformly random order; of randomised response it is how often
     each category was reported, which tells as much.
 
-    Attributes:
-        base: a local mechanism, stated under replace-one; each record is its value, or its query
-            takes the value from a record.
-        scheme: the public number of records.
+    The base is stated under replace-one; each record is its value, or its query takes the value
+    from a record. The number of records is public.
+
     Laws: one record alone is the base; more of them cost less.
     Example:
         >>> flip = RandomizedResponse(epsilon=1, categories=3, relation=ReplaceOne())
@@ -297,11 +294,10 @@ class Allocated(OnBase[R]):
     allocation is kept. Of a ``MatrixMechanism`` under ``CyclicPoisson`` it is the noisy values of
     all rounds.
 
-    Attributes:
-        base: Gaussian noise, for shuffled batches on a sum whose sensitivity is an
-            ``L2Contribution``; to run, it needs ``query=``. A ``MatrixMechanism`` asks its query
-            for the values of all rounds, on the list of their batches.
-        scheme: the scheme that allocates the records to batches.
+    The base is Gaussian noise, for shuffled batches on a sum whose sensitivity is an
+    ``L2Contribution``; to run, it needs ``query=``. A ``MatrixMechanism`` asks its query for the
+    values of all rounds, on the list of their batches.
+
     Laws: with one batch and one epoch this is the base.
     Example:
         >>> from dpproof.accountant import L2Contribution, ZeroOut

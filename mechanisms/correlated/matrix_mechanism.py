@@ -72,10 +72,8 @@ class NoisyRounds:
     def add(self, value: object) -> Reals:
         """Take the exact value of the next round, and return it with correlated noise.
 
-        Args:
-            value: a number or array, in data units, of one shape in all rounds.
-        Returns:
-            The value plus noise, of the same shape; running sums of these have little noise.
+        It is a number or array, in data units, of one shape in all rounds. Running sums of what is
+        returned have little noise.
         """
         if self._place == self._factor.rounds:
             allowed = f"at most {self._place} values"
@@ -183,7 +181,6 @@ class MatrixMechanism(NoiseMechanism[R]):
             replacing a record moves it by twice that. Under replace-one both records take part in
             the same rounds.
         participation: SingleParticipation, FixedEpochs or MinSeparation.
-        query: data -> an array, one row a round; None when the data is already that.
     Raises:
         NotCertified: by ``guarantee``, where no theorem bounds the factor's sensitivity.
     Example:

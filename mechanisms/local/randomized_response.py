@@ -73,7 +73,6 @@ class RandomizedResponse(FrequencyOracle[R]):
     Args:
         epsilon: nats, above 0, at most 1024.
         categories: k, from 2 to 2^62; values are 0, ..., k - 1.
-        query: data -> a category; None when the data is already that value.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> flip = RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
@@ -159,7 +158,6 @@ class LocalHashing(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         cells: g, a prime; the smallest at or above e^epsilon + 1, at most 65,537, without it.
-        query: data -> a category; None when the data is already that value.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> report = LocalHashing(epsilon=1, categories=100, cells=5, relation=AddRemove())
@@ -266,7 +264,6 @@ class SubsetSelection(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: k, from 2 to 2^20; values are 0, 1, ...
         size: d, from 1 to k - 1; the whole number next to k/(e^epsilon + 1) without it.
-        query: data -> a category; None when the data is already that value.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> len(SubsetSelection(epsilon=1, categories=10, relation=AddRemove()).release(4))
@@ -408,7 +405,6 @@ class UnaryEncoding(BitReport[R], EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         symmetric: whether ones and zeros are treated alike.
-        query: data -> a category; None when the data is already that value.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> UnaryEncoding(epsilon=1, categories=4, relation=AddRemove()).release(2).shape
@@ -448,7 +444,6 @@ class Rappor(BitReport[R]):
         one: in [0, 1], not ``zero``.
         zero: in [0, 1].
         categories: from 2 to 2^20.
-        query: data -> a category; None when the data is already that value.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()).keep
@@ -492,10 +487,7 @@ Oracle: TypeAlias = FrequencyOracle[Relation]
 class SurveyOption(Readable):
     """One way to ask.
 
-    Attributes:
-        mechanism: what every person runs.
-        epsilon: of it.
-        error: half the width of the interval of normal size of one category.
+    ``error`` is half the width of the interval of normal size of one category.
     """
 
     mechanism: Oracle
@@ -526,7 +518,6 @@ def plan_survey(
         frequency: of the category that the error is about, in [0, 1]; None is the worst.
         relation: of the mechanisms, by default ReplaceOne(): any answer may become any other.
     Raises:
-        ParameterError: a number outside its domain, or a confidence that rounds to 1.
         CalibrationError: no mechanism meets the error at an epsilon up to 32.
     Example:
         >>> best = plan_survey(categories=4, people=1000, error=0.02)[0]

@@ -42,13 +42,9 @@ _HALVINGS: Final = 60
 class Frequencies:
     """Estimates of how frequent each category is among those who reported.
 
-    Attributes:
-        estimate: shape (categories,), unbiased, possibly below 0 or above 1.
-        lower: lower ends of confidence intervals, at or above 0, each valid by itself.
-        upper: upper ends, at or below 1.
-        standard_error: shape (categories,), of the estimates, itself estimated.
-        confidence: of the intervals.
-        names: of the categories; empty if none were given.
+    Arrays are of shape (categories,). Estimates are unbiased, possibly below 0 or above 1. The ends
+    ``lower`` and ``upper`` of confidence intervals, each valid by itself, are in [0, 1]. The
+    standard error is itself estimated; ``names`` is empty if none were given.
     """
 
     estimate: NDArray[np.float64]
@@ -119,10 +115,8 @@ class FrequencyOracle(QueryMechanism[R], ABC):
             P(support/n >= s) <= e^(-n KL(s, mean)) for s at or above the mean, and so below it.
         Source: Hoeffding (1963), Theorem 1, whose summands need not be alike.
 
-        Args:
-            reports: one a person, as ``release`` returns them, on the first axis.
-            confidence: of each interval by itself, above 0 and below 1.
-            names: of the categories, in their order.
+        Reports are as ``release`` returns them, one a person on the first axis. The confidence is
+        of each interval by itself.
         """
         support, size = self.support(reports)
         if len(names) not in (0, len(support)):

@@ -106,7 +106,6 @@ class FiniteMechanism(QueryMechanism[R]):
             (``fractions.Fraction`` where floats do not add up); up to 64 datasets and 1000 outputs.
         neighbours: pairs of datasets (x, x') that are neighbours, under add-remove and zero-out x
             the one with the extra record; None: any two datasets are, in both orders.
-        query: data -> the number of a dataset; None when the data is already that.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> coin = FiniteMechanism([[0.75, 0.25], [0.25, 0.75]], relation=AddRemove())

@@ -166,10 +166,9 @@ class DiscreteGaussian(NoiseMechanism[R]):
 
     Args:
         sigma: in units of the query, in [2^-300, 2^300]; sigma^2 is the variance only nearly.
-        sensitivity: L1 or L2, at least 1. Whole parts are taken of k and of Delta^2, because an
-            integer query moves by whole numbers (a value within a relative 2^-40 below a whole
-            number counts as that number, so ``L2(math.sqrt(3))`` means m = 3).
-        query: data -> an integer or integer array; None when the data is already that value.
+        sensitivity: L1 or L2, at least 1, of which whole parts are taken, as an integer query moves
+            by whole numbers (a value within a relative 2^-40 below a whole number counts as that
+            number, so ``L2(math.sqrt(3))`` means m = 3).
     Example:
         >>> DiscreteGaussian(sigma=10, sensitivity=L2(3)).guarantee().rho
         Fraction(9, 200)
@@ -295,7 +294,6 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         sensitivity: L1, L2, LInf (up to 10 dimensions), or ``Differences``, whose convex hull with
             its negatives holds every change: mu is the largest of their corners', for L2 that of
             the smallest eigenvalue, rounded up by at most 10^-7.
-        query: data -> a vector; None when the data is already the query's value.
     Raises:
         NotCertified: an L2 sensitivity and a covariance whose smallest eigenvalue is not found.
     Example:
@@ -433,7 +431,6 @@ class Skellam(NoiseMechanism[R]):
         variance: of the noise, in [2^-20, 2^20].
         sensitivity: L1, from 1 to 2^14, or L2, from 1 to below 2; whole parts are taken of k and of
             Delta^2, as for ``DiscreteGaussian``, which serves larger ones.
-        query: data -> an integer or integer array; None when the data is already that value.
     Raises:
         NotCertified: the guarantee of so little noise that losses exceed about 60.
     Example:

@@ -55,8 +55,6 @@ class Histogram(QueryMechanism[R]):
         contributions: the most cells that one record adds to (enforce it by sampling or
             dropping contributions of a record inside the query).
         largest: the most that it adds to one cell.
-        query: data -> an array of whole counts over cells fixed in advance; None when the data is
-            already that table.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Histogram(scale=20, relation=AddRemove()).release([120, 0, 7]).shape

@@ -150,7 +150,6 @@ class DiscreteLaplace(NoiseMechanism[R]):
         scale: in units of the query, in [2^-300, 2^300].
         sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
             part counts (a value within 2^-40 below a whole number counts as that number).
-        query: data -> an integer or integer array; None when the data is already that value.
     Example:
         >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
         True
@@ -204,7 +203,6 @@ class TruncatedLaplace(NoiseMechanism[R]):
         epsilon: above every finite loss, positive; refused where reach would exceed 400.
         delta: the mass of the infinite loss, in (0, 1/2].
         sensitivity: L1, from 1 to 16, in units of the query.
-        query: data -> an integer; None when the data is already that value.
     Example:
         >>> noise = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
         >>> noise.reach, abs(noise.release(41) - 41) <= noise.reach
@@ -313,7 +311,6 @@ class Staircase(NoiseMechanism[R]):
         sensitivity: L1, from 1 to 2^40, in units of the query.
         width: a whole number from 1 to k; None: about k/(1 + e^(epsilon/2)), which makes the
             expected size of the noise the least there is at epsilon for large k.
-        query: data -> an integer; None when the data is already that value.
     Example:
         >>> noise = Staircase(epsilon=2, sensitivity=L1(1000))
         >>> noise.width, round(noise.repeat(10).guarantee().epsilon(delta=1e-6).upper, 3)
@@ -430,7 +427,6 @@ class CanonicalNoise(NoiseMechanism[R]):
         epsilon: positive; refused where K would exceed 400.
         delta: in (0, 1/2].
         sensitivity: L1, from 1 to 2^40, in units of the query.
-        query: data -> an integer; None when the data is already that value.
     Example:
         >>> noise = CanonicalNoise(epsilon=1, delta=0.01, sensitivity=L1(1))
         >>> round(noise.guarantee().delta(epsilon=1).upper, 4)

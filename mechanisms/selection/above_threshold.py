@@ -111,7 +111,6 @@ class AboveThreshold(FirstAbove[R]):
         gap: whether to release the gaps too: then an output is the positions and their gaps.
         granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
             rounded; by default 2^-20 of ``query_scale``.
-        query: data -> the values of all queries; None when the data is already the values.
     Example:
         >>> from dpproof.accountant import LInf
         >>> noise = {"threshold_scale": 2, "query_scale": 4, "sensitivity": LInf(1)}
@@ -233,7 +232,7 @@ class GaussianAboveThreshold(FirstAbove[R]):
             [2^-300, 2^300].
         query_sigma: of every query's noise.
         queries: the largest number of queries, 1 to 10^12, at least ``cutoff``; public.
-        sensitivity, cutoff, monotone, rising, threshold, query: as for ``AboveThreshold``.
+        sensitivity, cutoff, monotone, rising, threshold: as for ``AboveThreshold``.
     Raises:
         ParameterError: a parameter outside its domain, or so little noise that the largest loss of
             the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a

@@ -505,7 +505,6 @@ class GeneralisedExponential(QueryMechanism[R]):
         monotone: claim that adding a record never lowers any loss (or never raises any).
             Meaningless under replace-one, where it is refused.
         relation: the neighbouring relation that the sensitivities speak of.
-        query: data -> one loss for each candidate; None when the data is already the losses.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())

@@ -65,8 +65,6 @@ class PartitionSelection(QueryMechanism[R]):
         epsilon: nats, above 0: of the whole.
         delta: in (0, 1), of the whole.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        query: data -> how many records have each partition, integers from 0; None when the data is
-            already those counts.
     Raises:
         ParameterError: a parameter outside its domain, or so small that counts up to 2000 are never
             surely published; on release, counts that are not integers from 0.
@@ -209,8 +207,6 @@ class ThresholdedCounts(QueryMechanism[R]):
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        query: data -> how many records have each partition, integers from 0; None when the data is
-            already those counts.
     Outputs:
         A noisy count for each partition, 0 where it is not published.
     Example:

@@ -36,7 +36,7 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 @final
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Histogram(QueryMechanism[R]):
-    """Add integer noise to a table of counts, to which each record adds a little in a few cells.
+    """Add integer noise to counts of cells fixed in advance, to few of which each record adds.
 
     A record adds to at most ``contributions`` cells, to each a whole number from 0 to ``largest``.
     Under add-remove and zero-out so many cells move; a replaced record leaves as many and enters as

@@ -131,9 +131,6 @@ def audit(
         progress: called with the trials so far and all that are planned.
         report_interrupted: whether a ``KeyboardInterrupt`` ends the audit with a report of the
             tests made until then, as the end of its time does.
-    Raises:
-        StoreRefused: the store is of another audit.
-        Unidentified: the store cannot tell code or data by themselves.
     """
     require_sampler(sampler)
     run = _Run(

@@ -41,12 +41,9 @@ def orthogonal_canaries(
     The first ``features`` rows have one coordinate each, in random order; further ones have random
     signs. Labels are random. Nothing of a dataset is in them.
 
-    Args:
-        count: number of canaries; beyond ``features`` they are not orthogonal and show less.
-        features: width of a row.
-        norm: Euclidean norm of each, best that to which the run clips.
-        classes: labels to draw from.
-        seed: of order, signs and labels.
+    Beyond ``features``, the width of a row, canaries are not orthogonal and show less. The best
+    Euclidean norm is that to which the run clips.
+
     Example:
         >>> rows, labels = orthogonal_canaries(3, 5)
         >>> (rows @ rows.T).tolist(), len(labels)
@@ -92,18 +89,10 @@ _TIES: Final = 0x7D9E3A61C0F4528B  # A seed of nobody's coins, as 0 may be.
 class CanaryPlan:
     """What a canary audit shows, before its first run.
 
-    Attributes:
-        canaries: the number of coins, of all runs together.
-        runs: into which they are divided.
-        claim: in words.
-        epsilon_claimed: the claimed epsilon at ``delta``.
-        delta: where epsilon is bounded.
-        epsilon: the bound that is reached with probability ``power``, if every canary tells as
-            much as the claim allows, and on its own. Canaries in real runs tell less.
-        mu: the same of mu, where the claim is a curve; else None.
-        guesses: how many test a curve, fixed before the run.
-        power: see ``epsilon``.
-        significance: error probability of the audit.
+    The bounds ``epsilon`` at ``delta``, and ``mu`` where the claim is a curve, are reached with
+    probability ``power``, if every canary tells as much as the claim allows, and on its own.
+    Canaries in real runs tell less. ``canaries`` counts the coins of all runs together; so many
+    ``guesses``, fixed before the run, test a curve.
     """
 
     canaries: int
@@ -175,18 +164,10 @@ def plan_canaries(
 class CanaryReport:
     """What the scores of canaries prove.
 
-    Attributes:
-        outcome: violation, no evidence, or inconclusive: nothing could have been found, or the
-            time ended first.
-        plan: the claim, and what was to be expected.
-        epsilon_lower: lower confidence bound of epsilon at ``plan.delta``; 0 if nothing is shown.
-        mu_lower: no mu below it is true of the run, where the claim is a curve; else None.
-        p_value: of the claimed curve, or None; ``epsilon_lower`` alone may refute a claim.
-        made: numbers of guesses that were looked at.
-        right: how many of them are right.
-        runs: finished runs that are counted.
-        seed: of the coins; None where others tossed them.
-        notes: other remarks.
+    The outcome is inconclusive if nothing could have been found, or the time ended first. The bound
+    ``epsilon_lower``, at ``plan.delta``, is 0 if nothing is shown; ``mu_lower`` and ``p_value`` are
+    of a claimed curve. Of the numbers of guesses ``made``, as many as ``right`` says were right, in
+    so many finished ``runs``. The seed of the coins is None where others tossed them.
     """
 
     outcome: Outcome
@@ -243,12 +224,9 @@ def bound_membership(
         scores. For a curve it has a tenth of the significance; ``OneRunCurve`` has the rest, with
         a number of guesses that the claim alone decides.
 
-    Args:
-        scores: shape (canaries,), finite; high for one that seems to be in.
-        included: shape (canaries,): whether it was.
-        claim: a guarantee, or ``(epsilon, delta)``.
-        significance: error probability, in (0, 1).
-        delta: where epsilon is bounded; by default where the claim states it, else 1e-6.
+    Scores are finite, high for a canary that seems to be in, and ``included`` says whether it was.
+    Epsilon is bounded at ``delta``, by default where the claim states it, else 1e-6.
+
     Example:
         >>> rng = np.random.default_rng(1)
         >>> coins = rng.integers(0, 2, 1_000) == 1

@@ -84,18 +84,10 @@ class Outcome(Enum):
 class Finding:
     """One test that was made, on samples that no one had looked at.
 
-    Attributes:
-        what: the inequality or the bound.
-        event: the event that training chose, in words.
-        order: the dataset on which the event is more likely ("data" or "neighbour").
-        counts: of that event.
-        significance: the part of the error probability that this test was given.
-        refutes: whether it contradicts the claim.
-        epsilon_lower: the bound, where the test is one of epsilon.
-        p_value: of the claim's tangent, where the test is one of the curve.
-        meaning: the event in words, for people.
-        epsilon: where the claim is tested.
-        allowed: the delta that the claim allows there.
+    Its event, the counts and the dataset ("data" or "neighbour") on which it is more likely are
+    training's choice. It was given a part of the error probability, ``significance``. It bounds
+    epsilon, or tests one tangent of the curve, with a p-value. ``meaning`` is the event in words
+    for people; at ``epsilon`` the claim allows the delta ``allowed``.
     """
 
     what: str
@@ -174,31 +166,17 @@ class Overview:
 class Report:
     """The result of one audit.
 
-    Attributes:
-        outcome: violation, no evidence, or inconclusive.
-        claim: in words.
-        pair: the pair's name.
-        epsilon_claimed: the claimed epsilon at ``delta``.
-        delta: where epsilon is reported.
-        epsilon_lower: lower confidence bound of epsilon at delta; 0 when nothing is shown.
-        significance: probability, at most, that this audit of a true claim ends in a violation
-            or reports an ``epsilon_lower`` above the truth.
-        detectable_epsilon: smallest epsilon at delta that this audit would have found with 95 %
-            probability on an event as frequent as those it looked at; inf when none, and where
-            the first look ended the audit.
-        detectable_mu: the same for Gaussian noise of that mu, where a curve is claimed.
-        trials: samples that were drawn, on both datasets together.
-        planned: samples that the audit would have drawn without an early end.
-        seed: replays the audit, where the sampler takes its randomness from the generator.
-        log_evidence: log of the audit's e-value against the claim: those of audits with independent
-            trials multiply, and Pr(the product ever reaches 1 / a) <= a for a claim that holds.
-        findings: the tests that were made.
-        notes: other remarks for the reader.
-        seconds: the time it took.
-        overview: the score of the last test over all of its range, for ``TradeOffRegion``; it
-            decides nothing.
-        needed: fewest samples with which any test could refute the claim.
-        seen: where the claim is refuted, what the outputs show of the cause.
+    ``epsilon_lower`` is a lower confidence bound of epsilon at ``delta``, 0 when nothing is shown.
+    An audit of a true claim ends in a violation, or reports a bound above the truth, with
+    probability at most ``significance``. ``detectable_epsilon`` is the smallest that this audit
+    would have found with 95 % probability on an event as frequent as those it looked at; inf when
+    none, and where the first look ended the audit; ``detectable_mu`` is the same for Gaussian noise
+    where a curve is claimed. ``log_evidence`` is the log of an e-value: those of audits with
+    independent trials multiply, and Pr(the product ever reaches 1 / a) <= a for a claim that holds.
+    The ``overview`` has the score of the last test over all of its range, for ``TradeOffRegion``,
+    and decides nothing. No test refutes the claim with fewer samples than ``needed``. Where it is
+    refuted, ``seen`` says what the outputs show of the cause. The seed replays the audit, where the
+    sampler takes its randomness from the generator.
     """
 
     outcome: Outcome

@@ -46,15 +46,11 @@ _MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
 class Evidence:
     """The evidence that a run of ``watch`` gathered.
 
-    Attributes:
-        log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
-        largest: log of the largest wealth on the way.
-        refuted: whether the largest wealth refutes the claim at the significance.
-        epsilon_lower: the bound of ``ConfidenceSequence`` at the claim's delta, on a grid in steps
-            of 4 %; by itself wrong with at most the significance.
-        mu_lower: the same of mu, by ``GaussianSequence`` in steps of 5 %; None for a point.
-        trials: samples drawn, on both datasets together.
-        seed: replays the run.
+    ``log_evidence`` is the log of the final wealth: the run's e-value, to be multiplied over runs.
+    The claim is ``refuted`` where the ``largest`` wealth on the way, in logs, says so at the
+    significance. ``epsilon_lower`` is the bound of ``ConfidenceSequence`` at the claim's delta, in
+    steps of 4 %, by itself wrong with at most the significance; ``mu_lower`` that of
+    ``GaussianSequence`` in steps of 5 %, None for a point. The seed replays the run.
     """
 
     log_evidence: float

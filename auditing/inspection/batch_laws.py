@@ -50,8 +50,6 @@ class RecordedDataset:
     A loader that reads in worker processes, or ahead, hides what belongs to which batch:
     give it ``range(n)`` as its dataset instead, and its batches are record numbers.
 
-    Args:
-        dataset: anything with a length, and records by their number.
     Example:
         >>> dataset = RecordedDataset(["ann", "bob"])
         >>> dataset[1], len(dataset), dataset.take()

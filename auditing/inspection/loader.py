@@ -224,10 +224,8 @@ _LEAST_SHOWN: Final = 1e-300  # Smaller p-values are shown as this.
 class SchemeVerdict:
     """Whether the batches of a loader refute one scheme.
 
-    Attributes:
-        name: the scheme.
-        refuted_by: the fact or the law that is not met; empty if the scheme is not refuted.
-        p_value: of that law, or the smallest of all laws; None for a fact, which is certain.
+    ``refuted_by`` is the fact or the law that is not met; empty if the scheme is not refuted. The
+    p-value is of that law, or the smallest of all laws; None for a fact, which is certain.
     """
 
     name: str
@@ -251,22 +249,12 @@ class LoaderReport:
     verdicts, another scheme is named with at most this probability. A loader that follows none may
     be named by mistake, if it differs in nothing that is tested.
 
-    Attributes:
-        epochs: the number of epochs.
-        records: the number of records.
-        batches: the smallest and the largest number of batches of an epoch.
-        sizes: the smallest and the largest batch size.
-        constant: whether all batches but the last of an epoch have one size.
-        times: the smallest and the largest number of times a record is in an epoch.
-        same_order: whether every epoch has the same batches in the same order.
-        same_batches: whether every epoch has the same batches, in any order.
-        repeats: the number of batches that have a record more than once.
-        sampling_rate: limits of the mean share of records in a batch, for Poisson samples.
-        verdicts: one for each scheme.
-        scheme: what ``subsample`` or ``allocate`` takes; None if there is no such scheme. Of
-            Poisson samples its rate is the upper limit.
-        advice: how the scheme is used, or the reason why there is none.
-        significance: the error probability.
+    Of ``batches``, ``sizes`` and ``times`` (that a record is in an epoch) there are the smallest
+    and the largest; ``constant`` says whether all batches but the last of an epoch have one size.
+    So many as ``repeats`` have a record more than once. ``sampling_rate`` limits the mean share of
+    records in a batch. The scheme is what ``subsample`` or ``allocate`` takes, None if there is no
+    such scheme, of Poisson samples at the upper limit of the rate; ``advice`` says how it is used,
+    or why there is none.
     """
 
     epochs: int

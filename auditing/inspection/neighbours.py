@@ -141,8 +141,6 @@ def suggested_pairs(pair: Pair | tuple[Any, Any]) -> Iterator[tuple[str, Pair]]:
     equal rows of the record's norm with an opposite one, zeros with the record, and zeros with ten
     times the record.
 
-    Args:
-        pair: two arrays or lists of numbers or rows, one with a record more.
     Example:
         >>> [hidden for hidden, _ in suggested_pairs((np.eye(3), np.eye(3)[1:]))]
         ['other sampling than stated', 'missing clipping']
@@ -265,15 +263,10 @@ def check_query(
     moved by more than declared, or around the end of its integer type; -0.0 beside 0.0; another
     value for the same records in another order. No fact does not prove a sensitivity.
 
-    Args:
-        query: data -> a number or an array of numbers, deterministic.
-        data: records: a sequence, or an array whose first axis is the records.
-        sensitivity: declared; pairs of its relation are generated: ``neighbours`` and ``crowded``
-            of the data.
-        records: what the record that differs may be; by default ``records_like(data)``.
-        blank: the record that contributes nothing, for ZeroOut.
-        pairs: more of them.
-        ordered: whether the order of the records is part of the data, so that it may matter.
+    Pairs are ``neighbours`` and ``crowded`` of the data under the sensitivity's relation, and those
+    given. The query is deterministic, and returns a number or an array of numbers. ``ordered``: the
+    order of the records is part of the data, so that it may matter.
+
     Example:
         >>> import numpy as np
         >>> from dpproof.accountant import L1

@@ -61,14 +61,8 @@ class FactKind(Enum):
 class Fact:
     """One difference that was seen, on one pair of datasets.
 
-    Attributes:
-        kind: the kind of fact.
-        pair: the pair's name.
-        where: the call, or the query.
-        on_data: the observation on D: the form of a value, and not its contents.
-        on_neighbour: the observation on D'.
-        declared: the declared sensitivity, where it is one that is exceeded.
-        measured: the movement of the value, rounded up to two digits; the comparison was exact.
+    ``where`` is the call, or the query. The observations show the form of a value, and not its
+    contents. ``measured`` is the movement, rounded up to two digits; the comparison was exact.
     """
 
     kind: FactKind
@@ -94,12 +88,8 @@ class Fact:
 class Movement:
     """The largest movement of the value that one primitive acts on, over all pairs.
 
-    Attributes:
-        where: the primitive, or the query.
-        norm: of the declared sensitivity; "LInf" where none was declared.
-        measured: the largest movement, rounded up to two digits.
-        pair: the pair it was seen on.
-        declared: the declared sensitivity.
+    It was seen on one pair, and is rounded up to two digits. The norm is that of the declared
+    sensitivity; "LInf" where none was declared.
     """
 
     where: str
@@ -120,11 +110,7 @@ class Inspection:
 
     Nothing seen says nothing about other pairs, and does not make anything private.
 
-    Attributes:
-        pairs: the number of pairs examined.
-        facts: the differences, in the order they were seen.
-        movements: the largest movements of values, for each primitive.
-        seed: replays the runs; None where nothing is random.
+    ``pairs`` counts them, and ``seed`` replays the runs; None where nothing is random.
     """
 
     pairs: int
@@ -431,12 +417,9 @@ class Recorder:
 
         Calls made inside the primitive are not recorded.
 
-        Args:
-            primitive: any callable: a noise function, a mechanism's ``release``.
-            name: on the tape; by default its own.
-            value: its parameter that it protects; None for a function that returns noise.
-            sensitivity: declared of that value, or of what noise is added to.
-            together: as for the recorder.
+        It is any callable: a noise function, a mechanism's ``release``. ``value`` names its
+        parameter that it protects, of the sensitivity declared; None is for a function that
+        returns noise.
         """
         _required(sensitivity)
         label = getattr(primitive, "__qualname__", repr(primitive)) if name is None else name
@@ -459,10 +442,7 @@ class Recorder:
     ) -> Inspection:
         """Run a sampler three times on each pair: on D, on D again, and on D', one output each.
 
-        Args:
-            sampler: ``(data, size, rng) -> outputs``; it is given a generator that records.
-            pairs: D and D', one ``Pair`` or several; ``neighbours`` generates some.
-            seed: of the generator; None draws a fresh one.
+        The sampler is given a generator that records. ``neighbours`` generates some pairs.
         """
         chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
         facts: list[Fact] = []

@@ -346,10 +346,7 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
         claim, and makes all n guesses right with probability r^n; so does releasing the dataset,
         always. A test that rejects the second where all are right errs on the first with
         probability at least r^n, which has to be at most the significance.
-    Rounds: down, by at most one sample in a million.
-
-    The answer is a whole number, or inf if the claim allows everything.
-
+    Rounds: down, by at most one sample in a million; inf if the claim allows everything.
     Example:
         >>> samples_needed((1, 0)), samples_needed((10, 1e-6))
         (10, 65987)

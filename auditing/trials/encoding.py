@@ -351,11 +351,9 @@ def identity(value: object, *, code: bool = True) -> str:
     defined in and of all modules these import, as far as they belong to no installed
     distribution; of those the installed files' digests; the Python version. What is not seen:
     files that are read, the environment, what installed distributions depend on, the machine.
+    ``code`` is False for data, to which no sources belong. A part without a state or a source file
+    that could be read raises ``Unidentified``.
 
-    ``code`` is False for data, to which no sources belong.
-
-    Raises:
-        Unidentified: a part has no state or no source file that could be read.
     Example:
         >>> identity([1.0, 2.0], code=False) == identity([1.0, 2.0], code=False)
         True

@@ -203,12 +203,10 @@ class Command:
 
     Args:
         command: the program and its arguments. ``{size}`` is the number of outputs, ``{dataset}``
-            the name of one (D or D' of the pair: a text or a number, as a path), ``{seed}`` a
-            fresh whole number below 2^63.
+            the name of one (D or D' of the pair: a text or a number, as a path), ``{seed}``, which
+            may be missing, a fresh whole number below 2^63.
         seconds: time of one call.
     Raises:
-        ParameterError: the command cannot be split, has other placeholders, or lacks one of the
-            first two.
         SamplerFailed: in a call, the program cannot be started, takes longer, prints more than
             256 MiB or other than ``size`` lines, or ends with another status than 0. No message
             has anything that was printed.
@@ -261,11 +259,9 @@ class Command:
 class Server:
     """A sampler that asks a server for every call, by GET, and reads one line an output.
 
-    Args:
-        url: with the placeholders of ``Command``, filled in percent-encoded.
-        seconds: time of one call.
+    The address has the placeholders of ``Command``, filled in percent-encoded.
+
     Raises:
-        ParameterError: the address is not of http or https, or its placeholders are others.
         SamplerFailed: in a call, there is no answer in time, or one with another status than 200,
             of more than 256 MiB, or of other than ``size`` lines.
     Example:

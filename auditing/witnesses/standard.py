@@ -149,11 +149,7 @@ class SumOfOdds:
 @final
 @dataclass(frozen=True, slots=True)
 class Independent(Witness):
-    """Naive Bayes with smooth odds: they saturate, as those of Laplace noise do.
-
-    Args:
-        most: how many coordinates.
-    """
+    """Naive Bayes with smooth odds: they saturate, as those of Laplace noise do."""
 
     learns: ClassVar[bool] = True
 
@@ -228,16 +224,11 @@ class Unusual:
 @final
 @dataclass(frozen=True, slots=True)
 class Histogram(Witness):
-    """Whole outputs where they repeat, quantile bins of each coordinate where they do not.
-
-    Args:
-        bins: how many bins a coordinate.
-        most: how many coordinates.
-    """
+    """Whole outputs where they repeat, quantile bins of each coordinate where they do not."""
 
     learns: ClassVar[bool] = True
 
-    bins: int = 16
+    bins: int = 16  # a coordinate
     most: int = MOST_COORDINATES
 
     def scores(self, training: Training) -> Iterator[Score]:
@@ -497,12 +488,8 @@ class LearnedScore:
 class Logistic(Witness):
     """Logistic regression: of the coordinates, and of their products of two.
 
-    Products of two different coordinates up to 32 of them, squares only above.
-
-    Args:
-        strength: inverse of the L2 penalty, as scikit-learn's ``C``.
-    Raises:
-        MissingDependency: scikit-learn is not installed.
+    Products of two different coordinates up to 32 of them, squares only above. ``strength`` is the
+    inverse of the L2 penalty, as scikit-learn's ``C``.
     """
 
     learns: ClassVar[bool] = True
@@ -522,14 +509,7 @@ class Logistic(Witness):
 @final
 @dataclass(frozen=True, slots=True)
 class Boosting(Witness):
-    """Gradient boosting of trees over histograms.
-
-    Args:
-        rounds: how many trees.
-        leaves: of each.
-    Raises:
-        MissingDependency: scikit-learn is not installed.
-    """
+    """Gradient boosting of so many trees as ``rounds``, over histograms."""
 
     learns: ClassVar[bool] = True
 
@@ -556,8 +536,6 @@ def learned() -> tuple[Witness, ...]:
 
     Training samples choose among them.
 
-    Raises:
-        MissingDependency: scikit-learn is not installed.
     Example:
         >>> [type(witness).__name__ for witness in learned()]
         ['Logistic', 'Boosting']

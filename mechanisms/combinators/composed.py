@@ -327,8 +327,6 @@ class UniformChoice(Mechanism[R]):
 
     Args:
         parts: at least one mechanism, all under one relation, with outputs of one shape.
-    Outputs:
-        A pair: the position of the part, and its output.
     Raises:
         NotImplied: on guarantee, if the parts have neither a common worst guarantee nor pairs.
     Laws: one part alone costs what it costs; the order of the parts does not matter.

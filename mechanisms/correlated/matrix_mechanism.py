@@ -185,12 +185,8 @@ class MatrixMechanism(NoiseMechanism[R]):
         NotCertified: by ``guarantee``, where no theorem bounds the factor's sensitivity.
     Example:
         >>> from dpproof.mechanisms import MinSeparation, SquareRoot
-        >>> noise = MatrixMechanism(
-        ...     factor=SquareRoot(rounds=1000),
-        ...     sigma=10,
-        ...     sensitivity=L2(1),
-        ...     participation=MinSeparation(100),
-        ... )
+        >>> of = {"sensitivity": L2(1), "participation": MinSeparation(100)}
+        >>> noise = MatrixMechanism(factor=SquareRoot(rounds=1000), sigma=10, **of)
         >>> round(float(noise.guarantee().mu), 6)
         0.915404
     """
@@ -246,17 +242,12 @@ class MatrixMechanism(NoiseMechanism[R]):
     def start(self, *, rng: Rng | np.random.Generator | None = None) -> NoisyRounds:
         """Begin a stream of rounds, for values that depend on earlier releases.
 
-        Args:
-            rng: source of randomness; None is the operating system's cryptographic generator. A
-                seeded generator makes the noise predictable to whoever knows the seed.
+        ``rng`` is as for ``release``.
+
         Example:
             >>> from dpproof.mechanisms import SingleParticipation, Toeplitz
-            >>> noise = MatrixMechanism(
-            ...     factor=Toeplitz([1, 0.5], rounds=3),
-            ...     sigma=1,
-            ...     sensitivity=L2(1),
-            ...     participation=SingleParticipation(),
-            ... )
+            >>> of = {"sensitivity": L2(1), "participation": SingleParticipation()}
+            >>> noise = MatrixMechanism(factor=Toeplitz([1, 0.5], rounds=3), sigma=1, **of)
             >>> rounds = noise.start()
             >>> [rounds.add([0.5, 1.0]).shape for _ in range(3)], rounds
             ([(2,), (2,), (2,)], NoisyRounds(3 of 3 rounds))

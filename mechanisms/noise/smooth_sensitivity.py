@@ -53,10 +53,7 @@ class SmoothBound:
     """A claim about how far a query moves between neighbours, by a bound for each dataset.
 
     The query moves by at most the bounds of both, and these differ by a factor of at most e^beta.
-
-    Attributes:
-        beta: exact, above 0.
-        bound: data -> a number above 0, exact: rounded bounds of neighbours may differ by more.
+    Bounds are exact numbers above 0: rounded ones of neighbours may differ by more.
     """
 
     beta: Fraction = field(converter=parameters.positive)
@@ -75,9 +72,6 @@ class SmoothMedian:
     Source: Nissim, Raskhodnikova & Smith (STOC 2007), Section 3.1; proofs/theory/
         smooth_sensitivity.md, Theorem 2.
 
-    Attributes:
-        lower, upper: the bounds to which values are clipped, public.
-        beta: of the smooth bound.
     Example:
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.5)
         >>> median([3.0, 5.0, 4.0]), float(median.smooth().bound([1.0] * 99)) < 1e-8
@@ -156,7 +150,6 @@ class SmoothSensitivity(QueryMechanism[R]):
         the noise with larger constants.
 
     Args:
-        query: data -> a number.
         bound: the claim on how far the query moves, with its beta.
         scale: of the noise, in units of the bound.
         granularity: a power of two in data units, public.
@@ -164,13 +157,8 @@ class SmoothSensitivity(QueryMechanism[R]):
     Example:
         >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)
-        >>> noise = SmoothSensitivity(
-        ...     query=median,
-        ...     bound=median.smooth(),
-        ...     scale=2,
-        ...     granularity=2**-10,
-        ...     relation=ReplaceOne(),
-        ... )
+        >>> of = {"query": median, "bound": median.smooth(), "relation": ReplaceOne()}
+        >>> noise = SmoothSensitivity(scale=2, granularity=2**-10, **of)
         >>> round(float(noise.guarantee().epsilon(delta=0).upper), 6)
         0.744933
     """

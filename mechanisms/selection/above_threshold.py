@@ -98,16 +98,14 @@ class AboveThreshold(FirstAbove[R]):
 
     Args:
         threshold_scale: of the threshold's noise, in the queries' unit, in [2^-300, 2^300].
-        query_scale: of every query's noise, in the queries' unit, in [2^-300, 2^300]; twice the
-            threshold's (``cutoff`` 1) is usual.
-        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
-            between neighbours.
+        query_scale: of every query's noise; twice the threshold's (``cutoff`` 1) is usual.
+        sensitivity: LInf: every query's exact value moves by at most this between neighbours.
         cutoff: after how many queries above the threshold to stop.
         monotone: claim that no two queries move in opposite directions between neighbours, as of
             counts. Meaningless under replace-one, where it is refused.
         rising: claim that a further record moves no query down, as of counts; it includes
             ``monotone`` and costs less, as each order of neighbours then has a pair of its own.
-        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
+        threshold: public, a binary64 number of at most 2^1023 in size.
         gap: whether to release the gaps too: then an output is the positions and their gaps.
         granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
             rounded; by default 2^-20 of ``query_scale``.
@@ -228,24 +226,16 @@ class GaussianAboveThreshold(FirstAbove[R]):
         (NeurIPS 2020), Algorithm 2.
 
     Args:
-        threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
-            [2^-300, 2^300].
+        threshold_sigma: standard deviation of the threshold's noise.
         query_sigma: of every query's noise.
         queries: the largest number of queries, 1 to 10^12, at least ``cutoff``; public.
-        sensitivity, cutoff, monotone, rising, threshold: as for ``AboveThreshold``.
     Raises:
-        ParameterError: a parameter outside its domain, or so little noise that the largest loss of
-            the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a
-            sequence of finite numbers, or more of them than ``queries``.
+        ParameterError: so little noise that the largest loss of the pair, at events of mass 2^-60,
+            is above 16 nats; on release, more values than ``queries``.
     Example:
         >>> from dpproof.accountant import LInf
-        >>> alarm = GaussianAboveThreshold(
-        ...     threshold_sigma=10,
-        ...     query_sigma=20,
-        ...     queries=100,
-        ...     sensitivity=LInf(1),
-        ...     threshold=500,
-        ... )
+        >>> noise = {"threshold_sigma": 10, "query_sigma": 20, "sensitivity": LInf(1)}
+        >>> alarm = GaussianAboveThreshold(**noise, queries=100, threshold=500)
         >>> alarm.release([-1000, 2000, 3000])
         1
     """

@@ -326,9 +326,7 @@ class TopK(Mechanism[R]):
     Args:
         pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
             that of one pick.
-        k: the number of candidates to pick, a whole number from 1.
-    Raises:
-        ParameterError: another mechanism or number; on release, fewer than k candidates.
+        k: the number of candidates to pick.
     Laws: the guarantee is that of ``pick.repeat(k)``.
     Example:
         >>> from dpproof.accountant import LInf

@@ -66,8 +66,7 @@ class PartitionSelection(QueryMechanism[R]):
         delta: in (0, 1), of the whole.
         contributions: the most partitions that one record has (``keys`` enforces it).
     Raises:
-        ParameterError: a parameter outside its domain, or so small that counts up to 2000 are never
-            surely published; on release, counts that are not integers from 0.
+        ParameterError: so small a budget that counts up to 2000 are never surely published.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> chosen = PartitionSelection(epsilon=1, delta=1e-6, relation=AddRemove())
@@ -120,11 +119,8 @@ class PartitionSelection(QueryMechanism[R]):
     def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> tuple[str, ...]:
         """Publish keys, in alphabetical order, without a list of the possible ones.
 
-        This is one ``release`` on the counts of all keys there could be.
-
-        Args:
-            records: the keys of each; of more than ``contributions`` the first ones count.
-            rng: as for ``release``.
+        This is one ``release`` on the counts of all keys there could be. Of more than
+        ``contributions`` keys of a record the first ones count.
         """
         return tuple(_published(self, records, rng))
 
@@ -187,7 +183,7 @@ _BITS: Final = 512
 @final
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ThresholdedCounts(QueryMechanism[R]):
-    """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
+    """Publish noisy counts, or 0 below a threshold, of partitions that somebody has.
 
     Partitions nobody has are never published and need not be listed. ``PartitionSelection`` says
     more often yes for as much privacy; this one says how many, too.
@@ -207,8 +203,6 @@ class ThresholdedCounts(QueryMechanism[R]):
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
-    Outputs:
-        A noisy count for each partition, 0 where it is not published.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> chosen = ThresholdedCounts(scale=2, delta=1e-6, relation=AddRemove())
@@ -261,14 +255,7 @@ class ThresholdedCounts(QueryMechanism[R]):
         return np.where((counts[:, np.newaxis] > 0) & (noisy >= self.threshold), noisy, 0)
 
     def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> dict[str, int]:
-        """Publish keys with their noisy counts, without a list of the possible ones.
-
-        This is one ``release`` on the counts of all keys there could be.
-
-        Args:
-            records: the keys of each; of more than ``contributions`` the first ones count.
-            rng: as for ``release``.
-        """
+        """Publish keys with their noisy counts, as ``PartitionSelection.keys`` does keys alone."""
         return _published(self, records, rng)
 
     def _noisy(self) -> Histogram[R]:

@@ -232,12 +232,8 @@ class BoundedSum(ClippedStatistic[R]):
     Assumes: one shape; random bits; output alone.
     Source: ``Gaussian`` and ``Laplace``; the sensitivity is attained by single records.
 
-    Args:
-        scale: of the noise, in data units, in [2^-300, 2^300]: sigma of Gaussian noise, the mean
-            absolute deviation of Laplace noise.
-        lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
-            ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
-        noise: "gaussian" or "laplace".
+    Use: the arguments are those of ``BoundedMean``; the scale is sigma of Gaussian noise, the mean
+        absolute deviation of Laplace noise.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> total = BoundedSum(scale=500, lower=0, upper=1000, relation=AddRemove())
@@ -319,9 +315,8 @@ class MagnitudeBound(Mechanism[R]):
         smallest, largest: exponents of the first and the last bound, from -249 to 249.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> bound = MagnitudeBound(
-        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
-        ... )
+        >>> noise = {"threshold_scale": 1, "query_scale": 2, "relation": AddRemove()}
+        >>> bound = MagnitudeBound(outside=40, **noise)
         >>> bound.release([3.0] * 5000 + [1e6])
         4.0
     """
@@ -392,9 +387,8 @@ class WithinBound(FollowUp[R]):
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Chained, MagnitudeBound
-        >>> bound = MagnitudeBound(
-        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
-        ... )
+        >>> noise = {"threshold_scale": 1, "query_scale": 2, "relation": AddRemove()}
+        >>> bound = MagnitudeBound(outside=40, **noise)
         >>> mean = WithinBound(statistic="mean", noise_multiplier=2, relation=AddRemove())
         >>> size, found = Chained(first=bound, then=mean).release([3.0] * 5000 + [1e6])
         >>> size, round(float(found.value), 1)
@@ -439,7 +433,7 @@ class WithinBound(FollowUp[R]):
 @final
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NumericAnswers(FollowUp[R]):
-    """Values of the queries at released positions, with Laplace noise of their own.
+    """Values of the queries at released positions, 0 at -1, with Laplace noise of their own.
 
     Behind ``AboveThreshold``, in ``Chained``, this is the sparse vector technique with numeric
     answers; behind ``TopK`` or a choice it measures what was chosen.
@@ -453,10 +447,6 @@ class NumericAnswers(FollowUp[R]):
         scale: of each answer's noise, in the queries' unit.
         sensitivity: LInf, of any one query.
         cutoff: the most positions that are released.
-    Outputs:
-        A noisy value for each position; 0 where the position is -1.
-    Raises:
-        ParameterError: a parameter outside its domain, or more positions than ``cutoff``.
     Example:
         >>> from dpproof.accountant import LInf
         >>> from dpproof.mechanisms import AboveThreshold, Chained

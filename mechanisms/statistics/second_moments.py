@@ -49,7 +49,7 @@ _REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
 @final
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SecondMoments(Mechanism[R]):
-    """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
+    """Release the sum of x x' over all rows x with Gaussian noise, not always positive definite.
 
     Noise is drawn for the upper triangle: of standard deviation sigma on the diagonal, and of
     sigma / sqrt 2, rounded up, above it, as an entry there counts twice in the Frobenius norm. The
@@ -68,8 +68,6 @@ class SecondMoments(Mechanism[R]):
         norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
             norm 1.
         features: the width of a row; needed where the data may be a sequence of rows.
-    Outputs:
-        An array of shape (features, features), symmetric; not always positive definite.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> moments = SecondMoments(sigma=4, norm=2, features=2, relation=AddRemove())
@@ -215,9 +213,8 @@ class NoisyLloyd(Mechanism[R]):
         ``counts``, shape (k,): noisy numbers of rows in the last step.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = NoisyLloyd(
-        ...     centres=[[1, 0], [0, 1]], steps=4, sigma=20, relation=AddRemove()
-        ... )
+        >>> first = [[1, 0], [0, 1]]
+        >>> learner = NoisyLloyd(centres=first, steps=4, sigma=20, relation=AddRemove())
         >>> round(float(learner.guarantee().mu), 6)
         0.141421
         >>> learner.release([[0.9, 0.1], [0.2, 0.8]]).centres.shape

@@ -47,12 +47,8 @@ class EProcess:
         L = 1, (1 - eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a
         non-negative supermartingale that starts at 1, and Pr(it ever reaches 1 / significance)
         <= significance.
-    Proof: write P = m + b as in ``RandomisedLabel``. Where the trial is not marked, Pr(L = 1 | x)
-        <= q and the multiplier grows with L, so its expectation is at most that under bias q,
-        which is 1. A trial is marked with probability at most delta / 2; then L = 1 and the
-        multiplier is at most h / q. So before the division the expectation is at most
-        1 - delta / 2 + (delta / 2) h / q. Ville's inequality gives the rest. A mixture of such
-        wealths is one, and so is a product over independent runs.
+    Proof: proofs/theory/audits.md, section 4. A mixture of such wealths is one, and so is a product
+        over independent runs.
     Rounds: the wealth down.
 
     Args:

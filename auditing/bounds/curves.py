@@ -58,31 +58,12 @@ class PrefixBand(ConfidenceBound):
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
-        (1 + e^eps). If P(T) <= e^eps Q(T) + delta for all events T, then, given all outputs,
-        (h_1, h_2, ...) is dominated by W(k_1) + B, W(k_2) + B, ... Here W(k) is a sum of k coins of
-        bias q and B is dominated by Bin(N, delta / 2). Let t and c be as in ``RandomisedLabel``,
-        and m the smallest of the tails Pr(Bin(k_j, q) >= h_j - c). The p-value
-        t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is valid.
-    Proof: given the outputs, whether a trial is on D and not marked (the marks of
-        ``RandomisedLabel``) is an independent coin of bias at most q; h_j is the number of these
-        among the first k_j plus at most B marked ones. The probability that the walk W leaves the
-        band is computed by a forward recursion over the events, dropping the states outside.
-    Guesses: for pairs of events S1_j, S0_j, each disjoint and both nested, the same is true of
-        right guesses, with Bin(N, delta); see ``RandomisedLabel``.
-    One run: let a run with N canaries, each in or out by a fair coin, be (eps, delta)-DP for each,
-        in both orders. Let guesses be made in an order that depends on the outputs only, and h_j of
-        the first k_j be right. Then the same is true with E[B] <= N delta, so Pr(B > c) <= N delta
-        / (c + 1): take the coins in that order. Given the earlier ones, the output's laws P, Q
-        with the next coin up or down are mixtures of neighbours, so P = min(P, e^eps Q) + b and Q =
-        min(Q, e^eps P) + b' with b, b' of mass <= delta. Mark the coin with probability db/dP or
-        db'/dQ, so with probability <= delta. Given outputs and earlier coins, a coin is unmarked
-        and as guessed with probability at most q, which is all that the walk needs. The method is
-        Steinke, Nasr & Jagielski's (arXiv:2305.08846); their delta term is tighter where many
-        canaries could be marked.
-    Lower bound: every epsilon below it is refuted. Up to where t + J m <= significance that is
-        so by the union bound, which grows with eps. Above, one interval [a, b] after the other
-        is refuted as a whole: for eps inside, m is at most its value at b, the band at least the
-        one at a with that m, and the walk dominated by the one at b.
+        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T, W(k) be a sum of k coins of
+        bias q, t and c as in ``RandomisedLabel``, and m the smallest of the tails
+        Pr(Bin(k_j, q) >= h_j - c). The p-value t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m)
+        is valid. The same holds of right guesses, and of those of one run, each with its own c.
+    Proof: proofs/theory/audits.md, section 2; one run: Steinke, Nasr & Jagielski
+        (arXiv:2305.08846).
     Rounds: the p-value up. Prefixes of fewer than 8 trials are left out, a choice that the
         labels have no part in.
 
@@ -448,18 +429,8 @@ class OneRunCurve(ConfidenceBound):
         sum_{j >= i} (c - j) p_j / m >= g(sum_{j > i} j p_j / m). If Pr(at least v right) >= a, so
         do the p_j that start with p_v = a and take for i = v - 1, ..., 0 the least p_i >= 0 that
         the inequality allows; if these sum to more than 1 then Pr(at least v right) < a.
-    Source: the recursion is Mahloujifar, Melis & Chaudhuri's (arXiv:2410.22235); the proof is ours.
-    Proof: fix a canary l, the other coins, and i. Let W be the number of right guesses about the
-        others, E1 the outputs with guess "in" for l and W >= i, E0 those with "out", P and Q the
-        laws of the output with l in and out. By f-DP Q(E1) >= f(1 - P(E1)) and P(E0) >= f(1 -
-        Q(E0)). f is convex, so the mean over l, its coin and the other coins gives the inequality:
-        a right guess about l has i + 1 in all, a wrong one has W in all, at most c - j are wrong.
-        Now let p be the true law, p' the one of the recursion, with the same tail a at v or less,
-        and R(s), R'(s) the expected number of right guesses within their upper s. Suppose R >= R'
-        as far as p' has come. Then p' stops at level i no later than p: else, with s the mass of p
-        down to i, sum_{j >= i} (c - j) p_j = c s - R(s) <= c s - R'(s). That is less than what p'
-        has there, which is m g(its right guesses above i) <= m g(those of p), a contradiction. So
-        R >= R' one level further, and in the end the mass of p' is at most that of p, 1.
+    Proof: proofs/theory/audits.md, section 3; the recursion is Mahloujifar, Melis & Chaudhuri's
+        (arXiv:2410.22235).
     Rounds: every p_i down, which the proof allows, so the p-value up.
     Use: tighter than ``PrefixBand`` for a claim that is a curve. With c below m some of the bound
         is lost, more than there.
@@ -522,10 +493,7 @@ class RunBet:
         coin with more advantage than a, whatever the other coins. With X_k the share of right
         minus that of wrong guesses in run k, W_n = mean over s of prod_{k <= n} (1 + s (X_k - a) /
         (1 + a)) has Pr(some W_n >= 1 / significance) <= significance.
-    Proof: for a coin, the others fixed, with guesses "in" on E1 and "out" on E0, the expected right
-        minus wrong is (P(E1) - Q(E1) + Q(E0) - P(E0)) / 2 <= a. So the mean of X_k given earlier
-        runs is at most a, however canaries disturb each other; X_k >= -1 and s < 1 leave every
-        factor positive, and W is a supermartingale from 1: Ville.
+    Proof: proofs/theory/audits.md, section 4.
     Rounds: the wealth down. It falls in a.
 
     Attributes:

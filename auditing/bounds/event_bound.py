@@ -327,18 +327,10 @@ class RandomisedLabel(EventBound):
 
     Statement: let L = 1 (dataset D) or 0 (D') be a fair coin for every one of N trials. Let P and Q
         be the laws of the outputs, S fixed, and P(T) <= e^eps Q(T) + delta for every T inside S.
-        Then k1, the trials in S with L = 1, is at most A + B, where A given A + k0 is dominated by
-        Bin(A + k0, e^eps / (1 + e^eps)) and B by Bin(N, delta / 2). Hence, with c such that
-        Pr(Bin(N, delta/2) > c) <= t, the p-value t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1
-        - c) is valid.
-    Proof: write P = m + b on S with m = min(P, e^eps Q), b(S) <= delta, and mark each trial with
-        L = 1 as belonging to b with probability db/dP; B counts the marked ones. An unmarked
-        trial at x has L = 1 with probability dm / (dm + dQ) <= e^eps / (1 + e^eps), and trials
-        are independent. The tail Pr(Bin(j + k0, q) >= j) falls in j, and k1 - c <= A unless B > c.
-    Guesses: let S1 and S0 be disjoint and fixed, D be guessed on S1 and D' on S0, and the claim
-        hold in both orders of the datasets. Then the same is true of k1 right and k0 wrong
-        guesses, with Bin(N, delta) in place of Bin(N, delta / 2): a trial is marked on S0, too,
-        where it is on D'. Two tails that tell as much as each other count twice.
+        Let k1 be the trials in S with L = 1, k0 those with L = 0, and Pr(Bin(N, delta/2) > c) <= t.
+        The p-value t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1 - c) is valid. The same
+        holds of right and wrong guesses, on disjoint events, with Bin(N, delta).
+    Proof: proofs/theory/audits.md, section 1.
     Rounds: the p-value up.
 
     Args:

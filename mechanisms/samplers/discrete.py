@@ -510,18 +510,7 @@ _HALF = Fraction(1, 2)
 
 
 def run_count(law: RunLaw, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` independent numbers of runs with exactly the stated law.
-
-    Proof: every draw is made of coins with rational probabilities. Fixed and binomial laws are
-        what they say. A finite law is drawn by asking, for k from 0 on, whether K = k given
-        K >= k. Truncated negative binomial: let n be the least whole number at or above
-        max(eta, 1). The sum of n geometric numbers has masses proportional to
-        r^k prod_{l<k} (l + n)/(l + 1), r = 1 - gamma; given that it is at least 1 it is kept
-        with probability prod_{0<l<k} (l + eta)/(l + n), at most 1, which leaves masses
-        proportional to r^k prod_{l<k} (l + eta)/(l + 1). Poisson: a sum of equal parts of rate
-        s <= 1/2, each a geometric number of ratio 1/2 kept with probability
-        prod_{0<l<=k} 2 s/l.
-    """
+    """Draw numbers of runs with exactly the stated law: proofs/theory/inversion.md, section 4."""
     number = arguments.whole(size=size)
     match law:
         case FixedRuns():

@@ -360,13 +360,9 @@ def _cell(value: Any) -> tuple[int, int]:  # noqa: ANN401 - mpmath has no types
 
 
 def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` integer vectors whose mass falls with the largest coordinate.
+    """Draw integer vectors, P(k) proportional to e^(-max_j |k_j| / scale).
 
-    Law: P(k) proportional to e^(-max_j |k_j| / scale) on all integer vectors.
-    Proof: that is a mixture over r >= 0 of the uniform laws on {-r, ..., r}^m, r having weight
-        (2r + 1)^m q^r, q = e^(-1/scale): sum_{r >= |k|} q^r is proportional to q^|k|. The sum r of
-        m + 1 geometric numbers has weight C(r + m, m) q^r, and it is accepted with probability
-        prod_{j <= m} (2r + 1)/(2r + 2j), proportional to (2r + 1)^m / C(r + m, m) and at most 1.
+    Proof: proofs/theory/inversion.md, section 5.
     """
     exact = arrays.scale(scale=scale)
     width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)

@@ -93,17 +93,18 @@ def test_rdp_undefined_delta_costs_nothing() -> None:
             Gaussian(sigma=1, sensitivity=L2(1)).guarantee().epsilon(delta=delta)
 
 
-def test_pessimistic_pld_below_the_truth_at_small_delta() -> None:
-    """Round-off of the Fourier transform exceeds delta: too small, negative, or infinite."""
+def test_pessimistic_pld_beside_the_truth_at_small_delta() -> None:
+    """Round-off of the Fourier transform reaches delta: which side it takes is numpy's choice.
+
+    With numpy 2.4 its upper end is .993 and .971 of the truth, with numpy 2.5 1.001 and 1.007.
+    """
     truth = sampled_gaussian(1.0, 0.01, 10_000).guarantee()
     peer = distributions.from_gaussian_mechanism(1.0, sampling_prob=0.01).self_compose(10_000)
-    too_small = {1e-12: 0.997, 1e-13: 0.985}
-    for delta, at_most in too_small.items():
+    for delta, least_error in {1e-12: 5e-4, 1e-13: 3e-3}.items():
         ours = truth.epsilon(delta=delta)
         assert ours.relative_width < 1e-9
-        assert peer.get_epsilon_for_delta(delta) < at_most * ours.lower
+        assert abs(peer.get_epsilon_for_delta(delta) / ours.lower - 1) > least_error
     assert peer.get_epsilon_for_delta(1e-15) == math.inf
-    assert peer.get_delta_for_epsilon(10.7) < truth.delta(epsilon=10.7).lower
 
 
 def test_optimistic_pld_above_the_truth_at_small_delta() -> None:

@@ -37,8 +37,17 @@ from dpproof.auditing.planning.plan import (
     sharpened_curve,
     with_unusual,
 )
-from dpproof.auditing.report import Finding, Outcome, Overview, Report
-from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, sampling_rates, symptoms
+from dpproof.auditing.report import (
+    REPLAYED,
+    Finding,
+    Outcome,
+    Overview,
+    Report,
+    recorded,
+    replayed,
+    sampling_rates,
+    symptoms,
+)
 from dpproof.auditing.trials.encoding import FeatureMap, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
@@ -62,13 +71,8 @@ WITNESSES: tuple[Witness, ...] = (
     Summaries(),
 )
 
-_FIRST_LOOK = 0.1
-_FEW = 60
-_MOST_TRAINING = 100_000
-_LEAST_TRAINING = 600
-_LEAST_SAMPLES = 5
-_PROBE = 64
-_MOST_NUMBERS = 1 << 23
+_FIRST_LOOK, _FEW, _MOST_TRAINING, _LEAST_TRAINING = 0.1, 60, 100_000, 600
+_LEAST_SAMPLES, _PROBE, _MOST_NUMBERS = 5, 64, 1 << 23
 _EARLY_LOOKS = 0.1  # Share of the significance for looks before the last, where time may end.
 _WORTH_LOOKS = 200  # Fewest trials that are looked at early. Heuristic.
 INTERRUPTED: Final = "interrupted before the planned samples were drawn"

@@ -136,8 +136,7 @@ def mixed_rows(log_wealths: Floats) -> Floats:
         return np.asarray(np.where(lost, -math.inf, value - 1e-12 * (1 + np.abs(value))))
 
 
-_MOST = 0.99
-_STEPS = 100
+_MOST, _STEPS = 0.99, 100
 
 
 @final
@@ -278,8 +277,7 @@ class BetProcess:
         return EProcess.refutes(self.largest, significance=significance)
 
 
-_GROWTH = 1.1
-_LARGEST = 600.0
+_GROWTH, _LARGEST = 1.1, 600.0
 
 # No audit's e-value is below this, in logarithm: at most two stages, each with what nobody bets.
 LEAST = 2 * unbet() - 1e-9

@@ -32,9 +32,7 @@ from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, Trials
 from dpproof.auditing.witnesses.witness import Question, Witness
 
-_FIRST_BLOCK = 64
-_LARGEST_BLOCK = 1 << 14
-_MOST_REMEMBERED = 1 << 16
+_FIRST_BLOCK, _LARGEST_BLOCK, _MOST_REMEMBERED = 64, 1 << 14, 1 << 16
 # Where epsilon is bounded: in steps of 4 %, up to 25.
 _GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
 # Where mu is: in steps of 5 %, up to 25.

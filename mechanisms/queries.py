@@ -55,8 +55,7 @@ def scored(score: Score | None, output: object) -> float:
     raise DataError("score", value, "a number, for every output", hint)
 
 
-_MOST_GRAINS = 2**32
-_EXACT = 2**53
+_MOST_GRAINS, _EXACT = 2**32, 2**53
 
 
 @final
@@ -262,8 +261,7 @@ Query: TypeAlias = Callable[[Any], object]
 SUMS: Final = (Count, ClippedSum, Additive)
 """Queries that take ``Blocks``."""
 
-_LARGEST = 2**62
-_QUERY_EXACT = 2.0**53
+_LARGEST, _QUERY_EXACT = 2**62, 2.0**53
 
 
 def require_query(query: object) -> Query | None:

@@ -43,10 +43,7 @@ from dpproof.auditing.counts import (
     upper_limit,
 )
 
-_SMALLEST_PREFIX = 8
-_FINE = 1e-6
-_INTERVALS = 24
-_SMALLEST_TAIL = 1e-290
+_SMALLEST_PREFIX, _FINE, _INTERVALS, _SMALLEST_TAIL = 8, 1e-6, 24, 1e-290
 _NEGLIGIBLE, _OUTSIDE, _RELATIVE = 1e-22, 1e-16, 1e-6
 _DIRECT, _STEP_ERROR = 1 << 22, 1e-13
 

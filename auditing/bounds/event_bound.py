@@ -39,8 +39,7 @@ from dpproof.auditing.counts import (
 )
 
 LARGEST_EPSILON = 600.0
-_STEPS = 60
-_CURVED = 12
+_STEPS, _CURVED = 60, 12
 
 
 def significance_of(value: Number) -> float:
@@ -144,10 +143,7 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
     return low
 
 
-_CELLS = 64
-_BLOCKS = 192
-_REACH = 9.0
-_FEW = 1 << 10
+_CELLS, _BLOCKS, _REACH, _FEW = 64, 192, 9.0, 1 << 10
 _SUM_MARGIN = 4e-12
 
 

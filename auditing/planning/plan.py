@@ -53,8 +53,7 @@ FEW = 500  # below it one event with both its limits says more than a band of pr
 HANDICAP = 0.1  # A fitted score has to promise more than one that was there before, by this share.
 _ROUGH = 0.02  # Two bounds are compared up to this.
 # Events whose violation is this close to the clearest one are told apart by their promise.
-_CLOSE = 2.0
-_RARER = 0.52
+_CLOSE, _RARER = 2.0, 0.52
 
 Ranked = tuple[Question | BothSides, PrefixCounts]
 
@@ -359,8 +358,7 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
     return math.ceil(least * (1 - 1e-6))
 
 
-_LIKELY = 0.975
-_STEPS = 30
+_LIKELY, _STEPS = 0.975, 30
 
 
 def detectable_epsilon(

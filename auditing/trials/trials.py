@@ -395,8 +395,7 @@ class _Flight:
 
 
 _NUMBERS = 1 << 15  # in one chunk
-_FIRST = 64
-_NUMBERS_AHEAD = 1 << 22
+_FIRST, _NUMBERS_AHEAD = 64, 1 << 22
 _LEAST_AHEAD, _MOST_AHEAD = 16, 256
 
 

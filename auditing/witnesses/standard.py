@@ -378,9 +378,7 @@ class Standard:
         return np.clip(np.nan_to_num(deviations), -self.most, self.most)
 
 
-_MOST_COORDINATES = 512
-_MOST_DEVIATIONS = 1e6
-_RIDGE = 1e-9
+_MOST_COORDINATES, _MOST_DEVIATIONS, _RIDGE = 512, 1e6, 1e-9
 
 
 @final
@@ -456,9 +454,7 @@ def meaning(score: Score) -> str:
             return ""
 
 
-_MOST_LEARNED_COORDINATES = 1024
-_MOST_PRODUCTS = 32
-_MOST_LEARNED_DEVIATIONS = 20.0
+_MOST_LEARNED_COORDINATES, _MOST_PRODUCTS, _MOST_LEARNED_DEVIATIONS = 1024, 32, 20.0
 _LEAST_TRAINING = 32
 
 

@@ -15,9 +15,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.auditing.counts import Design, Floats, PrefixCounts
 from dpproof.auditing.trials.sampler import Training
 
-_RATIO = 1.2
-_MOST_VALUES = 64
-_OVERVIEW = 20
+_RATIO, _MOST_VALUES, _OVERVIEW = 1.2, 64, 20
 
 
 class Score(Protocol):
@@ -227,11 +225,9 @@ _CELLS = 256
 _EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.93)
 # How likely it is beforehand that a line has no flat parts, or two of the same share.
 _STRAIGHT, _EVEN = 0.5, 0.3
-_STEPS = 12
-_LARGEST_STEP = 1.0
+_STEPS, _LARGEST_STEP = 12, 1.0
 # Keeps the slope finite where a score separates the datasets: as much as a tenth of a trial.
-_PENALTY = 0.1
-_MOST_ODDS = 50.0
+_PENALTY, _MOST_ODDS = 0.1, 50.0
 
 
 @final

@@ -44,9 +44,7 @@ from dpproof.mechanisms.samplers.discrete import subsets_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.uniform import bernoulli, uniform_below
 
-_MOST_EPSILON = 1024
-_MOST_CATEGORIES = 2**62
-_MOST_ESTIMATED = 2**20
+_MOST_EPSILON, _MOST_CATEGORIES, _MOST_ESTIMATED = 1024, 2**62, 2**20
 
 MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
     rule="mechanism/randomized-response",

@@ -15,8 +15,7 @@ from dpproof.accountant.form import DataError
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
-_LIMIT = 2**63
-_OVERSAMPLE = 64
+_LIMIT, _OVERSAMPLE = 2**63, 64
 
 
 def patched(fast: NDArray[np.int64], slow: Mapping[int, int]) -> Integers:

@@ -201,8 +201,7 @@ class _Sums:
             precision = 2 * uniform.bits
 
 
-_LEAST_CATEGORIES = 2
-_MOST_CATEGORIES = 2**62
+_LEAST_CATEGORIES, _MOST_CATEGORIES = 2, 2**62
 
 
 def randomized_response(

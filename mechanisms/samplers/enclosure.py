@@ -48,8 +48,7 @@ def nearest(x: Fraction | int) -> float:
 Bracket = tuple[int, int]
 Enclosure = Callable[[int], Bracket]
 
-_NEAREST = "n"
-_GUARD = 24
+_NEAREST, _GUARD = "n", 24
 
 
 def _libmp() -> Any:  # noqa: ANN401 - mpmath has no types

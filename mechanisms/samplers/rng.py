@@ -19,8 +19,7 @@ from dpproof.accountant.errors import MissingDependency, ParameterError
 
 Words = NDArray[np.uint64]
 
-_WORD_BYTES = 8
-_KEY_BYTES = 16
+_WORD_BYTES, _KEY_BYTES = 8, 16
 _KEY_WORDS = 4  # 256 bits
 _TOP = 2**64 - 1
 

@@ -381,9 +381,7 @@ def _accepted(radius: int, width: int) -> Fraction:
     return Fraction(odd**width, math.prod(range(odd + 1, odd + 2 * width, 2)))
 
 
-_FIRST_PRECISION = 128
-_LOG_GUARD = 24
-_NEAREST = "n"
+_FIRST_PRECISION, _LOG_GUARD, _NEAREST = 128, 24, "n"
 Bracket: TypeAlias = "Callable[[int, int], tuple[Fraction, Fraction]]"
 """(numerator, bits) -> rationals around the magnitude at U = numerator / 2^bits, in (0, 1]."""
 

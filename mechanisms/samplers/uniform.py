@@ -26,8 +26,7 @@ from dpproof.mechanisms.samplers.rng import Rng, Words
 
 WORD = 64
 UNIT = 2.0**-WORD
-_FIRST_PRECISION = 128
-_SHORT = 2**53
+_FIRST_PRECISION, _SHORT = 128, 2**53
 
 
 @final

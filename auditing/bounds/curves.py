@@ -291,12 +291,7 @@ class RenyiBins(ConfidenceBound):
         (a - 1) D_a(P || Q) >= ln (min_p sum u_i p_i - max_q sum v_i q_i). There p and q are within
         their limits and sum to 1; u_i = a r_i^(a-1), v_i = (a - 1) r_i^a.
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9, for the divergence of the bins.
-    Proof: p^a q^(1-a) is convex and homogeneous, so it is above its tangent plane where p = r q,
-        which is u p - v q. The two sums are linear, so their extremes are those of their duals.
-        Whatever r is, the bound holds; it depends on the data here.
-    Search: r is the ratio of the least favourable pair, which is p_i = t q_i and q_i = s p_i, each
-        as far as its limits allow; that pair minimises the divergence of every order, so the
-        bound is then the minimum itself.
+    Proof: proofs/theory/audits.md, section 7.
     Rounds: down.
     Use: one confidence set serves every order, so ``rho`` pays nothing for its choice of orders.
         Sixteen bins of equal probability show about nine tenths of Gaussians' divergence at order

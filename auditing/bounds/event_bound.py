@@ -165,12 +165,7 @@ class TwoSample(EventBound):
         advance and T = k1/n1 - w k0/n0. With [q-, q+] the limits for q at level b/2 each, the
         p-value b + max over q in [q-, q+] of Pr(T >= observed | min(1, e^eps q + delta), q) is
         valid.
-    Source: Berger & Boos, JASA 89 (1994), Lemma 1, for the confidence set in the maximum.
-    Proof of the maximum: {T >= t} grows with k1 and falls with k0, so its probability grows with
-        p and falls with q; on a cell [a, a'] it is at most the one at p = e^eps a' + delta,
-        q = a. In the sum over k0, blocks of values are taken at their smallest, for the same
-        reason, and what lies outside the summed window counts in full; of few trials every value
-        is summed. The region does not depend on eps, so the p-value grows with eps.
+    Source: Berger & Boos, JASA 89 (1994), Lemma 1; proofs/theory/audits.md, section 5.
     Rounds: the p-value up.
     Use: a claimed curve delta(eps) says P(S) <= e^eps Q(S) + delta(eps) at every eps; one eps
         fixed in advance is a test of the curve. The power is best with w near e^eps.

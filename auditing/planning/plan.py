@@ -340,11 +340,7 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
 
     Statement: a test that errs with probability at most ``significance`` needs at least so many,
         even of an implementation whose every output gives its dataset away.
-    Proof: the claim allows guesses of the dataset that are right with probability
-        r = (1 + advantage)/2, independently for every coin. Releasing such a guess satisfies the
-        claim, and makes all n guesses right with probability r^n; so does releasing the dataset,
-        always. A test that rejects the second where all are right errs on the first with
-        probability at least r^n, which has to be at most the significance.
+    Proof: proofs/theory/audits.md, section 6.
     Rounds: down, by at most one sample in a million; inf if the claim allows everything.
     Example:
         >>> samples_needed((1, 0)), samples_needed((10, 1e-6))

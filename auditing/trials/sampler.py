@@ -25,12 +25,13 @@ import urllib.request
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Final, Protocol, final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -194,7 +195,7 @@ _BLOCK: Final = 1 << 16
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Command:
     r"""A sampler that runs a program for every call and reads what it prints, one line an output.
 
@@ -227,8 +228,7 @@ class Command:
                 "command", command, "words as a shell has them", str(error)
             ) from None
         _require_placeholders("command", command, words)
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "seconds", float(arguments.positive(seconds=seconds)))
+        self.__attrs_init__(words, float(arguments.positive(seconds=seconds)))
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[Output]:
         """Return the outputs of one run."""
@@ -255,7 +255,7 @@ class Command:
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Server:
     """A sampler that asks a server for every call, by GET, and reads one line an output.
 
@@ -278,8 +278,7 @@ class Server:
                 "url", "another text", "an address that begins with http:// or https://"
             )
         _require_placeholders("url", "another address", (url,))
-        object.__setattr__(self, "url", url)
-        object.__setattr__(self, "seconds", float(arguments.positive(seconds=seconds)))
+        self.__attrs_init__(url, float(arguments.positive(seconds=seconds)))
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[Output]:
         """Return the outputs of one answer."""

@@ -15,7 +15,6 @@ import numpy as np
 from attrs import Factory, define, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
@@ -84,13 +83,13 @@ def audit(
     claim: object,
     *,
     samples: int = 100_000,
-    significance: Number = 0.05,
-    delta: Number | None = None,
+    significance: arguments.Number = 0.05,
+    delta: arguments.Number | None = None,
     seed: int | None = None,
     seconds: float | None = None,
     features: FeatureMap | None = None,
     witnesses: Sequence[Witness] = WITNESSES,
-    pilot: Number = 0.1,
+    pilot: arguments.Number = 0.1,
     executor: Executor | None = None,
     chunk: int | None = None,
     store: str | Path | None = None,
@@ -453,7 +452,7 @@ def search_pairs(
     *,
     samples: int = 250,
     keep: int = 1,
-    seconds: Number = 60,
+    seconds: arguments.Number = 60,
     seed: int | None = None,
 ) -> list[Pair]:
     """Return the pairs that look worst for a claim, worst first; nothing is tested with them.

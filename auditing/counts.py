@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
@@ -36,7 +35,7 @@ class Design(Enum):
     GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
     ONE_RUN = "a fair coin for every canary of one run; hits are right guesses of it"
 
-    def marked(self, delta: Number) -> Fraction:
+    def marked(self, delta: arguments.Number) -> Fraction:
         """Return the largest probability that a coin trial is a hit which only delta explains."""
         if self is Design.FIXED:
             raise ParameterError("counts.design", self, "by coins", "use Rectangle or TwoSample")
@@ -282,7 +281,7 @@ class Claim:
     is_curve: bool  # whether the claim says more than one point does
 
     @staticmethod
-    def of(claim: object, delta: Number | None = None) -> Claim:
+    def of(claim: object, delta: arguments.Number | None = None) -> Claim:
         """Return a claim from a guarantee or a tuple (epsilon, delta).
 
         Epsilon is reported at ``delta``, by default the claim's own, 0 where the claim bounds

@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts import Claim, Floats, PrefixCounts
@@ -66,8 +65,8 @@ def watch(
     claim: object,
     *,
     samples: int = 100_000,
-    significance: Number = 0.05,
-    delta: Number | None = None,
+    significance: arguments.Number = 0.05,
+    delta: arguments.Number | None = None,
     seed: int | None = None,
     seconds: float | None = None,
     features: FeatureMap | None = None,

@@ -3,7 +3,7 @@
 A mechanism is a class of attrs, and a parameter is one line of it::
 
     @final
-    @frozen(kw_only=True, repr=False, field_transformer=named)
+    @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
     class Laplace(NoiseMechanism[R]):
         scale: Fraction = field(converter=parameters.scale)
         sensitivity: L1[R] = field(validator=parameters.norms(L1))
@@ -23,7 +23,6 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import require_relation
@@ -58,47 +57,47 @@ def _of(convert: Callable[..., Any], name: str) -> Callable[[Any], Any]:
     return converted
 
 
-def real(value: Number, name: str = "value") -> Fraction:
+def real(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number exactly."""
     return arguments.real(**{name: value})
 
 
-def positive(value: Number, name: str = "value") -> Fraction:
+def positive(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number above 0 exactly."""
     return arguments.positive(**{name: value})
 
 
-def non_negative(value: Number, name: str = "value") -> Fraction:
+def non_negative(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number at or above 0 exactly."""
     return arguments.non_negative(**{name: value})
 
 
-def probability(value: Number, name: str = "value") -> Fraction:
+def probability(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in [0, 1] exactly."""
     return arguments.probability(**{name: value})
 
 
-def open_probability(value: Number, name: str = "value") -> Fraction:
+def open_probability(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1) exactly."""
     return arguments.open_probability(**{name: value})
 
 
-def rate(value: Number, name: str = "value") -> Fraction:
+def rate(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1] exactly."""
     return arguments.rate(**{name: value})
 
 
-def scale(value: Number, name: str = "value") -> Fraction:
+def scale(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in [2^-300, 2^300], in data units, exactly."""
     return arrays.scale(**{name: value})
 
 
-def optional_scale(value: Number | None, name: str = "value") -> Fraction | None:
+def optional_scale(value: arguments.Number | None, name: str = "value") -> Fraction | None:
     """Keep a number in [2^-300, 2^300], in data units, exactly, or None."""
     return None if value is None else arrays.scale(**{name: value})
 
 
-def half(value: Number, name: str = "value") -> Fraction:
+def half(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1/2] exactly."""
     exact = arguments.probability(**{name: value})
     if not 0 < exact <= Fraction(1, 2):
@@ -106,7 +105,7 @@ def half(value: Number, name: str = "value") -> Fraction:
     return exact
 
 
-def granularity(value: Number, name: str = "value") -> Fraction:
+def granularity(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a power of two, in data units."""
     return arrays.granularity(**{name: value})[0]
 

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sampling import (
     BallsInBins,
@@ -298,7 +297,7 @@ def inspect_loader(
     records: int | None = None,
     batches: int | None = None,
     dataset: RecordedDataset | None = None,
-    significance: Number = 0.001,
+    significance: arguments.Number = 0.001,
 ) -> LoaderReport:
     """Run a loader for some epochs, and test which scheme its batches of record numbers follow.
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.errors import ClaimRefuted
@@ -395,7 +394,7 @@ class Recorder:
         sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None = None,
         together: bool = False,
         ignore: Collection[str] = (),
-        scale: Mapping[str, Number] | None = None,
+        scale: Mapping[str, arguments.Number] | None = None,
     ) -> None:
         declared = sensitivity.values() if isinstance(sensitivity, Mapping) else [sensitivity]
         for item in declared:

@@ -34,7 +34,6 @@ import numpy as np
 from attrs import field, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, origin
 from dpproof.auditing.errors import SamplerFailed
@@ -220,7 +219,7 @@ class Command:
     words: tuple[str, ...]
     seconds: float
 
-    def __init__(self, command: str, *, seconds: Number = 60) -> None:
+    def __init__(self, command: str, *, seconds: arguments.Number = 60) -> None:
         try:
             words = tuple(shlex.split(command))
         except ValueError as error:
@@ -272,7 +271,7 @@ class Server:
     url: str = field(repr=False)  # it may hold a password
     seconds: float
 
-    def __init__(self, url: str, *, seconds: Number = 60) -> None:
+    def __init__(self, url: str, *, seconds: arguments.Number = 60) -> None:
         if not re.match(r"https?://[^/{]+(/|\?|$)", url):
             raise ParameterError(
                 "url", "another text", "an address that begins with http:// or https://"

@@ -15,7 +15,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -497,9 +496,9 @@ def plan_survey(
     *,
     categories: int,
     people: int,
-    error: Number,
-    confidence: Number = 0.95,
-    frequency: Number | None = None,
+    error: arguments.Number,
+    confidence: arguments.Number = 0.95,
+    frequency: arguments.Number | None = None,
     relation: Relation | None = None,
 ) -> tuple[SurveyOption, ...]:
     """Return ways to ask so many people that meet an error, the least epsilon first.

@@ -15,7 +15,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Theorem
@@ -105,7 +104,7 @@ class FrequencyOracle(QueryMechanism[R], ABC):
 
     @final
     def frequencies(
-        self, reports: object, *, confidence: Number = 0.95, names: Sequence[str] = ()
+        self, reports: object, *, confidence: arguments.Number = 0.95, names: Sequence[str] = ()
     ) -> Frequencies:
         """Estimate how frequent each category is among those who reported.
 
@@ -183,7 +182,7 @@ def estimated(
     support: NDArray[np.int64],
     reports: int,
     chances: tuple[Fraction, Fraction],
-    confidence: Number,
+    confidence: arguments.Number,
     names: tuple[str, ...] = (),
 ) -> Frequencies:
     """Estimate frequencies from how many reports support each category."""
@@ -208,7 +207,7 @@ def estimated(
     )
 
 
-def kept_confidence(confidence: Number) -> float:
+def kept_confidence(confidence: arguments.Number) -> float:
     """Return a confidence as a float whose quantile of a normal distribution is finite."""
     certainty = float(arguments.open_probability(confidence=confidence))
     if 0.5 + certainty / 2 == 1.0:

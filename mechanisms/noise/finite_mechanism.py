@@ -11,7 +11,6 @@ import numpy as np
 from attrs import field, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -40,7 +39,7 @@ MECHANISM_FINITE: Final = Theorem(
 )
 
 
-def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
+def _table(table: Sequence[Sequence[arguments.Number]], _name: str = "value") -> Table:
     allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
     rows: Any = table
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):

@@ -13,7 +13,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -240,7 +239,7 @@ _MOST_CORNERS: Final = 10
 _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heuristic: it is checked.
 
 
-def _factors(covariance: Sequence[Sequence[Number]], _name: str = "value") -> Factors:
+def _factors(covariance: Sequence[Sequence[arguments.Number]], _name: str = "value") -> Factors:
     """Return the triangular factor and the standard deviations, to a few digits, exact then."""
     allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
     value: Any = covariance

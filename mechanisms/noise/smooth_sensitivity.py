@@ -12,7 +12,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -57,7 +56,7 @@ class SmoothBound:
     """
 
     beta: Fraction = field(converter=parameters.positive)
-    bound: Callable[[Any], Number] = field(validator=parameters.function_of_data)
+    bound: Callable[[Any], arguments.Number] = field(validator=parameters.function_of_data)
 
 
 @final

@@ -16,7 +16,6 @@ from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
@@ -385,7 +384,7 @@ class TopK(Mechanism[R]):
 _MOST_CANDIDATES: Final = 100_000
 
 
-def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
+def _increasing(candidates: Sequence[arguments.Number], _name: str = "value") -> tuple[float, ...]:
     allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
     value: object = candidates
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
@@ -471,7 +470,7 @@ class Quantile(Mechanism[R]):
         ]
 
 
-def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
+def _moved(sensitivities: Sequence[arguments.Number], name: str = "value") -> tuple[Fraction, ...]:
     value: object = sensitivities
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
         raise ParameterError(name, value, "one number above 0 for each candidate")

@@ -55,10 +55,11 @@ class PrefixBand(ConfidenceBound):
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
-        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T, W(k) be a sum of k coins of
-        bias q, t and c as in ``RandomisedLabel``, and m the smallest of the tails
-        Pr(Bin(k_j, q) >= h_j - c). The p-value t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m)
-        is valid. The same holds of right guesses, and of those of one run, each with its own c.
+        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins
+        of bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails
+        Pr(Bin(k_j, q) >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a
+        valid p-value. The same holds of right guesses, and of those of one run, each with its own
+        c.
     Proof: proofs/theory/audits.md, section 2; one run: Steinke, Nasr & Jagielski
         (arXiv:2305.08846).
     Rounds: the p-value up. Prefixes of fewer than 8 trials are left out, a choice that the

@@ -23,7 +23,8 @@ from dpproof.mechanisms import ClassMeans, Records
 from dpproof.mechanisms.learning.grid import RECORD_BITS, clipped_rows, unit_rows
 from dpproof.mechanisms.parameters import scale
 
-# A count is worth this much less noise than a sum: the price of a fit rises by 3 %.
+# Counts have this many times the noise of sums, or of all picks together: the price of a fit rises
+# by 3 %.
 _COUNT: Final = 4
 
 

@@ -38,8 +38,6 @@ from dpproof.mechanisms.parameters import scale
 # Soundness: 2^14 steps of a cell times 2^10 of a share times 2^29 records stay within 2^53.
 _CELL: Final = 2**14
 _SHARE: Final = 2**10
-# Of the noise of the picks together: what the counts of the classes have. The price rises by 3 %.
-_COUNT: Final = 4
 
 
 @final

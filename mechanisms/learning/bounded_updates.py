@@ -30,7 +30,7 @@ from dpproof.mechanisms.learning.grid import RECORD_BITS
 from dpproof.mechanisms.learning.records import GridRecords, Matrix
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers import (
@@ -331,7 +331,7 @@ class NoisySums(Generic[R]):
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
         scale = self.sigma / self.norm
         grain = default_granularity(scale)
-        return on_grid(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
+        return in_data_units(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
 
 
 def learned(

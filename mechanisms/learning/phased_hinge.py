@@ -26,7 +26,7 @@ from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.margin_descent import mapped_back, mapped_records
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
@@ -154,7 +154,7 @@ class PhasedHinge(Mechanism[R]):
             sides = 2 if self.relation.symmetric else 1
             noise = one.moves(steps=steps, width=rows.shape[1], sides=sides) / self.mu
             grain = default_granularity(noise)
-            states = on_grid(gaussian_rounded(mean, noise, grain, rng), grain)
+            states = in_data_units(gaussian_rounded(mean, noise, grain, rng), grain)
         weights = projected(states, float(one.radius)) / float(self.norm)
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 

@@ -15,12 +15,12 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import compose, post_process
+from dpproof.mechanisms.learning.bounded_updates import SumLearner
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes
 from dpproof.mechanisms.learning.featured import Projected
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.noisy_mistakes import mistakes
-from dpproof.mechanisms.learning.phased_hinge import PhasedHinge
-from dpproof.mechanisms.learning.sum_learner import SumLearner
+from dpproof.mechanisms.learning.margin_descent import PhasedHinge
+from dpproof.mechanisms.learning.risk_bounds import mistakes
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng

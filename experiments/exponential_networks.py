@@ -15,6 +15,7 @@ from dpproof.accountant import arguments
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import signed
 from dpproof.mechanisms.learning.covers import checked_size
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
@@ -23,7 +24,6 @@ from dpproof.mechanisms.learning.grid import (
     Vectors,
     unit_rows,
 )
-from dpproof.mechanisms.learning.halfspace import signed
 from dpproof.mechanisms.learning.maps.feature_map import checked_seed
 from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.parameters import named

@@ -14,8 +14,13 @@ from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, WIDEST, Vectors, clipped_rows
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
-from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
+from dpproof.mechanisms.learning.maps.feature_map import (
+    FeatureMap,
+    checked_seed,
+    checked_width,
+    cosine,
+    sine,
+)
 from dpproof.mechanisms.samplers.arrays import scale
 from dpproof.mechanisms.samplers.rng import ReplayRng
 

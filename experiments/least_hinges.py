@@ -17,9 +17,9 @@ from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.composed import FollowUp
+from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
-from dpproof.mechanisms.learning.halfspace import signed, signs
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.outputs import Outputs

@@ -22,8 +22,7 @@ from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
-from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes
-from dpproof.mechanisms.learning.risk_bounds import NoisyCount, cover_count
+from dpproof.mechanisms.learning.risk_bounds import NoisyCount, NoisyMistakes, cover_count
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named

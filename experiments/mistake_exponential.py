@@ -16,10 +16,10 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import mistakes_within, signs
 from dpproof.mechanisms.learning.covers import finite_directions
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
-from dpproof.mechanisms.learning.halfspace import mistakes_within, signs
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs

@@ -34,9 +34,9 @@ from dpproof.mechanisms import (
     SeparatorPerturbation,
     ZeroOne,
 )
-from dpproof.mechanisms.learning.separators.losses import patterns
-from dpproof.mechanisms.learning.separators.noises import LAWS
 from dpproof.mechanisms.learning.separators.oracles import Problem, best_candidates, levels_at
+from dpproof.mechanisms.learning.separators.separator_perturbation import LAWS
+from dpproof.mechanisms.learning.separators.spaces import patterns
 from dpproof.mechanisms.samplers.rng import SystemRng
 from experiments.noisy_hinge import SubsampledHinge
 

@@ -12,11 +12,16 @@ from attrs import field, frozen
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Contributions, NoisySums
+from dpproof.mechanisms.learning.bounded_updates import (
+    Contributions,
+    HalfspaceMistakes,
+    NoisySums,
+    StepLearner,
+    SumLearner,
+    hinge_limits,
+)
 from dpproof.mechanisms.learning.grid import Vectors
-from dpproof.mechanisms.learning.halfspace import HalfspaceMistakes, hinge_limits
 from dpproof.mechanisms.learning.records import GridRecords
-from dpproof.mechanisms.learning.sum_learner import StepLearner, SumLearner
 from dpproof.mechanisms.parameters import named
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection

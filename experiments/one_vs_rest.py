@@ -13,13 +13,10 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import map_records
-from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.logistic_objective import LogisticObjective
-from dpproof.mechanisms.learning.margin_descent import MarginDescent
-from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace
-from dpproof.mechanisms.learning.phased_hinge import PhasedHinge
+from dpproof.mechanisms.learning.margin_descent import MarginDescent, PhasedHinge
+from dpproof.mechanisms.learning.perceptron import MOST_CLASSES, BatchPerceptron, MeanHalfspace
 from dpproof.mechanisms.learning.records import Records, as_records
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs

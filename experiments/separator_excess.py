@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpproof.mechanisms import SeparatorPerturbation
-from dpproof.mechanisms.learning.separators.noises import LAWS
+from dpproof.mechanisms.learning.separators.separator_perturbation import LAWS
 
 
 def mean_excess(learner: SeparatorPerturbation[Any]) -> float:

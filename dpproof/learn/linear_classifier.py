@@ -1,24 +1,52 @@
-"""The common part of private linear classifiers with scikit-learn's interface."""
+"""Private linear classifiers with scikit-learn's interface."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self, cast
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import Guarantee, ReplaceLabel
+from dpproof.accountant import (
+    Guarantee,
+    ReplaceLabel,
+    ReplaceOne,
+    WithoutReplacement,
+    arguments as check,
+)
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
+from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_labels, read_rows, read_targets, scored
-from dpproof.mechanisms import FeatureMap, Records
+from dpproof.mechanisms import (
+    BatchPerceptron,
+    CoverUnion,
+    ExponentialHalfspaces,
+    Featured,
+    FeatureMap,
+    KeslerPerceptron,
+    LogisticObjective,
+    MarginDescent,
+    Mechanism,
+    PhasedHinge,
+    Records,
+    SoftmaxDescent,
+    Stop,
+)
+from dpproof.mechanisms.learning.covers import Cover
+from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
+from dpproof.mechanisms.learning.logistic_objective import free_regulariser
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.perceptron import MarginNorm
 from dpproof.mechanisms.learning.records import Matrix, dense_blocks, with_column
 from dpproof.mechanisms.parameters import scale
 from dpproof.mechanisms.samplers.rng import as_rng
@@ -209,3 +237,435 @@ def _position(label: object, positions: Mapping[object, int]) -> int:
         return positions.get(label, -1)
     except TypeError:  # a label without a hash, such as a list, is none of the classes
         return -1
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronClassifier(LinearClassifier):
+    """Learn a linear classifier under differential privacy, by noisy perceptron steps.
+
+    Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``. Everything that
+    ``fit`` keeps is a function of the released noisy sums and of the arguments; the guarantee
+    depends on the arguments alone.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the standard deviation of the noise on a sum, in data units.
+        classes: all labels, in the order of ``classes_``, at least two. They are public: labels
+            that are found in private data would be released. A row with another label contributes
+            nothing.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
+            every row to norm 1, which needs no bound.
+        margin: how far inside its region a row has to be, in units of the clipped rows.
+        margin_norm: ``"linf"`` takes ``margin`` as what every coordinate of a row may move by.
+        rate: every row is in the sample of a step independently with this probability; a
+            constant, never computed from the number of rows. 1 takes all rows in every step.
+        steps: how many noisy sums, fixed in advance.
+        average: whether to return the mean of the last half of the states, or the last state.
+        stop: a test that may end the run early, or ``ChooseIterate(...)``; all steps are paid for.
+        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature. None learns
+            one for two classes if there is no map.
+        intercept_scaling: the value of that feature, a public constant in data units. Rows are
+            clipped or scaled together with it.
+        batch: ``WithoutReplacement(...)`` takes a fresh subset of a fixed size in every step in
+            place of a Poisson sample, under ``ReplaceOne()`` only.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if there is a map.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map of the fit, or None.
+        n_features_in_: features of ``fit``.
+        n_iter_: steps made, or the number of the state that was chosen.
+        stopped_: whether a test ended the run.
+        guarantee_: the guarantee of the fit.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_digits
+        >>> model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=range(10))
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_digits(return_X_y=True)).coef_.shape
+        (10, 64)
+    """
+
+    fit_intercept: bool | None = None
+    intercept_scaling: Number = 0.25
+    norm: Number | None = None
+    margin: Number = 0.1
+    margin_norm: MarginNorm = "l2"
+    rate: Number = 1
+    steps: int = 60
+    average: bool = True
+    stop: Stop | None = None
+    batch: WithoutReplacement | None = None
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        classes = len(self._classes())
+        relation = self.neighbours
+        shared: dict[str, Any] = {
+            "margin": self.margin,
+            "margin_norm": self.margin_norm,
+            "rate": self.rate,
+            "steps": self.steps,
+            "sigma": sigma,
+            "norm": self.norm,
+            "relation": relation,
+            "average": self.average,
+            "stop": self.stop,
+            "batch": self.batch,
+        }
+        two = classes == 2
+        base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
+        self._check_intercept()
+        if self.map is None:
+            return base
+        return Featured(base=base, map=self.map)
+
+
+# Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
+_FLOOR: Final = Fraction(63, 64)
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticRegression(LinearClassifier):
+    """Learn logistic regression under differential privacy.
+
+    Two classes are learned by objective perturbation, ``LogisticObjective``, more by noisy steps on
+    the multinomial loss, ``SoftmaxDescent``, all in one chain. What ``fit`` keeps is a function of
+    the released weights and of the arguments; the guarantee depends on the arguments alone.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the standard deviation of the random linear term, or with more
+            than two classes of the noise on a sum of gradients.
+        classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
+            another label contributes nothing.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
+            every row to norm 1, in fits and in predictions, which needs no bound.
+        regulariser: weight of ||w||^2 / 2 in the sum of the losses, which is not divided by the
+            number of rows. For two classes None is the least that costs nothing: norm sigma/2
+            or 2 sigma^2, or with a budget, if records are added or removed, about norm^2 / epsilon.
+            For more it is 0.
+        steps: with more than two classes, how many noisy sums, fixed in advance.
+        radius: with more than two classes, how far the first step goes, in units of 1 / norm.
+        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant in data units. Rows are
+            clipped or scaled together with it, in fits and in predictions.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if there is a map.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map of the fit, or None.
+        n_iter_: steps made, 1 for two classes.
+        n_features_in_: features of ``fit``.
+        guarantee_: the guarantee of the fit.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+        NotImplied: on guarantee and fit, a regulariser below norm sigma/2 and 2 sigma^2 if a record
+            or label is replaced.
+    Example:
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> model = LogisticRegression(epsilon=1, delta=1e-5, classes=[0, 1])
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model.fit(X, y).predict_proba(X).shape
+        (569, 2)
+    """
+
+    norm: Number | None = None
+    regulariser: Number | None = None
+    steps: int = 16
+    radius: Number = 16
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+        """Keep the weights, and how predictions scale their rows."""
+        self.scaled_ = self.norm is None
+        self.constant_ = float(self.intercept_scaling) if self.learns_offset else 0.0
+        return super().adopt(released, guarantee)
+
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scale every row, with the constant feature, to norm 1 if the fit did."""
+        if not self.scaled_:
+            return super()._scores(rows)
+        largest = np.abs(rows).max(axis=1, keepdims=True, initial=self.constant_)
+        largest = np.where(largest > 0, largest, 1.0)
+        rows = rows / largest
+        squares = np.square(rows).sum(axis=1, keepdims=True) + (self.constant_ / largest) ** 2
+        scores = rows @ self.coef_.T + self.intercept_ / largest
+        return np.asarray(scores / np.sqrt(np.where(squares > 0, squares, 1.0)))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Return the probabilities of the classes, shape (rows, classes): of scores, the softmax.
+
+        Of two classes the scores are those of the second and 0.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            shares = 0.5 * (1 + np.tanh(0.5 * scores))
+            return np.stack([1 - shares, shares], axis=1)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def _priced(self, sigma: Number) -> Mechanism[Relation]:
+        """Leave the regulariser free where records are replaced: no price there depends on it."""
+        if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
+            return self._at(sigma)
+        free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
+        return free.learner()
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        classes = len(self._classes())
+        relation = self.neighbours
+        self._check_intercept()
+        shared: dict[str, Any] = {"sigma": sigma, "norm": self.norm, "relation": relation}
+        descent = SoftmaxDescent(  # refuses bad steps for two classes, too
+            classes=max(classes, 3),
+            steps=self.steps,
+            radius=self.radius,
+            regulariser=self.regulariser,
+            **shared,
+        )
+        base: LogisticObjective[Relation] | SoftmaxDescent[Relation] = descent
+        if classes == 2:
+            regulariser = self.regulariser
+            least = self._least(sigma, relation) if regulariser is None else regulariser
+            base = LogisticObjective(regulariser=least, **shared)
+        return base if self.map is None else Featured(base=base, map=self.map)
+
+    def _least(self, sigma: Number, relation: Relation) -> Number:
+        """Return the least regulariser at which epsilon is that of the gradient alone."""
+        norm = Fraction(1) if self.norm is None else Fraction(self.norm)
+        free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
+        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
+            return free
+        curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
+        floored = 1 / (curved + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
+        return min(free, floored)
+
+
+_SOLVERS: Final = ("descent", "phased")
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class MarginClassifier(LinearClassifier):
+    """Learn a halfspace of large margin under differential privacy, by hinge loss.
+
+    ``MarginDescent`` or ``PhasedHinge`` learn it. What ``fit`` keeps is a function of the released
+    weights and of the arguments; the guarantee depends on the arguments alone.
+
+    Args:
+        epsilon: with ``delta``, the budget: sigma is calibrated to it.
+        delta: see ``epsilon``.
+        sigma: instead of a budget, the standard deviation of the noise on a sum of mapped rows.
+        classes: both labels, in the order of ``classes_``. They are public; a row with another
+            label contributes nothing.
+        norm: mapped rows are clipped to this Euclidean norm, a public bound. None scales every row
+            to norm 1, which needs no bound; with a map, it clips to the norm that the map states,
+            or to 1.
+        margin: of the hinge, in units of mapped rows: far below a margin that the data may have.
+        steps: of ``solver="descent"``, fixed in advance.
+        solver: ``"descent"``, noisy steps on all records, or ``"phased"``, one pass over a random
+            permutation.
+        map: a public feature map; projections are mapped back.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant. Rows are clipped or scaled
+            together with it.
+        records: a public number of records for the step sizes, needed under add-remove and
+            zero-out.
+        radius: of the reference halfspace, which decides the step sizes.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
+        intercept_: the offset; zero without ``fit_intercept``.
+        map_: the map through which rows are predicted, or None.
+        n_features_in_: features of ``fit``.
+        n_iter_: steps or phases made.
+        stopped_: False, as nothing ends a run early.
+        guarantee_: the guarantee of the fit.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from dpproof.accountant import ReplaceOne
+        >>> budget = {"epsilon": 1, "delta": 1e-5, "relation": ReplaceOne()}
+        >>> model = MarginClassifier(**budget, classes=[0, 1], fit_intercept=True)
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_breast_cancer(return_X_y=True)).coef_.shape
+        (1, 30)
+    """
+
+    norm: Number | None = None
+    margin: Number = 2.0**-7
+    steps: int = 100
+    solver: str = "descent"
+    records: int | None = None
+    radius: Number = 1
+
+    def score_map(self) -> FeatureMap | None:
+        """Return the map, unless it is linear: weights are for rows before mapping then."""
+        return None if isinstance(self.map, LinearMap) else self.map
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        relation = self.neighbours
+        norm = self._norm_bound()
+        noise = check.positive(sigma=sigma)
+        self._check_intercept()
+        if len(self._classes()) != 2:
+            why = "PerceptronClassifier and LogisticRegression learn more in one chain"
+            raise ParameterError("classes", self.classes, "two labels", why)
+        moved = L2Contribution(norm, relation).as_l2().value
+        shared: dict[str, Any] = {
+            "margin": self.margin,
+            "norm": norm,
+            "map": self.map,
+            "relation": relation,
+            "records": self.records,
+            "radius": self.radius,
+        }
+        base: MarginDescent[Relation] | PhasedHinge[Relation]
+        if self.solver == "descent":
+            steps = check.count(steps=self.steps)
+            mu = sqrt_up(moved**2 * steps / noise**2)
+            base = MarginDescent(steps=steps, mu=mu, **shared)
+        elif self.solver == "phased":
+            base = PhasedHinge(mu=moved / noise, **shared)
+        else:
+            raise ParameterError(
+                "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
+            )
+        return base
+
+    def _norm_bound(self) -> Fraction:
+        """Return the norm that mapped rows are clipped to."""
+        if self.norm is not None:
+            return check.positive(norm=self.norm)
+        stated = self.map.output_norm if isinstance(self.map, FeatureMap) else None
+        return Fraction(1) if stated is None else stated
+
+    @property
+    def scales_rows(self) -> bool:
+        """Return whether rows are scaled to norm 1, as there is neither a norm nor a map."""
+        return self.norm is None and self.map is None
+
+    def _extended(self, rows: Matrix) -> Matrix:
+        """Append the constant feature, and scale rows to norm 1 if no norm is given."""
+        extended = super()._extended(rows)
+        if not self.scales_rows:
+            return extended
+        parts = []
+        for block in dense_blocks(extended):
+            finite = np.asarray(np.isfinite(block).all(axis=1))
+            scaled = unit_rows(np.where(finite[:, np.newaxis], block, 0.0), RECORD_BITS)
+            scaled[~finite] = np.nan
+            parts.append(scaled * 2.0**-RECORD_BITS)
+        return np.concatenate(parts)
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoverClassifier(LinearClassifier):
+    """Learn a halfspace under pure differential privacy, by ``ExponentialHalfspaces``.
+
+    Args:
+        epsilon: the budget; delta is 0.
+        classes: both labels, in the order of ``classes_``. They are public; a row with another
+            label contributes nothing.
+        cover: of directions of mapped rows, such as ``RandomDirections(...)``, or a ``CoverUnion``
+            of them with linear maps of its own.
+        map: a public feature map; projections are mapped back.
+        prior: public weights, as for ``ExponentialHalfspaces``.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature, which the
+            cover has a dimension for.
+        intercept_scaling: the value of that feature, a public constant in data units.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
+        intercept_: the offset; zero without ``fit_intercept``.
+        index_: the number of the candidate.
+        map_: the map through which rows are predicted, or None.
+        n_features_in_: features of ``fit``.
+        guarantee_: the guarantee of the fit.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
+    Example:
+        >>> from dpproof.mechanisms import RandomDirections
+        >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
+        >>> model = CoverClassifier(epsilon=20, classes=["no", "yes"], cover=cover)
+        >>> model.guarantee()
+        BoundedRange(epsilon=20, relation=AddRemove())
+        >>> rows = [[0.1, 0.9], [0.2, -0.9], [-0.3, 0.5]] * 9
+        >>> model.fit(rows, ["yes", "no", "yes"] * 9).predict(rows[:3]).tolist()
+        ['yes', 'no', 'yes']
+    """
+
+    delta: Number | None = field(init=False, default=0)
+    sigma: Number | None = field(init=False, default=None)
+
+    max_weight: Number = field(init=False, default=1)
+    cover: Cover | CoverUnion | None = None
+    prior: Sequence[Number] | None = None
+
+    def learner(self) -> Mechanism[Relation]:
+        """Return the mechanism that ``fit`` releases from.
+
+        Raises:
+            ParameterError: an argument outside its domain, or more than two classes.
+        """
+        return self._at(1)
+
+    def _at(self, sigma: Number) -> Mechanism[Relation]:
+        """Return the learner, which has no sigma."""
+        del sigma
+        self._check_intercept()
+        if len(self._classes()) != 2:
+            raise ParameterError("classes", self.classes, "two labels")
+        own = self.cover.maps if isinstance(self.cover, CoverUnion) else None
+        if not all(isinstance(one, LinearMap | None) for one in own or ()):
+            raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
+        price: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
+        cover: Any = self.cover
+        return ExponentialHalfspaces(
+            map=self.map, cover=cover, prior=self.prior, relation=self.neighbours, **price
+        )
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]  # noqa: N803
+        """Release a halfspace, as other classifiers do, but without weights of rows.
+
+        A mixture by private coins may have a wider range of log-ratios than its parts.
+        """
+        return super().fit(X, y)
+
+    def adopt(self, released: Any, guarantee: Any) -> Any:  # noqa: ANN401  # as the base says
+        """Keep the weights, and the number of the candidate."""
+        self.index_ = int(released.index)
+        return super().adopt(released, guarantee)
+
+    def score_map(self) -> FeatureMap | None:
+        """Return the map, unless it is linear: weights are for rows before mapping then."""
+        return None if isinstance(self.map, LinearMap) else self.map

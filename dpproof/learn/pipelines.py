@@ -12,8 +12,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation, ZeroOut
 from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.private_scaler import PrivateScaler
-from dpproof.learn.select_k_best import SelectKBest
+from dpproof.learn.transformers import PrivateScaler, SelectKBest
 
 
 def private_pipeline(

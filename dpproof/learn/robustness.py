@@ -10,10 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import Bound, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.learn.fourier_radius import fourier_radii, projected_radii
-from dpproof.learn.matrix_norm import lengths, slack
-from dpproof.learn.scattering_radius import image_radii
-from dpproof.learn.scores import LinearScores, Projection, class_of, scores_of
+from dpproof.learn.certified_radius import (
+    LinearScores,
+    Projection,
+    class_of,
+    fourier_radii,
+    image_radii,
+    lengths,
+    projected_radii,
+    scores_of,
+    slack,
+)
 from dpproof.mechanisms import FourierFeatures, ScatteringFeatures
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
@@ -211,7 +218,7 @@ def certify_radius(
         largest for y at z. For scores linear in x this is exact up to rounding: the least distance
         to a border, (f_y - f_c)(x) / ||w_y - w_c|| over the other classes c, with the Euclidean
         norm for ``l2`` and the sum of absolute values for ``linf``. For Fourier and scattering
-        features see ``fourier_radius.py`` and ``scattering_radius.py``; under ``linf`` their radius
+        features see ``certified_radius.py``; under ``linf`` their radius
         is divided by sqrt(features).
     Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Lemmas 7 and 22; Hein &
         Andriushchenko, arXiv:1705.08475; proofs/theory/robustness.md.

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpproof.accountant import GDP, ReplaceOne, TruncatedNegativeBinomial, select
 from dpproof.mechanisms import MarginDescent, Records
-from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.risk_bounds import mistakes
 from dpproof.mechanisms.samplers.rng import ReplayRng
 from experiments.claims.claim import Claim, Verdict
 

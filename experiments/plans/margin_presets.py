@@ -12,8 +12,7 @@ from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import ReplaceOne
 from dpproof.mechanisms.learning.grid import WIDEST
-from dpproof.mechanisms.learning.maps.feature_map import LinearMap
-from dpproof.mechanisms.learning.maps.projections import RademacherProjection
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap, RademacherProjection
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from experiments.margin_grid import MarginGrid, dyadic_margins
 

@@ -13,7 +13,7 @@ from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.arithmetic.crossing import least_count
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import LARGER, CalibrationError, ParameterError
-from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
+from dpproof.mechanisms.learning.perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.stops import GaussianStop, LaplaceStop
 
 Law = Literal["paper", "ours"]

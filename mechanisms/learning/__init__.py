@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         Aggregated as Aggregated,
         aggregated as aggregated,
     )
-    from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron as BatchPerceptron
     from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
     from dpproof.mechanisms.learning.covers import (
         Cover as Cover,
@@ -29,33 +28,34 @@ if TYPE_CHECKING:
         ExponentialHalfspaces as ExponentialHalfspaces,
     )
     from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
-    from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron as KeslerPerceptron
     from dpproof.mechanisms.learning.logistic_objective import (
         LogisticObjective as LogisticObjective,
+        PureLogisticObjective as PureLogisticObjective,
     )
-    from dpproof.mechanisms.learning.maps.feature_map import FeatureMap as FeatureMap
-    from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures as FourierFeatures
-    from dpproof.mechanisms.learning.maps.monomial_features import (
-        MonomialFeatures as MonomialFeatures,
-    )
-    from dpproof.mechanisms.learning.maps.projections import (
+    from dpproof.mechanisms.learning.maps.feature_map import (
+        FeatureMap as FeatureMap,
+        FourierFeatures as FourierFeatures,
         GaussianProjection as GaussianProjection,
+        MonomialFeatures as MonomialFeatures,
         RademacherProjection as RademacherProjection,
         SignProjection as SignProjection,
     )
     from dpproof.mechanisms.learning.maps.scattering_features import (
         ScatteringFeatures as ScatteringFeatures,
     )
-    from dpproof.mechanisms.learning.margin_descent import MarginDescent as MarginDescent
-    from dpproof.mechanisms.learning.mean_halfspace import MeanHalfspace as MeanHalfspace
-    from dpproof.mechanisms.learning.noisy_mistakes import NoisyMistakes as NoisyMistakes
-    from dpproof.mechanisms.learning.phased_hinge import PhasedHinge as PhasedHinge
-    from dpproof.mechanisms.learning.pure_logistic import (
-        PureLogisticObjective as PureLogisticObjective,
+    from dpproof.mechanisms.learning.margin_descent import (
+        MarginDescent as MarginDescent,
+        PhasedHinge as PhasedHinge,
+    )
+    from dpproof.mechanisms.learning.perceptron import (
+        BatchPerceptron as BatchPerceptron,
+        KeslerPerceptron as KeslerPerceptron,
+        MeanHalfspace as MeanHalfspace,
     )
     from dpproof.mechanisms.learning.records import Records as Records
     from dpproof.mechanisms.learning.risk_bounds import (
         NoisyCount as NoisyCount,
+        NoisyMistakes as NoisyMistakes,
         RiskBound as RiskBound,
         cover_count as cover_count,
         finite_class_risk as finite_class_risk,
@@ -64,35 +64,29 @@ if TYPE_CHECKING:
         margin_risk as margin_risk,
         relative_margin_risk as relative_margin_risk,
     )
-    from dpproof.mechanisms.learning.separators.averaged_perturbation import (
+    from dpproof.mechanisms.learning.separators.objective_perturbation import (
         AveragedPerturbation as AveragedPerturbation,
+        SphereLift as SphereLift,
     )
-    from dpproof.mechanisms.learning.separators.enumerated_exponential import (
-        EnumeratedExponential as EnumeratedExponential,
-    )
-    from dpproof.mechanisms.learning.separators.gaussian_separator import (
-        GaussianSeparator as GaussianSeparator,
-    )
-    from dpproof.mechanisms.learning.separators.losses import (
-        HingeLoss as HingeLoss,
-        ParityLoss as ParityLoss,
-        ZeroOne as ZeroOne,
-    )
-    from dpproof.mechanisms.learning.separators.milp import MilpOracle as MilpOracle
     from dpproof.mechanisms.learning.separators.oracles import (
         EnumerationOracle as EnumerationOracle,
+        MilpOracle as MilpOracle,
     )
     from dpproof.mechanisms.learning.separators.separator_perturbation import (
+        EnumeratedExponential as EnumeratedExponential,
+        GaussianSeparator as GaussianSeparator,
         SeparatorPerturbation as SeparatorPerturbation,
     )
     from dpproof.mechanisms.learning.separators.spaces import (
         Conjunctions as Conjunctions,
         Cube as Cube,
         Grid as Grid,
+        HingeLoss as HingeLoss,
         Parities as Parities,
+        ParityLoss as ParityLoss,
         Subsets as Subsets,
+        ZeroOne as ZeroOne,
     )
-    from dpproof.mechanisms.learning.separators.sphere_lift import SphereLift as SphereLift
     from dpproof.mechanisms.learning.softmax_descent import SoftmaxDescent as SoftmaxDescent
     from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,

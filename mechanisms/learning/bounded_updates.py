@@ -1,4 +1,4 @@
-"""The engine of every learner here: repeat a noisy sum of bounded contributions, and update.
+"""The engine of the learners: repeat a noisy sum of bounded contributions, and update.
 
 Theorem A (proofs/theory/learners.md). Let v(w, z) be a function of the current state w and of one
 record z, with ||v|| <= C, and 0 for a blank record. Repeat T times: draw a sample of the records,
@@ -10,14 +10,17 @@ sensitivity C (2 C under replace-one) on such a sample.
 from __future__ import annotations
 
 import functools
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Generic, final
 
 import numpy as np
+from attrs import field, frozen
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
@@ -26,13 +29,30 @@ from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.composition import compose, post_process
-from dpproof.mechanisms.learning.grid import RECORD_BITS
-from dpproof.mechanisms.learning.records import GridRecords, Matrix
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.blocks import BlockError, Blocks, added
+from dpproof.mechanisms.learning.grid import (
+    PRODUCT_BITS,
+    RECORD_BITS,
+    STATE_BITS,
+    Vectors,
+    row_width,
+    unit_rows,
+)
+from dpproof.mechanisms.learning.records import (
+    GridRecords,
+    Matrix,
+    as_records,
+    empty,
+    is_sparse,
+    on_grid,
+)
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import (
     default_granularity,
     gaussian_rounded,
@@ -355,3 +375,276 @@ def learned(
     for name, one in columns.items():
         outputs[name] = one
     return np.asarray(outputs)
+
+
+# From states of shape (runs, features) to one number each, shape (runs,).
+Limits = Callable[[Vectors], NDArray[np.float64]]
+# From states and noisy sums of one step to the next states.
+Update = Callable[[Vectors, Vectors], Vectors]
+
+
+def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return class 1 for the label 1, class 0 for the label -1, and -1 for every other label.
+
+    Example:
+        >>> signs(np.array([1.0, -1.0, 0.5])).tolist()
+        [1, 0, -1]
+    """
+    return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
+
+
+def signed(records: GridRecords) -> Matrix:
+    """Return the products y x of labels and rows; those of an array take its place."""
+    signs = 2.0 * records.classes - 1.0
+    if is_sparse(records.vectors):
+        diagonal: Matrix = sparse.diags_array(signs, format="csr")
+        return diagonal @ records.vectors
+    return np.multiply(
+        records.vectors, signs[:, np.newaxis], out=records.vectors, casting="same_kind"
+    )
+
+
+def hinge_limits(threshold: float) -> Limits:
+    """Return limits such that a record is a mistake if and only if y <w, x> < threshold.
+
+    This holds up to rounding.
+
+    Args:
+        threshold: above 0, where states and rows are in units whose product is 1.
+    """
+
+    def limits(states: Vectors) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore", over="ignore"):
+            reach = threshold / np.linalg.norm(states, axis=1)
+        return np.asarray(np.ceil(np.minimum(reach, 2.0) * 2.0**PRODUCT_BITS) - 1)
+
+    return limits
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class HalfspaceMistakes(Contributions):
+    """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
+
+    Attributes:
+        grid: the records, classes 1 and 0 for the labels 1 and -1.
+        limits: from states to limits, in units of 2^-52, in which products are integers.
+        update: the next states.
+    """
+
+    grid: GridRecords
+    limits: Limits
+    update: Update
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of one weight per feature."""
+        return (int(self.grid.vectors.shape[1]),)
+
+    def at(self, states: Vectors) -> Adding:
+        """Return what adds up the mistakes: one product finds them, one adds them, both exact."""
+        directions, limits = unit_rows(states, STATE_BITS), self.limits(states)[:, np.newaxis]
+
+        def add(
+            vectors: Matrix, classes: NDArray[np.int64], chosen: NDArray[np.bool_] | None
+        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            signs = 2.0 * classes - 1.0
+            mistakes = (directions @ vectors.T) * signs <= limits
+            if chosen is not None:
+                mistakes &= chosen
+            return (mistakes * signs) @ vectors, mistakes.sum(axis=1)
+
+        return add
+
+    def advance(self, states: Vectors, noisy: Vectors, step: int) -> Vectors:
+        """Return the next states by the update that the learner was given."""
+        del step
+        return self.update(states, noisy)
+
+
+def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
+    """Return the mistakes if every coordinate may move by a margin: y <w, x> <= margin ||w||_1.
+
+    Args:
+        records: on the grid, classes 1 and 0 for the labels 1 and -1.
+        margin: in units of the norm bound.
+    """
+
+    def limits(states: Vectors) -> NDArray[np.float64]:
+        lengths = np.linalg.norm(states, axis=1)
+        ratios = np.linalg.norm(states, ord=1, axis=1) / np.where(lengths > 0, lengths, 1.0)
+        return np.asarray(np.floor(np.minimum(margin * ratios, 2.0) * 2.0**PRODUCT_BITS))
+
+    return HalfspaceMistakes(records, limits, operator.add)
+
+
+def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
+    """Return the mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
+
+    Args:
+        records: on the grid, classes 1 and 0 for the labels 1 and -1.
+        limit: an integer, in units of 2^-52 of the norm bound.
+    """
+    return HalfspaceMistakes(records, lambda states: np.full(len(states), limit), operator.add)
+
+
+def _size(learner: SumLearner[Any], data: object) -> tuple[int, int, int]:
+    """Return the number of records, their width on the grid, and 1."""
+    records = as_records(data, learner.features)
+    return len(records), learner.contributions(records[:0]).grid.vectors.shape[1], 1
+
+
+def _added(
+    learner: SumLearner[Any],
+    states: NDArray[np.float64],
+    data: object,
+    chosen: NDArray[np.bool_] | None = None,
+) -> tuple[int, NDArray[np.float64], NDArray[np.int64]]:
+    """Return the number of records of a part of a block, and their totals."""
+    found = learner.contributions(data)
+    totals = found.totals(states, chosen)
+    return found.grid.total, totals.sums, totals.counts
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class InBlocks(Contributions):
+    """The contributions of records in blocks, added up where the blocks lie.
+
+    Attributes:
+        learner: of which they are.
+        like: the contributions of no records, of the same width and total.
+        blocks: of data.
+        sizes: of the blocks.
+    """
+
+    learner: SumLearner[Any]
+    like: Contributions
+    blocks: Blocks
+    sizes: tuple[int, ...]
+
+    @property
+    def grid(self) -> GridRecords:  # type: ignore[override]  # a field of others
+        """Return no records, with the number of all."""
+        return self.like.grid
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of one state."""
+        return self.like.shape
+
+    def at(self, states: NDArray[np.float64]) -> Adding:
+        """Return what adds up contributions."""
+        return self.like.at(states)
+
+    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+        """Add up the totals of the blocks."""
+        ends = np.cumsum(self.sizes)[:-1]
+        beside = () if chosen is None else (np.split(chosen, ends, axis=1),)
+        work = functools.partial(_added, self.learner, states)
+        records, sums, counts = self.blocks.sum(work, *beside)
+        if records != self.grid.total:
+            raise BlockError("the blocks do not have the records that they had before")
+        return Totals(sums, counts)
+
+    def advance(
+        self, states: NDArray[np.float64], noisy: NDArray[np.float64], step: int
+    ) -> NDArray[np.float64]:
+        """Return the next states, as of the learner."""
+        return self.like.advance(states, noisy, step)
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class SumLearner(Mechanism[R], ABC):
+    """A learner whose states follow from noisy sums of contributions, a fixed number of times."""
+
+    whole = ""
+
+    relation: R = field(validator=parameters.neighbours)
+    average: bool = field(default=True, converter=parameters.flag)
+    features: int | None = field(default=None, converter=row_width)
+
+    @property
+    @abstractmethod
+    def norm(self) -> Fraction | None:
+        """Return the norm that rows are clipped to; None scales them to norm 1."""
+
+    @abstractmethod
+    def sums(self) -> NoisySums[R]:
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class numbers of the labels, by default of 1 and -1; -1 for an unknown one."""
+        return signs(labels)
+
+    @abstractmethod
+    def _contributions(self, records: GridRecords) -> Contributions:
+        """Return the contributions of the records of one dataset."""
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the guarantee of the noisy sums of all steps, and so of every function of them.
+
+        Raises:
+            NotImplied: no theorem covers a sample of a step under the relation.
+        """
+        return self.sums().guarantee("the learner's rule for its next state")
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        sums, runs = self.sums(), []
+        for data in datasets:
+            read = self.contributions(data)
+            batches = Batches(sums.scheme, read.grid.total)
+            runs.append(sums.run(read, batches, count, average=self.average, rng=rng))
+        return np.stack(runs)
+
+    @final
+    def contributions(self, data: object) -> Contributions:
+        """Return the contributions of the records of one dataset, for tests and audits.
+
+        Raises:
+            ParameterError: the data is not labelled rows of the right width.
+        """
+        if not isinstance(data, Blocks) or data.records is not None:
+            return self._contributions(self._read(data))
+        sizes = data.each(functools.partial(_size, self))
+        total, width, pieces = added(sizes)
+        like = self._contributions(empty(total, width // pieces))
+        return InBlocks(self, like, data, tuple(one.parts[0] for one in sizes))
+
+    def _read(self, data: object) -> GridRecords:
+        """Put the labelled rows on the grid in units of the norm bound."""
+        norm = None if self.norm is None else float(self.norm)
+        return on_grid(data, self._encode, norm=norm, features=self.features, compact=True)
+
+    @property
+    @final
+    def _unit(self) -> Fraction:
+        """Return the bound of the rows' norms, in data units: 1 if rows are scaled to norm 1."""
+        return Fraction(1) if self.norm is None else self.norm
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class StepLearner(SumLearner[R], ABC):
+    """A learner whose every step sees all records, a Poisson sample, or one of a fixed size."""
+
+    steps: int = field(converter=parameters.count)
+    sigma: Fraction = field(converter=parameters.scale)
+    rate: Fraction = field(default=Fraction(1), converter=parameters.rate)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    batch: WithoutReplacement | None = field(default=None)
+
+    @batch.validator
+    def _is_public(self, _parameter: object, batch: object) -> None:
+        require_fixed_size(batch, rate=self.rate, relation=self.relation)
+
+    def sums(self) -> NoisySums[R]:
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
+        scheme = Poisson(sampling_rate=self.rate) if self.batch is None else self.batch
+        return NoisySums(
+            scheme=scheme,
+            steps=self.steps,
+            sigma=self.sigma,
+            norm=self._unit,
+            relation=self.relation,
+        )

@@ -16,8 +16,13 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
-from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_seed, checked_width
-from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
+from dpproof.mechanisms.learning.maps.feature_map import (
+    FeatureMap,
+    checked_seed,
+    checked_width,
+    cosine,
+    sine,
+)
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 

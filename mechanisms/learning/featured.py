@@ -11,9 +11,8 @@ import numpy as np
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.bounded_updates import SumLearner, learned
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
@@ -39,8 +38,8 @@ class Featured(Mechanism[R]):
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
-        >>> from dpproof.mechanisms.learning.maps.fourier_features import FourierFeatures
+        >>> from dpproof.mechanisms.learning.perceptron import BatchPerceptron
+        >>> from dpproof.mechanisms.learning.maps.feature_map import FourierFeatures
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())
         >>> plan = FourierFeatures(features=2, frequencies=50, width=1, seed=7)
         >>> Featured(base=base, map=plan).guarantee().mu
@@ -103,8 +102,8 @@ class Projected(Mechanism[R]):
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
-        >>> from dpproof.mechanisms.learning.maps.projections import SignProjection
+        >>> from dpproof.mechanisms.learning.perceptron import BatchPerceptron
+        >>> from dpproof.mechanisms.learning.maps.feature_map import SignProjection
         >>> base = BatchPerceptron(margin=0.1, steps=100, sigma=40, relation=AddRemove())
         >>> plan = SignProjection(features=1000, dimension=50, seed=7)
         >>> Projected(base=base, projection=plan).guarantee().mu

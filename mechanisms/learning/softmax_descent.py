@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import Adding, Contributions, NoisySums
+from dpproof.mechanisms.learning.bounded_updates import (
+    Adding,
+    Contributions,
+    NoisySums,
+    StepLearner,
+)
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
-from dpproof.mechanisms.learning.kesler_perceptron import MOST_CLASSES
+from dpproof.mechanisms.learning.perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers, is_sparse
-from dpproof.mechanisms.learning.sum_learner import StepLearner
 from dpproof.mechanisms.parameters import named
 
 # Soundness: rows are integers of norm at most 2^16, coefficients at most 2^12 in size, so that a

@@ -19,9 +19,8 @@ from dpproof.accountant.relation import AddRemove, ReplaceOne, ZeroOut
 from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.auditing import Recorder
 from dpproof.mechanisms import Records, ReplayRng
-from dpproof.mechanisms.learning.bounded_updates import Contributions
+from dpproof.mechanisms.learning.bounded_updates import Contributions, SumLearner
 from dpproof.mechanisms.learning.grid import RECORD_BITS
-from dpproof.mechanisms.learning.sum_learner import SumLearner
 from dpproof.mechanisms.outputs import flatten
 from tests.contracts.mechanism_contract import AUDIT_ALARM, MechanismContract
 

@@ -43,7 +43,7 @@ def test_commands_name_the_extra(
 
 def test_learners_name_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without scikit-learn a learner is a missing dependency, and an unknown name is none."""
-    monkeypatch.delitem(sys.modules, "dpproof.learn.k_means", raising=False)
+    monkeypatch.delitem(sys.modules, "dpproof.learn.transformers", raising=False)
     monkeypatch.delitem(vars(learn), "KMeans", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(MissingDependency, match=r"KMeans needs scikit-learn: .*dpproof\[learn\]"):

@@ -20,8 +20,8 @@ from dpproof.mechanisms import (
     Records,
     SignProjection,
 )
-from dpproof.mechanisms.learning.noisy_mistakes import mistakes
-from dpproof.mechanisms.learning.phased_hinge import phase_sizes
+from dpproof.mechanisms.learning.margin_descent import phase_sizes
+from dpproof.mechanisms.learning.risk_bounds import mistakes
 from experiments.boosted import Boosted
 from experiments.noisy_hinge import NoisyHinge
 from experiments.one_vs_rest import OneVsRest

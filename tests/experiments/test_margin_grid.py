@@ -19,7 +19,7 @@ from dpproof.mechanisms import (
     cover_count,
     halfspace_risk,
 )
-from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.risk_bounds import mistakes
 from experiments.margin_grid import MarginGrid, dyadic_margins
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 

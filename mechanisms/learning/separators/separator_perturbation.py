@@ -1,10 +1,11 @@
-"""Objective perturbation on separating features, repaired: pure differential privacy."""
+"""Noise on separating features, and the exponential mechanism to compare it with."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -15,20 +16,145 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
+from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show, sqrt_up
+from dpproof.accountant.pairs.cut_gaussian import FoldedGaussianPair
+from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
+from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.separators.losses import Loss, ZeroOne, patterns
-from dpproof.mechanisms.learning.separators.noises import LAWS, Law, Shape
-from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
-from dpproof.mechanisms.learning.separators.spaces import Integers, Space
+from dpproof.mechanisms.learning.separators.oracles import (
+    EnumerationOracle,
+    Oracle,
+    Problem,
+    levels_at,
+)
+from dpproof.mechanisms.learning.separators.spaces import Integers, Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.samplers import (
+    discrete_cube_norm,
+    discrete_laplace,
+    gaussian_rounded,
+    spherical_rounded,
+)
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.selection.exponential import ExponentialMechanism
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The quantities that decide the noise besides its law.
+
+    Attributes:
+        places: m, the number of places of a pattern.
+        shift: the units of noise by which a place moves to make up for one record.
+        epsilon: the price.
+    """
+
+    places: int
+    shift: int
+    epsilon: Fraction
+
+
+class Law(Readable, ABC):
+    """Integer noise whose mass changes by at most e^epsilon if every place moves by the shift."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def scale(self, shape: Shape) -> Fraction:
+        """Return the scale at which the mass changes by at most e^epsilon, in units of noise."""
+
+    @abstractmethod
+    def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
+        """Draw noise vectors, shape (size, places)."""
+
+    @abstractmethod
+    def densest(self, shape: Shape) -> Fraction:
+        """Return a bound of the mean largest mass of one place, given the others."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CubeNorm(Law):
+    """Mass proportional to e^(-max |k_j| / scale)."""
+
+    def scale(self, shape: Shape) -> Fraction:
+        """Return shift / epsilon: the largest coordinate moves by at most the shift."""
+        return shape.shift / shape.epsilon
+
+    def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
+        """Draw exactly."""
+        return discrete_cube_norm(self.scale(shape), shape.places, size, rng)
+
+    def densest(self, shape: Shape) -> Fraction:
+        """Return a bound of Z_{m-1} / Z_m, Z_m the sum of the masses.
+
+        It is at most e^(2 a) a / (2 m) for a = 1 / scale.
+
+        Rounds: up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
+        """
+        rate = 1 / self.scale(shape)
+        return (1 + 4 * rate) * rate / (2 * shape.places)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class IndependentLaplace(Law):
+    """Mass proportional to e^(-sum |k_j| / scale)."""
+
+    def scale(self, shape: Shape) -> Fraction:
+        """Return places shift / epsilon: the sum moves by at most the shift in every place."""
+        return shape.places * shape.shift / shape.epsilon
+
+    def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
+        """Draw exactly."""
+        drawn = discrete_laplace(self.scale(shape), size * shape.places, rng)
+        return drawn.reshape(size, shape.places)
+
+    def densest(self, shape: Shape) -> Fraction:
+        """Return a bound 1 / (2 scale) of the mass at 0, which is tanh(1 / (2 scale))."""
+        return 1 / (2 * self.scale(shape))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sphere(Law):
+    """The rounding of a vector of density proportional to e^(-||x|| / scale)."""
+
+    def scale(self, shape: Shape) -> Fraction:
+        """Return sqrt(places) shift / epsilon: the norm moves by at most sqrt(places) shift."""
+        return shape.shift * sqrt_up(Fraction(shape.places)) / shape.epsilon
+
+    def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
+        """Draw exactly rounded vectors."""
+        return spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
+
+    def densest(self, shape: Shape) -> Fraction:
+        """Return a bound of the density of one coordinate at 0.
+
+        It is at most 1 / (scale sqrt(pi (2 m - 1))).
+
+        Rounds: up, by pi >= 3.14 and a root that is rounded down to 2^-20.
+        """
+        square = 157 * (2 * shape.places - 1) << 40
+        return 2**20 / (self.scale(shape) * math.isqrt(square // 50))
+
+
+LAWS: Final[dict[str, Law]] = {
+    "linf": CubeNorm(),
+    "laplace": IndependentLaplace(),
+    "sphere": Sphere(),
+}
+
 
 MECHANISM_SEPARATOR: Final = Theorem(
     rule="mechanism/separator-perturbation",
@@ -245,3 +371,147 @@ def chosen(weights: Outputs) -> Outputs:
     outputs = np.recarray(weights.shape[:2], dtype=[("weights", weights.dtype, weights.shape[2:])])
     outputs["weights"] = weights
     return np.asarray(outputs)
+
+
+MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
+    rule="mechanism/gaussian-separator",
+    source="proofs/theory/separators.md, Theorem 3",
+    attained=Attained.NO,  # every place at its worst sign
+)
+
+_SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class GaussianSeparator(PerturbedChoice[R]):
+    """Release the candidate that minimises losses plus Gaussian noise on its pattern.
+
+    As ``SeparatorPerturbation``, which needs less noise for (epsilon, 10^-6)-DP without any delta;
+    this one is for comparison, and for compositions with other Gaussian releases.
+
+    Statement: dominated by as many folded Gaussian pairs as a pattern has places, of
+        mu = s / sigma, s the steepness of the loss (1 / distance if it is in [0, 1]), twice that if
+        a record or its label is replaced. The signs of the shift depend on the output, so every
+        place counts with its worst sign; sigma has to grow like the number of places, not like its
+        root as in the published algorithm.
+    Assumes: perturbed choice; random bits.
+    Source: proofs/theory/separators.md, Theorem 3; docs/CLAIMS.md on the published claim.
+
+    Args:
+        sigma: standard deviation of the noise on a place, in losses.
+        space, loss, relation: as for ``SeparatorPerturbation``.
+        oracle: an exact one; by default ``EnumerationOracle()``.
+    Outputs:
+        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> from dpproof.mechanisms import Cube
+        >>> pick = GaussianSeparator(sigma=10, space=Cube(2), relation=AddRemove())
+        >>> pick.guarantee().epsilon(delta=1e-6).upper < 1
+        True
+        >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
+        array([ 1, -1])
+    """
+
+    sigma: Fraction = field(converter=parameters.scale)
+    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
+
+    @property
+    def _shift(self) -> int:
+        """Return the shift of a place, in units of the noise."""
+        return _SHIFT * math.ceil(self.loss.steepness(self.space))
+
+    @property
+    def _deviation(self) -> Fraction:
+        """Return sigma in units of the noise, of which one loss is worth ``unit``."""
+        return self.sigma * self.unit
+
+    @property
+    def unit(self) -> int:
+        """Return the worth of one loss, in units of the noise."""
+        return loss_unit(self._shift, self.space, self.loss, self.relation)
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the product of one folded Gaussian pair a place, in both directions."""
+        places, shift = self.space.separators, self._shift
+        mu = shift / self._deviation
+        node = applied(
+            MECHANISM_GAUSSIAN_SEPARATOR,
+            f"Gaussian noise of standard deviation {show(self._deviation)} on {places} places "
+            f"hides shifts by {shift} ({self.relation})",
+            assumptions=(PERTURBED_CHOICE(shift=shift, relation=self.relation), RANDOM_BITS()),
+            places=places,
+            shift=shift,
+            sigma=self._deviation,
+        )
+        product = Product.of(FoldedGaussianPair(mu_squared=mu**2)).times(places)
+        return DominatingPair(
+            forward=product, backward=product, relation=self.relation, derivation=node
+        )
+
+    def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
+        zeros = np.zeros((count, self.space.separators))
+        return gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class EnumeratedExponential(SpaceChoice[R]):
+    """Pick a candidate of a space with probability proportional to e^(-epsilon loss).
+
+    Losses are divided by the largest that a record can have; e^(-epsilon loss / 2) if a record or
+    its label is replaced. It is what ``SeparatorPerturbation`` has to be compared with wherever the
+    space can be listed: on the cube of m signs its excess loss is about m log(2) / epsilon, that of
+    noise on separators m^2 / (2 epsilon).
+
+    Statement: losses add up to scores that move by at most the largest loss between neighbours,
+        under add-remove and zero-out all in one direction, so the pick is epsilon-bounded-range.
+    Source: ``ExponentialMechanism``.
+
+    Args:
+        epsilon: of the pick, in nats.
+        space: the candidates, at most 2^26 vectors of levels.
+        loss: of a candidate at a record.
+        relation: the neighbouring relation.
+    Outputs:
+        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
+    Raises:
+        ParameterError: as for ``SeparatorPerturbation``.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> from dpproof.mechanisms import Cube
+        >>> pick = EnumeratedExponential(epsilon=1, space=Cube(2), relation=AddRemove())
+        >>> pick.release([([1, 0], 1), ([0, 1], -1)] * 200).weights
+        array([ 1, -1])
+    """
+
+    epsilon: Fraction = field(converter=parameters.positive)
+
+    def guarantee(self) -> Guarantee[R]:
+        """State epsilon-bounded range of the candidate that is looked up."""
+        return post_process(
+            self._mechanism().guarantee(), description="looking up the candidate of an index"
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
+        width = self.space.coordinates
+        read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
+        choices = []
+        for data in read:
+            losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
+            listed = np.flatnonzero(losses >= 0)
+            picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
+            choices.append(levels_at(self.space, listed[picked]))
+        return chosen(np.array(self.space.levels)[np.stack(choices)])
+
+    def _mechanism(self) -> ExponentialMechanism[R]:
+        """Return the exponential mechanism on the negative losses."""
+        return ExponentialMechanism(
+            epsilon=self.epsilon,
+            sensitivity=LInf(self.loss.most(self.space), self.relation),
+            monotone=not isinstance(self.relation, ReplaceOne | ReplaceLabel),
+        )

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpproof.learn.matrix_norm import lengths, norm_bound
+from dpproof.learn.certified_radius import lengths, norm_bound
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-520, 2.0**500])

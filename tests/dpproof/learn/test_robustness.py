@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant import Bound
 from dpproof.accountant.errors import ParameterError
 from dpproof.learn import PerceptronClassifier, attack, certify_radius, robust_accuracy
-from dpproof.learn.fourier_radius import shares_of_length
+from dpproof.learn.certified_radius import shares_of_length
 from dpproof.mechanisms import FourierFeatures, MonomialFeatures
 from tests.dpproof.learn.builders import model
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.learn import attack, certify_radius
-from dpproof.learn.scattering_radius import _passed, lipschitz
+from dpproof.learn.certified_radius import _passed, lipschitz
 from dpproof.mechanisms import ScatteringFeatures
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
 

@@ -21,7 +21,7 @@ from dpproof.learn import (
     pipeline_guarantee,
     private_pipeline,
 )
-from dpproof.learn.select_k_best import _Covariances
+from dpproof.learn.transformers import _Covariances
 from dpproof.mechanisms import Chained, SystemRng
 from dpproof.mechanisms.samplers.rng import as_rng
 

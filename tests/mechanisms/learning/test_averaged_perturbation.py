@@ -14,9 +14,9 @@ import pytest
 
 from dpproof.accountant import AddRemove, ReplaceOne
 from dpproof.mechanisms import AveragedPerturbation, Cube, Grid, HingeLoss, MilpOracle, Records
-from dpproof.mechanisms.learning.separators.averaged_perturbation import Stability
-from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.objective_perturbation import Stability
 from dpproof.mechanisms.learning.separators.oracles import Problem
+from dpproof.mechanisms.learning.separators.spaces import patterns
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {

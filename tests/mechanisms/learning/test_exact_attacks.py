@@ -23,9 +23,9 @@ from dpproof.mechanisms import (
     Records,
     Subsets,
 )
-from dpproof.mechanisms.learning.separators import sphere_lift
-from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators import objective_perturbation
 from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
+from dpproof.mechanisms.learning.separators.spaces import patterns
 from tests.contracts.learner_contract import LearnerContract
 from tests.mechanisms.every_mechanism import final_mechanisms
 
@@ -154,8 +154,8 @@ def test_lifted_choices_stay_within_epsilon(
 
     On the lattice the density e^(-|k|/scale) has the same shifts as the rounded one.
     """
-    monkeypatch.setattr(sphere_lift, "_FINE", 4)
-    lift = sphere_lift.Lift(space)
+    monkeypatch.setattr(objective_perturbation, "_FINE_LIFT", 4)
+    lift = objective_perturbation.Lift(space)
     levels = list(vectors(space))
     y = np.array(lift.values)[levels]
     psi = lift.fineness * y

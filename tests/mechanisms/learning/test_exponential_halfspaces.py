@@ -26,8 +26,8 @@ from dpproof.mechanisms import (
     Records,
     ReplayRng,
 )
-from dpproof.mechanisms.learning import level_sampling
-from dpproof.mechanisms.learning.level_sampling import Mistakes, _located, _parts
+from dpproof.mechanisms.learning import exponential_halfspaces
+from dpproof.mechanisms.learning.exponential_halfspaces import Mistakes, _located, _parts
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 COVER = FiniteCover([[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0], [0.6, -0.8]])
@@ -144,7 +144,7 @@ def test_levels_and_ranks_are_those_of_enumeration(monkeypatch: pytest.MonkeyPat
         asked.append((np.array(scores), given["multiplicities"], given["factor"]))
         return np.zeros(1, np.int64) if args else None
 
-    monkeypatch.setattr(level_sampling, "categorical_exp", watched)
+    monkeypatch.setattr(exponential_halfspaces, "categorical_exp", watched)
     learner.release(data, rng=ReplayRng(1))
     ((scores, times, factor),) = asked
     parts = list(_parts([_block(learner, data)], None))
@@ -160,11 +160,11 @@ def test_levels_and_ranks_are_those_of_enumeration(monkeypatch: pytest.MonkeyPat
         assert (found == expected).all()
 
 
-def _block(learner: ExponentialHalfspaces[Any], data: Records) -> level_sampling.Block:
+def _block(learner: ExponentialHalfspaces[Any], data: Records) -> exponential_halfspaces.Block:
     """The one block of a cover without a prior."""
     assert isinstance(learner.cover, RandomDirections)
     signed = learner._signed(data, learner.cover, None)
-    return level_sampling.Block(learner.cover, signed, 0, Fraction(1))
+    return exponential_halfspaces.Block(learner.cover, signed, 0, Fraction(1))
 
 
 @pytest.mark.parametrize("kind", ["finite", "prior", "random", "cube", "union"])

@@ -10,7 +10,7 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT
-from dpproof.mechanisms.learning.logistic_release import (
+from dpproof.mechanisms.learning.logistic_objective import (
     _FINER,
     _MOST_RECORDS,
     _PARTS,

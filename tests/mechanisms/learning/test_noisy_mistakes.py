@@ -19,7 +19,7 @@ from dpproof.mechanisms import (
     NoisyMistakes,
     Records,
 )
-from dpproof.mechanisms.learning.noisy_mistakes import mistakes
+from dpproof.mechanisms.learning.risk_bounds import mistakes
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 

@@ -29,10 +29,10 @@ from dpproof.mechanisms import (
     Subsets,
     ZeroOne,
 )
-from dpproof.mechanisms.learning.separators import milp, totals
-from dpproof.mechanisms.learning.separators.losses import patterns
-from dpproof.mechanisms.learning.separators.noises import LAWS, Shape
+from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.oracles import Problem, charges, vectors
+from dpproof.mechanisms.learning.separators.separator_perturbation import LAWS, Shape
+from dpproof.mechanisms.learning.separators.spaces import patterns
 from dpproof.mechanisms.samplers.rng import SystemRng
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
@@ -142,9 +142,9 @@ def test_totals_are_the_same_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
     margins = np.array(list(itertools.product((-1, 0, 1), repeat=4))) @ data.rows.T
     wrong = np.where(margins >= 1, data.negative, data.positive).sum(axis=1)
     for name, value in {"_BLOCK": 3, "_SINGLE": 0, "_DOUBLE": 0, "_PAIRS_A_ROW": 0}.items():
-        assert (totals.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
-        monkeypatch.setattr(totals, name, value)
-    assert (totals.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
+        assert (oracles.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
+        monkeypatch.setattr(oracles, name, value)
+    assert (oracles.total_losses(space, ZeroOne(), data).reshape(-1) == wrong).all()
 
 
 @pytest.mark.parametrize("places", [1, 2, 5])
@@ -177,7 +177,7 @@ def test_nothing_but_optimal_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(EnumerationOracle, "minima", watched)
     plain = MilpOracle().minima(problem, noise)
-    monkeypatch.setattr(milp, "TOLERANCE", Fraction(-1))
+    monkeypatch.setattr(oracles, "TOLERANCE", Fraction(-1))
     forced = MilpOracle().minima(problem, noise)
     monkeypatch.undo()
     monkeypatch.setattr(EnumerationOracle, "minima", watched)

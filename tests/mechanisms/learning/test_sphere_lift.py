@@ -22,9 +22,9 @@ from dpproof.mechanisms import (
     Subsets,
     ZeroOne,
 )
-from dpproof.mechanisms.learning.separators.losses import patterns
+from dpproof.mechanisms.learning.separators.objective_perturbation import Lift
 from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
-from dpproof.mechanisms.learning.separators.sphere_lift import Lift
+from dpproof.mechanisms.learning.separators.spaces import patterns
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"epsilon": 1, "space": Grid(2, 1)}

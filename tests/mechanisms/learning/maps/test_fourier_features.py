@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpproof.mechanisms import FourierFeatures
-from dpproof.mechanisms.learning.maps.fourier_features import cosine, sine
+from dpproof.mechanisms.learning.maps.feature_map import cosine, sine
 from tests.contracts.map_contract import MapContract
 from tests.contracts.mechanism_contract import NOT_POSITIVE, one_bad
 

@@ -1,19 +1,172 @@
-"""Certified radii of linear classifiers on random Fourier features."""
+"""Certified radii of linear classifiers, behind public feature maps too."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from dpproof.learn.matrix_norm import lengths, norm_bound, slack
-from dpproof.learn.scores import LinearScores, Projection
-from dpproof.mechanisms import FourierFeatures, SignProjection
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.form import withholding
+from dpproof.learn.linear_classifier import class_numbers
+from dpproof.learn.reading import matrix
+from dpproof.mechanisms import (
+    FeatureMap,
+    FourierFeatures,
+    GaussianProjection,
+    RademacherProjection,
+    ScatteringFeatures,
+    SignProjection,
+)
 from dpproof.mechanisms.learning.grid import displacement
+from dpproof.mechanisms.learning.maps.scattering_features import filters_of
+
+Matrix = NDArray[np.float64]
+
+# Heuristic: how much room the Cholesky factorisation gets above the computed eigenvalue.
+_ROOM: Final = 2.0**-30
+
+
+def slack(terms: int) -> float:
+    """Return a bound of the relative error of a sum of so many products and a few operations.
+
+    Source: Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1: gamma_n =
+        n u / (1 - n u), u = 2^-53; this is more than four times it.
+    Example:
+        >>> slack(100) < 1e-12
+        True
+    """
+    return (4 * terms + 64) * 2.0**-52
+
+
+def lengths(vectors: Matrix, order: int = 2) -> Matrix:
+    """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
+
+    Scaled by the largest entry, so that squares neither overflow nor vanish.
+    Example:
+        >>> lengths(np.array([[3e-200, 4e-200]])) >= 5e-200
+        array([ True])
+    """
+    largest = np.abs(vectors).max(axis=-1, initial=0.0)
+    scale = np.where(largest > 0, largest, 1.0)
+    shares = np.linalg.norm(vectors / scale[..., np.newaxis], ord=order, axis=-1)
+    return np.asarray(scale * shares * (1 + slack(vectors.shape[-1])))
+
+
+def norm_bound(matrix: Matrix) -> float:
+    """Return an upper bound of the largest singular value, else the Frobenius norm if unproved.
+
+    Statement: s^2 I - A A' minus the errors below is positive semidefinite, so ||A|| is at most the
+        bound. The Cholesky factorisation of the computed matrix M, of size n, is exact for a
+        matrix whose distance from M is at most gamma_(n+1) tr(M) in norm; A A' is computed within
+        gamma_m ||A||_F^2.
+    Source: Higham, Theorem 10.3; Rump, "Verification of positive definiteness", BIT 46 (2006).
+    Example:
+        >>> 2 <= norm_bound(np.diag([2.0, 1.0])) < 2.0001
+        True
+    """
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    scale = 2.0 ** math.frexp(largest)[1]
+    scaled = matrix / scale
+    frobenius = math.sqrt(float(np.square(scaled).sum())) * (1 + slack(matrix.size))
+    wide = scaled if matrix.shape[0] <= matrix.shape[1] else scaled.T
+    gram = wide @ wide.T
+    size, terms = wide.shape
+    square = float(np.linalg.eigvalsh(gram)[-1]) * (1 + _ROOM)
+    try:
+        np.linalg.cholesky(square * np.eye(size) - gram)
+    except np.linalg.LinAlgError:
+        return frobenius * scale
+    errors = 2 * slack(size) * size * square + slack(terms) * frobenius**2
+    return min(frobenius, math.sqrt((square + errors) * (1 + slack(4)))) * scale
+
+
+Projection: TypeAlias = SignProjection | GaussianProjection | RademacherProjection
+"""A map that multiplies rows by a matrix, after and before scaling of which all is known."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearScores:
+    """Scores of all classes: f(x) = weights map(x) + offsets.
+
+    Two classes that share one score s have the scores 0 and s.
+
+    Attributes:
+        weights: shape (classes, features of mapped rows).
+        offsets: shape (classes,).
+        map: through which rows go, or None.
+    """
+
+    weights: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    map: FeatureMap | None
+
+    def rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+        """Return the rows as floats.
+
+        Raises:
+            ParameterError: not a matrix of the model's width.
+        """
+        rows = matrix(X)
+        width = self.weights.shape[1] if self.map is None else self.map.features
+        if rows.shape[1] != width:
+            raise ParameterError("X", rows.shape, f"a matrix {width} wide")
+        return rows
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, shape (rows, classes)."""
+        mapped = rows if self.map is None else self.map.apply(rows)
+        return np.asarray(mapped @ self.weights.T + self.offsets)
+
+
+def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear classifier
+    """Read the scores of a model.
+
+    Raises:
+        ParameterError: no linear classifier that is fitted, or one with another map.
+    """
+    plan = getattr(model, "map_", None)
+    kinds = FourierFeatures | ScatteringFeatures | Projection
+    if plan is not None and not isinstance(plan, kinds):
+        allowed = "without a map, or with Fourier or scattering features or a random projection"
+        raise ParameterError("model", plan, allowed)
+    if not all(hasattr(model, name) for name in ("coef_", "intercept_", "classes_", "predict")):
+        raise ParameterError("model", model, "a fitted linear classifier")
+    weights = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+    offsets = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
+    if len(weights) == 1:
+        weights = np.concatenate([np.zeros_like(weights), weights])
+        offsets = np.concatenate([np.zeros(1), offsets])
+    if not (np.isfinite(weights).all() and np.isfinite(offsets).all()):
+        raise ParameterError("model", model, "a classifier with finite weights")
+    return LinearScores(weights, offsets, plan)
+
+
+def class_of(
+    model: Any,  # noqa: ANN401  # any fitted classifier
+    rows: NDArray[np.float64],
+    y: ArrayLike | None,
+) -> NDArray[np.int64]:
+    """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores.
+
+    Raises:
+        ParameterError: not one label per row.
+    """
+    if y is None:
+        return np.asarray(scores_of(model)(rows).argmax(axis=1))
+    labels = withholding(np.asarray)(y)
+    if labels.shape != (len(rows),):
+        raise ParameterError("y", labels.shape, f"one label for each of {len(rows)} rows")
+    return class_numbers(labels, list(model.classes_.tolist()))
+
 
 Vectors = NDArray[np.float64]
 
@@ -322,3 +475,89 @@ class _Gaps:
 def _projected_radius_ratio(gaps: Vectors, slopes: Vectors) -> Vectors:
     """Return gaps divided by slopes, rounded down; 0 unless the gap is positive."""
     return np.where(gaps > 0, gaps * (1 - slack(8)) / slopes, 0.0) * (1 - slack(4))
+
+
+# The transforms of one image of norm 1 are off by less than this together (theory, section 3).
+_TRANSFORMS = 2.0**-35
+
+
+@functools.lru_cache(maxsize=8)
+def lipschitz(plan: ScatteringFeatures) -> float:
+    """Return an upper bound of how far features move per unit of a clipped or scaled image.
+
+    Statement: Theorem 1 of proofs/theory/scattering.md, for the filters that the map uses: the
+        energy that a layer passes on is at most the largest eigenvalue of a matrix for every set
+        of frequencies that its steps fold together, where a child weighs as much as what it
+        passes on. Dividing a centred channel by sqrt(energy + floor) stretches by at most
+        1 / sqrt(floor).
+    Source: proofs/theory/scattering.md; that a scattering transform with a frame bound of 1 brings
+        no two signals further apart is Mallat, arXiv:1101.2286, section 2.
+    Example:
+        >>> plan = ScatteringFeatures(features=784, floor=None)
+        >>> 0.99 < lipschitz(plan) < 1.2
+        True
+    """
+    second = [_passed(plan, octave, {}) for octave in range(plan.scales)]
+    first = [
+        _passed(plan, octave, dict(enumerate(second[octave + 1 :], octave + 1)))
+        for octave in range(plan.scales)
+    ]
+    stretched = math.sqrt(_passed(plan, 0, dict(enumerate(first)))) * (1 + slack(4))
+    if plan.floor is None:
+        return stretched
+    return stretched / math.sqrt(float(plan.floor)) * (1 + slack(4))
+
+
+def _passed(plan: ScatteringFeatures, coarse: int, children: dict[int, float]) -> float:
+    """Bound the energy of all features of an image of norm 1 at resolution 2^-coarse.
+
+    ``children`` has the same bound of what the wavelets of each scale make.
+    """
+    low, wavelets = filters_of(plan)[coarse]
+    parts = [(low[np.newaxis], plan.scales)]
+    parts += [(wavelets[octave] * math.sqrt(c), octave) for octave, c in children.items()]
+    bounds = [norm_bound(matrix) for matrix in _folded_together(parts, coarse, plan.scales)]
+    return max(bounds) ** 2 * (1 + slack(16))
+
+
+def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> Matrix:
+    """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse)).
+
+    ``parts`` are filters, shape (number, height, width), each with the resolution of what it makes.
+    One row is for the filter, and one for it mirrored, as a real image has at a frequency the
+    energy that it has at its negative.
+    """
+    apart = 2 ** (top - coarse)
+    down, across = np.divmod(np.arange(apart**2), apart)
+    rows = []
+    for filters, made in parts:
+        same = 2 ** (top - made)  # aliases meet if they agree modulo this in both directions
+        for kept in np.ndindex(same, same):
+            meets = (down % same == kept[0]) & (across % same == kept[1])
+            for one in filters:
+                for filtered in (one, np.roll(np.flip(one), (1, 1), axis=(0, 1))):
+                    height, width = (side // apart for side in one.shape)
+                    cells = filtered.reshape(apart, height, apart, width).transpose(1, 3, 0, 2)
+                    rows.append(cells.reshape(height * width, apart**2) * meets / math.sqrt(2))
+    return np.stack(rows, axis=1)
+
+
+def image_radii(moves: Matrix, plan: ScatteringFeatures, rows: Matrix) -> Matrix:
+    """Return how far rows can move with their features sure to move by less than ``moves``.
+
+    Statement: features move by at most ``lipschitz`` per unit of the clipped image; clipping, grid
+        and scaling to norm 1 are as for Fourier features.
+    Source: proofs/theory/scattering.md, section 4.
+
+    Args:
+        moves: of features as they are computed, Euclidean.
+        plan: the map.
+        rows: finite, in data units.
+    """
+    error = _TRANSFORMS * (1 if plan.floor is None else 1 / math.sqrt(float(plan.floor)) + 1)
+    chords = (moves - error) / lipschitz(plan) - 2 * displacement(plan.features)
+    chords = np.maximum(chords, 0.0) * (1 - slack(8))
+    if plan.norm is not None:
+        return np.asarray(chords * float(plan.norm))
+    sizes = lengths(rows) * (1 - 4 * slack(rows.shape[1]))
+    return np.asarray(sizes * shares_of_length(chords))

@@ -1,0 +1,301 @@
+"""Private perceptrons: two classes, several by Kesler's construction, and the noisy mean."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal, TypeAlias, final, get_args
+
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from dpproof.accountant.errors import ParameterError
+from dpproof.accountant.relation import R
+from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.bounded_updates import (
+    Adding,
+    Contributions,
+    NoisySums,
+    StepLearner,
+    SumLearner,
+    mistakes_of_coordinates,
+    mistakes_within,
+)
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS, RECORD_BITS, STATE_BITS, unit_rows
+from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers
+from dpproof.mechanisms.learning.stops import Stop
+from dpproof.mechanisms.parameters import named
+
+MarginNorm: TypeAlias = Literal["l2", "linf"]
+"""The norm in which a record has to be far from the border: Euclidean, or largest coordinate."""
+
+# Only utility depends on it: no product of a record and a state reaches this many times the norm.
+_UNREACHABLE = 2
+
+
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class Perceptron(StepLearner[R], ABC):
+    """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
+
+    margin: Fraction = field(converter=parameters.non_negative)
+    stop: Stop | None = field(default=None)
+    iterates: bool = field(default=False, converter=parameters.flag)
+    margin_norm: MarginNorm = field(
+        default="l2", validator=parameters.one_of(*get_args(MarginNorm))
+    )
+
+    @stop.validator
+    def _is_rule(self, _parameter: object, stop: object) -> None:
+        if stop is not None and not isinstance(stop, Stop):
+            allowed = "a rule such as GaussianStop(...), NormStop(...), ChooseIterate(...), or None"
+            raise ParameterError("stop", stop, allowed)
+
+    @abstractmethod
+    def _squared_bound(self) -> int:
+        """Return a bound of the squared norm of one record's contribution, in units of norm^2."""
+
+    @final
+    def sums(self) -> NoisySums[R]:
+        """Return the noisy sums that a run releases, with a bound of one record's contribution."""
+        bound = self._squared_bound()
+        sums = StepLearner.sums(self)
+        return replace(sums, squared_bound=bound, stop=self.stop, iterates=self.iterates)
+
+    @final
+    def _relative_margin(self) -> Fraction:
+        """Return the margin in units of the norm bound, at most a value that no record reaches."""
+        return min(self.margin / self._unit, Fraction(_UNREACHABLE))
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class BatchPerceptron(Perceptron[R]):
+    """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
+
+    Start from w = 0. In every step draw a sample, find its records with
+    y <w / ||w||, x> <= margin (all of them if w = 0), and add the sum of their y x and
+    N(0, sigma^2 I) to w. Every noisy sum is paid for, so every state may be released.
+
+    Statement: one record moves the sum of a step by at most ``norm`` in Euclidean norm, twice that
+        under replace-one, whatever was released before. With rate 1 the run is mu-GDP with
+        mu = sqrt(steps) sensitivity / sigma; below 1 it is dominated by the pair of one
+        Poisson-sampled Gaussian sum, ``steps`` times.
+    Source: the algorithm is Ghazi, Kumar, Manurangsi & Nguyen, "Robust and Private Learning of
+        Halfspaces", arXiv:2011.14580, Algorithm 1; without a test as in their experiments;
+        the accounting is Theorem A of proofs/theory/learners.md.
+
+    Args:
+        margin: at least 0, in data units: a record less far inside its halfspace is a mistake.
+        steps: T, fixed in advance.
+        sigma: standard deviation of the noise on a sum, in data units, in [2^-300, 2^300].
+        rate: every record is in a sample independently with this probability, in (0, 1]; 1 takes
+            all records. It has to be a constant: under add-remove the number of records is
+            private, and a rate computed from it would leak it.
+        norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
+            norm 1; the margin is then the cosine of an angle.
+        relation: the neighbouring relation.
+        stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
+            all steps. All steps are paid for.
+        average: whether the weights of a run that was not stopped are the mean of the last half of
+            its states, or the last one; neither costs anything. A stopped run returns the state
+            that its test approved.
+        features: the width of a row; None takes it from the array.
+        batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
+            a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
+        margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if
+            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1. Which records
+            are mistakes depends on the state and the record alone, so it costs nothing.
+        iterates: whether to release the state after every step as well, which costs nothing.
+    Outputs:
+        A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
+        state picked) and ``weights`` of shape (features,); if asked for also ``iterates`` of shape
+        (steps, features), nan from the step on at which a run stopped.
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        NotImplied: on guarantee, a Laplace test on samples under replace-one.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> learner = BatchPerceptron(
+        ...     margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove()
+        ... )
+        >>> learner.guarantee().mu
+        Fraction(1, 4)
+        >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape
+        (2,)
+    """
+
+    def _squared_bound(self) -> int:
+        """Return 1: a mistake contributes y x, of norm at most ``norm``."""
+        return 1
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        margin = self._relative_margin()
+        if self.margin_norm == "linf":
+            return mistakes_of_coordinates(records, float(margin))
+        return mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
+
+
+MOST_CLASSES = 2**16
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class KeslerPerceptron(Perceptron[R]):
+    """Learn one weight vector per class: a mistake pulls its class and pushes one rival.
+
+    For a record of class y let r be the other class with the least normalised margin
+    <w_y - w_r, x> / ||w_y - w_r|| (0 if the two are equal; the smallest index among ties). If it
+    is at most ``margin``, the record contributes x to w_y and -x to w_r. All weight vectors
+    together are one state, so ten classes cost one budget and not ten.
+
+    Statement: one record moves the stacked sum of a step by at most sqrt(2) ``norm`` in Euclidean
+        norm, twice that under replace-one, whatever was released before; both are attained.
+    Source: Theorem A of proofs/theory/learners.md; the batch perceptron is Ghazi, Kumar,
+        Manurangsi & Nguyen, arXiv:2011.14580, Algorithm 1; the construction is Kesler's (Duda &
+        Hart 1973, section 5.12).
+
+    Args:
+        classes: k, from 2; labels are the class numbers 0 to k - 1.
+        margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates,
+            margin_norm: as for ``BatchPerceptron``, with differences of two classes' weights.
+    Outputs:
+        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
+        for also ``iterates`` of shape (steps, k, features).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or of an unknown class, contributes nothing.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> learner = KeslerPerceptron(
+        ...     classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove()
+        ... )
+        >>> round(float(learner.guarantee().mu), 6)
+        0.25
+        >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape
+        (3, 2)
+    """
+
+    classes: int = field(
+        converter=parameters.count,
+        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
+    )
+
+    def _squared_bound(self) -> int:
+        """Return 2: a mistake contributes x to one class and -x to another."""
+        return 2
+
+    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class numbers that the labels are."""
+        return class_numbers(labels, self.classes)
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        limit = float(self._relative_margin() * 2**RECORD_BITS)
+        order = 1 if self.margin_norm == "linf" else 2
+        return _Mistakes(records, self.classes, limit, order)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Mistakes(Contributions):
+    """Records that a rival class wins, or nearly.
+
+    Attributes:
+        grid: the records.
+        classes: the number of classes.
+        limit: the margin in units of 2^-24.
+        order: of the norm of differences of weights, 1 or 2.
+    """
+
+    grid: GridRecords
+    classes: int
+    limit: float
+    order: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.classes, self.grid.vectors.shape[1])
+
+    def at(self, states: NDArray[np.float64]) -> Adding:
+        """Return what adds up the mistakes: a product for all scores, and one for the sums.
+
+        Scores are exact integers. From there to the rival every operation acts on one record's
+        numbers alone and rounds correctly.
+        """
+        runs = len(states)
+        stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
+        between = _distances(stacked.reshape(runs, self.classes, -1), self.order)
+        directions = stacked.reshape(runs * self.classes, -1).T
+
+        def add(
+            vectors: Matrix, own: NDArray[np.int64], chosen: NDArray[np.bool_] | None
+        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            each = np.arange(len(own))
+            scores = (vectors @ directions).reshape(len(own), runs, self.classes)
+            gaps = scores[each, :, own][:, :, np.newaxis] - scores
+            lengths = between[:, own].swapaxes(0, 1)
+            margins = np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)
+            margins[each, :, own] = np.inf
+            rivals = margins.argmin(axis=2)
+            mistakes = margins.min(axis=2) <= self.limit
+            if chosen is not None:
+                mistakes &= chosen.T
+            signs = np.zeros(scores.shape)
+            np.put_along_axis(signs, rivals[:, :, np.newaxis], -1.0, axis=2)
+            signs[each, :, own] = 1.0
+            signs *= mistakes[:, :, np.newaxis]
+            return signs.reshape(len(own), directions.shape[1]).T @ vectors, mistakes.sum(axis=0)
+
+        return add
+
+
+def _distances(directions: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+    """Return distances between the classes' weight vectors: shape (runs, classes, classes)."""
+    return np.stack(
+        [
+            np.linalg.norm(directions - directions[:, [c]], ord=order, axis=2)
+            for c in range(directions.shape[1])
+        ],
+        axis=1,
+    )
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=named)
+class MeanHalfspace(SumLearner[R]):
+    """Learn a halfspace from the noisy sum of y x over all records, released once.
+
+    A perceptron of margin norm or more makes every record a mistake in every step, so it is this
+    sum with more noise.
+
+    Statement: the sum moves by at most ``norm``, twice that under replace-one, so the weights are
+        mu-GDP with mu = norm / sigma, or twice that.
+    Source: Theorem A of proofs/theory/learners.md with one step.
+
+    Args:
+        sigma, norm, relation, features: as for ``BatchPerceptron``.
+    Outputs:
+        A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
+    Raises:
+        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
+            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+    Example:
+        >>> from dpproof.accountant import AddRemove
+        >>> MeanHalfspace(sigma=4, relation=AddRemove()).guarantee().mu
+        Fraction(1, 4)
+    """
+
+    sigma: Fraction = field(converter=parameters.scale)
+    norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
+    average: bool = field(init=False, default=False)
+
+    def sums(self) -> NoisySums[R]:
+        """Return the one noisy sum that a run releases."""
+        return NoisySums(steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation)
+
+    def _contributions(self, records: GridRecords) -> Contributions:
+        """Return the contributions of all records, whatever the state."""
+        return mistakes_within(records, np.inf)

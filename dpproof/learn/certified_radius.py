@@ -37,9 +37,6 @@ def slack(terms: int) -> float:
 
     Source: Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1: gamma_n =
         n u / (1 - n u), u = 2^-53; this is more than four times it.
-    Example:
-        >>> slack(100) < 1e-12
-        True
     """
     return (4 * terms + 64) * 2.0**-52
 
@@ -48,9 +45,6 @@ def lengths(vectors: Matrix, order: int = 2) -> Matrix:
     """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
 
     Scaled by the largest entry, so that squares neither overflow nor vanish.
-    Example:
-        >>> lengths(np.array([[3e-200, 4e-200]])) >= 5e-200
-        array([ True])
     """
     largest = np.abs(vectors).max(axis=-1, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
@@ -66,9 +60,6 @@ def norm_bound(matrix: Matrix) -> float:
         matrix whose distance from M is at most gamma_(n+1) tr(M) in norm; A A' is computed within
         gamma_m ||A||_F^2.
     Source: Higham, Theorem 10.3; Rump, "Verification of positive definiteness", BIT 46 (2006).
-    Example:
-        >>> 2 <= norm_bound(np.diag([2.0, 1.0])) < 2.0001
-        True
     """
     largest = float(np.abs(matrix).max(initial=0.0))
     if largest == 0:
@@ -110,11 +101,7 @@ class LinearScores:
     map: FeatureMap | None
 
     def rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-        """Return the rows as floats.
-
-        Raises:
-            ParameterError: not a matrix of the model's width.
-        """
+        """Return the rows as floats."""
         rows = matrix(X)
         width = self.weights.shape[1] if self.map is None else self.map.features
         if rows.shape[1] != width:
@@ -128,11 +115,7 @@ class LinearScores:
 
 
 def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear classifier
-    """Read the scores of a model.
-
-    Raises:
-        ParameterError: no linear classifier that is fitted, or one with another map.
-    """
+    """Read the scores of a model."""
     plan = getattr(model, "map_", None)
     kinds = FourierFeatures | ScatteringFeatures | Projection
     if plan is not None and not isinstance(plan, kinds):
@@ -155,11 +138,7 @@ def class_of(
     rows: NDArray[np.float64],
     y: ArrayLike | None,
 ) -> NDArray[np.int64]:
-    """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores.
-
-    Raises:
-        ParameterError: not one label per row.
-    """
+    """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores."""
     if y is None:
         return np.asarray(scores_of(model)(rows).argmax(axis=1))
     labels = withholding(np.asarray)(y)
@@ -197,12 +176,7 @@ def fourier_radii(
     rounds them, by at most ``plan.rounding`` each. For rows scaled to norm 1, a radius on the
     sphere, as a chord, is turned into one in space.
 
-    Args:
-        scores: of all classes.
-        plan: the map.
-        rows: finite, in data units.
-        predicted: class numbers, -1 for none.
-        curvature: whether to use more than the first term.
+    Rows are finite, in data units; ``curvature`` says whether to use more than the first term.
     """
     radii = np.full(len(rows), np.inf)
     mapped = plan.apply(rows)
@@ -227,9 +201,6 @@ def shares_of_length(chords: Vectors) -> Vectors:
 
     A row that moves by less than its length times sin(a) turns by less than a, at most a right
     angle; the chord of a is 2 sin(a / 2).
-    Example:
-        >>> shares_of_length(np.array([1.0, 2.0])).round(6)  # sixty degrees, half a turn
-        array([0.866025, 1.      ])
     """
     inner = np.minimum(chords, math.sqrt(2))
     return np.asarray(inner * np.sqrt(np.maximum(1 - inner**2 / 4, 0.5)) * (1 - slack(4)))
@@ -334,12 +305,7 @@ def projected_radii(
         rounding.
     Source: proofs/theory/robustness.md.
 
-    Args:
-        scores: of all classes.
-        plan: the map.
-        rows: finite, in data units.
-        predicted: class numbers, -1 for none.
-        norm: ``"l2"`` or ``"linf"``.
+    Rows are finite, in data units; class numbers are -1 for none.
     """
     radii = np.full(len(rows), np.inf)
     scale = _Scale.of(plan)
@@ -492,10 +458,6 @@ def lipschitz(plan: ScatteringFeatures) -> float:
         1 / sqrt(floor).
     Source: proofs/theory/scattering.md; that a scattering transform with a frame bound of 1 brings
         no two signals further apart is Mallat, arXiv:1101.2286, section 2.
-    Example:
-        >>> plan = ScatteringFeatures(features=784, floor=None)
-        >>> 0.99 < lipschitz(plan) < 1.2
-        True
     """
     second = [_passed(plan, octave, {}) for octave in range(plan.scales)]
     first = [
@@ -549,10 +511,7 @@ def image_radii(moves: Matrix, plan: ScatteringFeatures, rows: Matrix) -> Matrix
         and scaling to norm 1 are as for Fourier features.
     Source: proofs/theory/scattering.md, section 4.
 
-    Args:
-        moves: of features as they are computed, Euclidean.
-        plan: the map.
-        rows: finite, in data units.
+    Moves are Euclidean, of features as they are computed; rows are finite, in data units.
     """
     error = _TRANSFORMS * (1 if plan.floor is None else 1 / math.sqrt(float(plan.floor)) + 1)
     chords = (moves - error) / lipschitz(plan) - 2 * displacement(plan.features)

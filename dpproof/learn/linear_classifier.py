@@ -196,14 +196,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
 
 
 def public_classes(labels: Sequence[object] | None) -> list[object]:
-    """Return the labels of all classes.
-
-    Raises:
-        ParameterError: not a sequence of at least two different labels.
-    Example:
-        >>> public_classes(["no", "yes"])
-        ['no', 'yes']
-    """
+    """Return the labels of all classes."""
     array = np.asarray(labels, dtype=np.object_)
     if array.ndim != 1:
         allowed = "the sequence of all labels, known without looking at private data"
@@ -218,9 +211,6 @@ def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np
     """Return the position of every label among the classes, -1 for a label that is none of them.
 
     Laws: of one label, whatever the others are; no label raises an error.
-    Example:
-        >>> class_numbers(np.array(["b", "c", "a"]), ["a", "b"]).tolist()
-        [1, -1, 0]
     """
     if labels.dtype == np.object_:
         positions = {label: number for number, label in enumerate(classes)}

@@ -135,12 +135,6 @@ def refuse_search() -> None:
     estimator on the same records, and look at scores without noise. All of these are releases.
     So are the members of ``BaggingClassifier`` and of other ensembles, and the parts of
     ``OneVsRestClassifier`` and ``CalibratedClassifierCV``. Within ``public_data()`` all of it goes.
-
-    Raises:
-        RefitRefused: a function of such a part is among the callers. Searches report it as the
-            reason why all fits failed.
-    Example:
-        >>> refuse_search()
     """
     if data_are_public():
         return
@@ -177,12 +171,6 @@ def paid(
     """Reserve a guarantee for the block and commit it at its end; do nothing without a ledger.
 
     Nothing of the fit may be kept before the block has ended.
-
-    Raises:
-        ParameterError: a ledger without a key, or a key without a ledger.
-        BudgetExceeded: the ledger has less left; the block does not run.
-        AlreadySpent: the key paid for a fit before: another fit is another release.
-        LedgerError: the ledger is out of reach; the block does not run.
     """
     if (ledger is None) != (key is None):
         raise ParameterError(

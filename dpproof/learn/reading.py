@@ -30,10 +30,6 @@ def read_rows(
 
     A fit reads any record: a cell that is no number becomes nan, and its row contributes nothing,
     as an error would tell of it. Predictions take ``finite`` numbers only, steps of pipelines any.
-
-    Raises:
-        DataError: not a matrix of real numbers.
-        ValueError: another number of features, or other names of features, than in the fit.
     """
     takes_sparse = estimator.__sklearn_tags__().input_tags.sparse
     rows: Matrix = sparse_matrix(X) if takes_sparse and is_sparse(X) else matrix(X)
@@ -50,11 +46,7 @@ def in_blocks(
     X: Any,  # noqa: ANN401, N803  # scikit-learn
     *columns: Any,  # noqa: ANN401
 ) -> Blocks:
-    """Return rows in blocks, with their labels and weights, each block to be read by itself.
-
-    Raises:
-        DataError, ValueError: as for ``read_rows``, as far as it can be seen of the whole.
-    """
+    """Return rows in blocks, with their labels and weights, each block to be read by itself."""
     frame = len(getattr(X, "columns", ())) > 0
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _REAL and X.shape[1] > 0
     if frame or array or hasattr(X, "__dask_graph__"):
@@ -70,11 +62,7 @@ def in_blocks(
 
 
 def sparse_matrix(X: Any) -> Matrix:  # noqa: ANN401, N803  # any of scipy's formats
-    """Return a sparse matrix as a CSR array of float64.
-
-    Raises:
-        DataError: of a dtype that is not of real numbers.
-    """
+    """Return a sparse matrix as a CSR array of float64."""
     if X.dtype.kind not in _REAL:
         hint = "Complex data not supported" if X.dtype.kind == "c" else ""
         raise DataError("X", X, "of a dtype of real numbers", hint)
@@ -82,15 +70,7 @@ def sparse_matrix(X: Any) -> Matrix:  # noqa: ANN401, N803  # any of scipy's for
 
 
 def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
-    """Return a matrix as float64, in C order; a cell that is no number becomes nan.
-
-    Raises:
-        DataError: not two-dimensional, sparse, or of a dtype that is not of real numbers.
-    Example:
-        >>> matrix([[1, "a"], [10**400, 2.5]])
-        array([[1. , nan],
-               [inf, 2.5]])
-    """
+    """Return a matrix as float64, in C order; a cell that is no number becomes nan."""
     if hasattr(X, "toarray"):
         raise DataError("X", X, "a dense matrix", "X.toarray() makes one of a sparse matrix")
     values = _floats(X, "X")
@@ -104,9 +84,6 @@ def read_labels(y: ArrayLike, rows: int, name: str = "y") -> NDArray[Any]:
     """Return the labels or targets, shape (rows,), as they are.
 
     A list is read label by label: as one array, a single text turns all its numbers to texts.
-
-    Raises:
-        ValueError: None, not a vector, or of another length.
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
@@ -120,11 +97,7 @@ def read_labels(y: ArrayLike, rows: int, name: str = "y") -> NDArray[Any]:
 
 
 def read_targets(y: ArrayLike, rows: int, name: str = "y") -> NDArray[np.float64]:
-    """Return the targets as float64, shape (rows,); one that is no number becomes nan.
-
-    Raises:
-        ValueError: as for ``read_labels``, or of a dtype that is not of real numbers.
-    """
+    """Return the targets as float64, shape (rows,); one that is no number becomes nan."""
     return _floats(read_labels(y, rows, name), name)
 
 
@@ -188,10 +161,6 @@ def clipped_to_norm(rows: NDArray[np.float64], norm: float) -> NDArray[np.float6
 
     Laws: a row of the result depends on that row of the input alone, bit for bit. Sums along rows
         are made in one order only if the rows are contiguous, whatever the order of the input is.
-    Example:
-        >>> clipped_to_norm(np.array([[3.0, 4.0], [0.0, 0.5]]), 1.0)
-        array([[0.6, 0.8],
-               [0. , 0.5]])
     """
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     finite = np.asarray(np.isfinite(rows).all(axis=1))

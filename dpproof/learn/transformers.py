@@ -40,7 +40,7 @@ from dpproof.mechanisms import (
     TopK,
 )
 from dpproof.mechanisms.blocks import MOST_RECORDS
-from dpproof.mechanisms.learning.grid import RECORD_BITS, clipped_rows, unit_rows
+from dpproof.mechanisms.learning.grid import RECORD_BITS, grid_rows
 from dpproof.mechanisms.learning.records import dense_blocks
 from dpproof.mechanisms.parameters import scale
 
@@ -373,10 +373,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
                 raise ParameterError("bounds", ends.shape, allowed)
             low, high = ends
             inside = (np.clip(inside, low, high) - (low / 2 + high / 2)) / (high / 2 - low / 2)
-        if self.norm is None:
-            steps = unit_rows(inside, RECORD_BITS)
-        else:
-            steps = clipped_rows(inside, float(self.norm), RECORD_BITS)
+        steps = grid_rows(inside, self.norm)
         return np.where(finite[:, np.newaxis], steps * 2.0**-RECORD_BITS, np.nan)
 
 

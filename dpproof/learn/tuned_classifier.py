@@ -454,12 +454,7 @@ def _rate(candidate: Tunable) -> Fraction:
 
 
 def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, two noisy counts))
-    """Return the score of a run: the first noisy number of mistakes, negated.
-
-    Example:
-        >>> fewest_mistakes((0, (None, (12.5, 11.0))))
-        -12.5
-    """
+    """Return the score of a run: the first noisy number of mistakes, negated."""
     return -float(output[1][1][0])
 
 

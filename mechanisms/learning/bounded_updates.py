@@ -39,6 +39,7 @@ from dpproof.mechanisms.learning.grid import (
     row_width,
     unit_rows,
 )
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from dpproof.mechanisms.learning.records import (
     GridRecords,
     Matrix,
@@ -69,9 +70,6 @@ class Batches:
 
     They are drawn from all records of the data, also those that contribute nothing because they are
     blank or malformed: whether a record contributes must not change how the others are drawn.
-
-    Raises:
-        ParameterError: the data has not as many records as the scheme's population.
     """
 
     scheme: Poisson | WithoutReplacement
@@ -98,12 +96,7 @@ class Batches:
 
 
 def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> None:
-    """Refuse batches of a fixed size that are no scheme, or whose size is not public.
-
-    Raises:
-        ParameterError: not a scheme, a rate beside it, or another relation than replace-one, under
-            which the number of records is not public.
-    """
+    """Refuse batches of a fixed size that are no scheme, or whose size is not public."""
     if batch is None:
         return
     if not isinstance(batch, WithoutReplacement):
@@ -240,11 +233,7 @@ class NoisySums(Generic[R]):
         return not isinstance(self.scheme, Poisson) or self.scheme.sampling_rate == 1
 
     def guarantee(self, description: str) -> Guarantee[R]:
-        """Return the guarantee of all noisy sums together, and so of every function of them.
-
-        Raises:
-            NotImplied: no theorem covers a sample of the sum and the test under the relation.
-        """
+        """Return the guarantee of all noisy sums together, and so of every function of them."""
         steps = self.step().repeat(self.steps).guarantee()
         beside = None if self.stop is None else self.stop.beside(self.relation)
         joint = steps if beside is None else compose(steps, beside)
@@ -255,15 +244,7 @@ class NoisySums(Generic[R]):
     ) -> Outputs:
         """Run the learner ``count`` times on one dataset.
 
-        Args:
-            contributions: of the records.
-            batches: samples of the same records.
-            count: the number of independent runs.
-            average: whether the weights are a mean of the states, or the last.
-            rng: source of words.
-        Returns:
-            Records with fields ``stopped``, ``steps``, ``weights`` and perhaps ``iterates``, shape
-            (count,).
+        The weights are a mean of the states if ``average`` is true, else the last.
         """
         run = self._run
         if isinstance(self.stop, ChooseIterate):
@@ -360,12 +341,7 @@ def learned(
     weights: NDArray[np.float64],
     iterates: NDArray[np.float64] | None = None,
 ) -> Outputs:
-    """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``.
-
-    Example:
-        >>> learned(np.array([False]), np.array([3]), np.array([[0.5]]))[0].weights
-        array([0.5])
-    """
+    """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``."""
     columns: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
     if iterates is not None:
         columns["iterates"] = iterates
@@ -377,6 +353,12 @@ def learned(
     return np.asarray(outputs)
 
 
+def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
+    """Return the outputs of runs with weights, and states, for rows before mapping."""
+    names = [name for name in ("weights", "iterates") if name in (runs.dtype.names or ())]
+    return learned(runs["stopped"], runs["steps"], *(plan.back(runs[name]) for name in names))
+
+
 # From states of shape (runs, features) to one number each, shape (runs,).
 Limits = Callable[[Vectors], NDArray[np.float64]]
 # From states and noisy sums of one step to the next states.
@@ -384,12 +366,7 @@ Update = Callable[[Vectors, Vectors], Vectors]
 
 
 def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return class 1 for the label 1, class 0 for the label -1, and -1 for every other label.
-
-    Example:
-        >>> signs(np.array([1.0, -1.0, 0.5])).tolist()
-        [1, 0, -1]
-    """
+    """Return class 1 for the label 1, class 0 for the label -1, and -1 for every other label."""
     return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
 
 
@@ -405,12 +382,9 @@ def signed(records: GridRecords) -> Matrix:
 
 
 def hinge_limits(threshold: float) -> Limits:
-    """Return limits such that a record is a mistake if and only if y <w, x> < threshold.
+    """Return limits such that a record is a mistake if and only if y <w, x> < threshold > 0.
 
-    This holds up to rounding.
-
-    Args:
-        threshold: above 0, where states and rows are in units whose product is 1.
+    This holds up to rounding. States and rows are in units whose product is 1.
     """
 
     def limits(states: Vectors) -> NDArray[np.float64]:
@@ -465,9 +439,7 @@ class HalfspaceMistakes(Contributions):
 def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
     """Return the mistakes if every coordinate may move by a margin: y <w, x> <= margin ||w||_1.
 
-    Args:
-        records: on the grid, classes 1 and 0 for the labels 1 and -1.
-        margin: in units of the norm bound.
+    The margin is in units of the norm bound.
     """
 
     def limits(states: Vectors) -> NDArray[np.float64]:
@@ -481,9 +453,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
     """Return the mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
 
-    Args:
-        records: on the grid, classes 1 and 0 for the labels 1 and -1.
-        limit: an integer, in units of 2^-52 of the norm bound.
+    The limit is an integer, in units of 2^-52 of the norm bound.
     """
     return HalfspaceMistakes(records, lambda states: np.full(len(states), limit), operator.add)
 
@@ -511,11 +481,7 @@ def _added(
 class InBlocks(Contributions):
     """The contributions of records in blocks, added up where the blocks lie.
 
-    Attributes:
-        learner: of which they are.
-        like: the contributions of no records, of the same width and total.
-        blocks: of data.
-        sizes: of the blocks.
+    ``like`` has the contributions of no records, of the same width and total.
     """
 
     learner: SumLearner[Any]

@@ -93,11 +93,7 @@ class Cover(Readable, ABC):
 
 
 def checked_size(value: int, name: str = "size") -> int:
-    """Keep a number of directions.
-
-    Raises:
-        ParameterError: not a count, or more than can be looked at.
-    """
+    """Keep a number of directions."""
     number = check.count(**{name: value})
     if number > MOST_CANDIDATES:
         raise ParameterError(name, number, f"at most {MOST_CANDIDATES} candidates")
@@ -224,6 +220,8 @@ class Polygon(Cover):
                [ 0.707107,  0.707107]])
     """
 
+    dimension = 2
+
     corners: int = field(converter=checked_size)
 
     @corners.validator
@@ -235,11 +233,6 @@ class Polygon(Cover):
     def size(self) -> int:
         """Return the number of corners."""
         return self.corners
-
-    @property
-    def dimension(self) -> int:
-        """Return 2, the dimension of a plane."""
-        return 2
 
     @property
     def description(self) -> str:
@@ -360,11 +353,7 @@ class RandomDirections(Cover):
 
 
 def finite_directions(candidates: ArrayLike) -> Vectors:
-    """Return the candidates as a matrix.
-
-    Raises:
-        ParameterError: they are not finite rows of the same length, none of them zero.
-    """
+    """Return the candidates as a matrix."""
     allowed = "a matrix of finite numbers, one row per candidate, none of them zero"
     try:
         directions = np.asarray(candidates, dtype=np.float64)

@@ -93,8 +93,8 @@ class Mistakes:
     def counts(self, vectors: Vectors) -> NDArray[np.int64]:
         """Count the mistakes of some directions on the grid, at most ``rows`` of them.
 
-        Returns:
-            One number for each vector w; if paired two, of w and of -w.
+        There is one number for each vector w; if paired two, of w and of -w.
+
         Proof: a product beyond the error of binary32 has the sign of the exact one. Rows with any
             other product are counted again in binary64, where products are exact integers.
         """
@@ -142,12 +142,8 @@ def draw_candidates(
 ) -> NDArray[np.int64]:
     """Draw numbers of candidates, each with probability exactly as its weight e^(-factor mistakes).
 
-    Args:
-        blocks: at least one, all on the records of one dataset.
-        factor: above 0.
-        count: the number of independent draws.
-        rng: source of words.
-        progress: called with the candidates counted so far and all of them.
+    All blocks are on the records of one dataset, and draws are independent.
+
     Law: P(c) = w_c e^(-factor m_c) / sum of the same over all candidates.
     Proof: N_(b, e) candidates of block b make e mistakes; the level (b, e) has probability
         N_(b, e) w_b e^(-factor e) over the total, and each of its candidates 1 / N_(b, e) of that.
@@ -494,11 +490,7 @@ def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
 
 
 def _check_widths(cover: object, plan: FeatureMap | None) -> None:
-    """Refuse what is no cover, and directions of another width than mapped rows.
-
-    Raises:
-        ParameterError: naming what does not fit.
-    """
+    """Refuse what is no cover, and directions of another width than mapped rows."""
     if not isinstance(cover, Cover | CoverUnion):
         allowed = "RandomDirections(...), CubeSurface(...), FiniteCover(...) or a CoverUnion"
         raise ParameterError("cover", cover, allowed)

@@ -11,7 +11,7 @@ import numpy as np
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.mechanisms.learning.bounded_updates import SumLearner, learned
+from dpproof.mechanisms.learning.bounded_updates import SumLearner, mapped_back
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
@@ -143,8 +143,6 @@ class Projected(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Run the base on the projected datasets: records of shape (len(datasets), count)."""
         mapped = [self.projection.records(data) for data in datasets]
-        released = self.base.draw(mapped, count, rng)
-        names = [name for name in ("weights", "iterates") if name in (released.dtype.names or ())]
-        fields = [released["stopped"], released["steps"]]
-        fields += [self.projection.back(released[name]) for name in names]
-        return np.stack([learned(*one) for one in zip(*fields, strict=True)])
+        return np.stack(
+            [mapped_back(self.projection, runs) for runs in self.base.draw(mapped, count, rng)]
+        )

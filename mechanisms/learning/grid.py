@@ -54,10 +54,6 @@ def unit_rows(rows: Vectors, bits: int, *, width: int | None = None) -> Vectors:
     Proof: the largest coordinate, the scaling by a power of two and the truncation are exact; the
         squares are added as integers below 2^62; square root and division are rounded correctly
         coordinate by coordinate. What exceeds the norm by a rounding error moves towards zero.
-    Example:
-        >>> unit_rows(np.array([[3.0, -4.0], [0.0, 0.0]]), 24) / 2**24
-        array([[ 0.59999996, -0.79999995],
-               [ 0.        ,  0.        ]])
     """
     whole, squares, _ = _integers(rows, width)
     length = np.sqrt(np.where(squares > 0, squares, 1).astype(np.float64))
@@ -80,10 +76,6 @@ def clipped_rows(rows: Vectors, norm: float, bits: int, *, width: int | None = N
         (row / norm) min(1, norm / ||row||), and sum k_j^2 <= 2^(2 bits) holds exactly. A row that
         is a multiple of norm 2^-bits and no longer than norm, norm a power of two, is kept exactly.
     Laws: as for ``unit_rows``.
-    Example:
-        >>> clipped_rows(np.array([[1.5, -2.0], [30.0, 40.0]]), 5.0, 24) / 2**24
-        array([[ 0.29999995, -0.39999998],
-               [ 0.59999996,  0.79999995]])
     """
     _, squares, exponent = _integers(rows, width)
     with np.errstate(over="ignore"):
@@ -96,15 +88,19 @@ def clipped_rows(rows: Vectors, norm: float, bits: int, *, width: int | None = N
     return steps
 
 
+def grid_rows(rows: Vectors, norm: arguments.Number | None, *, width: int | None = None) -> Vectors:
+    """Put rows on the grid of records: clipped to a norm, or scaled to norm 1 if it is None."""
+    if norm is None:
+        return unit_rows(rows, RECORD_BITS, width=width)
+    return clipped_rows(rows, float(norm), RECORD_BITS, width=width)
+
+
 def displacement(features: int) -> float:
     """Return a bound of the distance of a grid row, times 2^-24, from the exactly scaled row.
 
     Proof: of d features a coordinate is moved by at most 2 units of 2^-24 by truncation and
         shortening. The row that is scaled keeps K = (62 - bits of d) // 2 bits of its largest
         coordinate, so its direction and its length move by at most 2 sqrt(d) 2^(1 - K) each.
-    Example:
-        >>> displacement(784) < 1e-5
-        True
     """
     kept = (_SQUARES_BITS - features.bit_length()) // 2
     return math.sqrt(features) * (3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept))

@@ -129,11 +129,7 @@ class Release:
         return 2 * radius * (_root_up(width) if self.by_coordinates else 1) / self.share
 
     def _ends(self, width: int, out: Fraction) -> None:
-        """Refuse parameters at which a multiple of the smallest unit may miss the gradient.
-
-        Raises:
-            ParameterError: it depends on the parameters and the number of features alone.
-        """
+        """Refuse parameters at which a multiple of the smallest unit may miss the gradient."""
         if (self.decay + _MOST_RECORDS) * _root_up(width) * out / _PARTS > GRADIENT / 4:
             raise ParameterError(
                 "regulariser",

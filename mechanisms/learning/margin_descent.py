@@ -30,6 +30,7 @@ from dpproof.mechanisms.learning.bounded_updates import (
     SumLearner,
     hinge_limits,
     learned,
+    mapped_back,
     signed,
     signs,
 )
@@ -222,27 +223,10 @@ def mapped_records(
     *,
     compact: bool = False,
 ) -> GridRecords:
-    """Return records of labels 1 and -1, their rows mapped, clipped to ``norm``, on the grid.
-
-    Raises:
-        ParameterError: the data is not labelled rows of the right width.
-    """
+    """Return records of labels 1 and -1, their rows mapped, clipped to ``norm``, on the grid."""
     read = data if plan is None else plan.records(data)
     width = features if plan is None else plan.output_features
     return on_grid(read, signs, norm=float(norm), features=width, compact=compact)
-
-
-def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
-    """Return the outputs of runs with weights for rows before mapping."""
-    weights = plan.back(runs["weights"])
-    fields = [
-        (name, weights.dtype, weights.shape[1:]) if name == "weights" else (name, runs[name].dtype)
-        for name in runs.dtype.names or ()
-    ]
-    outputs = np.recarray(runs.shape, dtype=fields)
-    for name, *_ in fields:
-        outputs[name] = weights if name == "weights" else runs[name]
-    return np.asarray(outputs)
 
 
 _PERMUTATION: Final = "permutation"
@@ -401,12 +385,7 @@ class PhasedHinge(Mechanism[R]):
 
 
 def phase_sizes(records: int) -> list[int]:
-    """Return how many steps each phase makes: half of the records, a quarter, and so on.
-
-    Example:
-        >>> phase_sizes(100)
-        [50, 25, 12, 6, 3, 1]
-    """
+    """Return how many steps each phase makes: half of the records, a quarter, and so on."""
     return [records >> phase for phase in range(1, records.bit_length())]
 
 
@@ -471,12 +450,6 @@ class SmoothedPass:
 
 
 def projected(states: Vectors, radius: float) -> Vectors:
-    """Shorten states to the radius of a ball.
-
-    Example:
-        >>> projected(np.array([[3.0, 4.0], [0.3, 0.4]]), 1.0)
-        array([[0.6, 0.8],
-               [0.3, 0.4]])
-    """
+    """Shorten states to the radius of a ball."""
     lengths = np.linalg.norm(states, axis=1, keepdims=True)
     return np.asarray(states * np.minimum(1.0, radius / np.maximum(lengths, 1e-300)))

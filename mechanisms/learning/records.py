@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
-from dpproof.mechanisms.learning.grid import RECORD_BITS, WIDEST, Vectors, clipped_rows, unit_rows
+from dpproof.mechanisms.learning.grid import WIDEST, Vectors, grid_rows
 
 _DATA: Final = (
     "Records(X, y), a pair (X, y) of arrays, an array whose last column is the label, or a "
@@ -158,13 +158,7 @@ def empty(total: int, width: int) -> GridRecords:
 
 
 def dense_blocks(rows: Matrix) -> Iterator[Vectors]:
-    """Yield an array as it is, and a sparse one as dense blocks of rows, at least one.
-
-    Example:
-        >>> from scipy import sparse
-        >>> [block.tolist() for block in dense_blocks(sparse.csr_array([[0.0, 2.0]]))]
-        [[[0.0, 2.0]]]
-    """
+    """Yield an array as it is, and a sparse one as dense blocks of rows, at least one."""
     if not is_sparse(rows):
         yield rows
         return
@@ -195,15 +189,7 @@ def on_grid(
         features: the width of a row; None takes the width of the array, which is public.
         compact: whether sparse rows give sparse vectors, and others float32, which has 24 bits;
             all integers are the same.
-    Raises:
-        ParameterError: not records, another width than ``features``, more than 2^29 records, or
-            more than 2^24 features.
     Laws: what becomes of one record does not depend on the others, bit for bit.
-    Example:
-        >>> data = ([[0.5, 0.0], [float("nan"), 0.0]], [1, 1])
-        >>> records = on_grid(Records(*data), lambda y: y.astype(int), norm=1.0, features=None)
-        >>> records.vectors / 2**24
-        array([[0.5, 0. ]])
     """
     pieces = data.pieces() if isinstance(data, Blocks) else [data]
     total, ready, vectors, classes, positions = 0, 0, None, [], []
@@ -223,11 +209,7 @@ def on_grid(
             labels = records.labels[start : start + len(rows)]
             finite = np.isfinite(rows).all(axis=1) & np.isfinite(labels)
             kept = rows if finite.all() else np.where(finite[:, np.newaxis], rows, 0.0)
-            steps = (
-                unit_rows(kept, RECORD_BITS, width=width)
-                if norm is None
-                else clipped_rows(kept, norm, RECORD_BITS, width=width)
-            )
+            steps = grid_rows(kept, norm, width=width)
             numbers = encode(labels)
             present = finite & (numbers >= 0) & steps.any(axis=1)
             classes.append(numbers[present])
@@ -273,12 +255,7 @@ def _restored(some: Matrix, filled: NDArray[np.bool_], entries: Vectors) -> Matr
 
 
 def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:
-    """Return the labels that are class numbers from 0 to classes - 1, and -1 for all others.
-
-    Example:
-        >>> class_numbers(np.array([0.0, 2.0, 0.5, 3.0]), 3).tolist()
-        [0, 2, -1, -1]
-    """
+    """Return the labels that are class numbers from 0 to classes - 1, and -1 for all others."""
     valid = (labels >= 0) & (labels < classes) & (labels == np.trunc(labels))
     return np.where(valid, labels, -1).astype(np.int64)
 
@@ -289,8 +266,6 @@ def as_records(data: object, features: int | None) -> Records:
     Args:
         data: as for ``on_grid``.
         features: the width of a row; needed for a sequence of pairs.
-    Raises:
-        ParameterError: not labelled rows.
     """
     if isinstance(data, Records):
         return data

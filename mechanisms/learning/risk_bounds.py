@@ -344,21 +344,12 @@ def _relative(share: float, budget: float, records: int) -> float:
 
 
 def _layer(norm: Fraction) -> int:
-    """Return the least j >= 0 with 2^j at or above the norm.
-
-    Example:
-        >>> [_layer(Fraction(norm)) for norm in (0.5, 1, 1.5, 2, 9)]
-        [0, 0, 1, 1, 4]
-    """
+    """Return the least j >= 0 with 2^j at or above the norm."""
     return max((math.ceil(norm) - 1).bit_length(), 0)
 
 
 def _half(failure: Number) -> float:
-    """Return half of the failure probability, in (0, 1/2), rounded down.
-
-    Raises:
-        ParameterError: not in (0, 1), or below what floats resolve.
-    """
+    """Return half of the failure probability, in (0, 1/2), rounded down."""
     half = floats_around(check.open_probability(failure=failure))[0] / 2
     if half < _LEAST:
         raise ParameterError("failure", failure, f"in (0, 1), at least {2 * _LEAST:g}")
@@ -474,12 +465,7 @@ def mistakes(
         weights: shape (models, features) for labels +1 and -1, or (models, classes, features).
         data: labelled rows, in any form that learners take.
         margin: records within it are counted, too.
-    Raises:
-        ParameterError: the data is not labelled rows as wide as the weights.
     Laws: removing a record lowers a count by 1 if the model gets it wrong, else by 0.
-    Example:
-        >>> mistakes(np.array([[1.0, 0.0]]), [([0.5, 0.5], 1), ([0.5, 0.0], -1)]).tolist()
-        [1]
     """
     features = weights.shape[-1]
     if weights.ndim == 2:

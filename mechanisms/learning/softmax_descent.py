@@ -186,9 +186,6 @@ def softmax(powers: NDArray[np.float64]) -> NDArray[np.int64]:
     Laws: one slice of the result depends on that slice alone, bit for bit.
     Proof: products, sums and floors of one number each round correctly; the powers are integers
         from there on, and shares are differences of cumulated ones, rounded down in integers.
-    Example:
-        >>> softmax(np.array([[0.0, 0.0], [-1.0, 0.0], [-999.0, 0.0]])).tolist()
-        [[2048, 2048], [1365, 2731], [0, 4096]]
     """
     kept = np.maximum(powers, _LEAST_POWER)
     whole = np.floor(kept)

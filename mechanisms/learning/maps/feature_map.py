@@ -28,8 +28,8 @@ from dpproof.mechanisms.learning.grid import (
     STATE_BITS,
     WIDEST,
     Vectors,
-    clipped_rows,
     displacement,
+    grid_rows,
     unit_rows,
 )
 from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
@@ -132,11 +132,7 @@ class LinearMap(FeatureMap, ABC):
 
 
 def checked_width(value: int, name: str = "features") -> int:
-    """Keep a number of features.
-
-    Raises:
-        ParameterError: not a count, or more than learners take.
-    """
+    """Keep a number of features."""
     width = check.count(**{name: value})
     if width > WIDEST:
         raise ParameterError(name, width, f"at most {WIDEST}")
@@ -144,11 +140,7 @@ def checked_width(value: int, name: str = "features") -> int:
 
 
 def checked_seed(value: int, name: str = "seed") -> int:
-    """Keep the seed of a public map.
-
-    Raises:
-        ParameterError: not an int.
-    """
+    """Keep the seed of a public map."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ParameterError(name, value, "an int, chosen before looking at the data")
     return value
@@ -209,9 +201,6 @@ def sine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
     Args:
         turns: from -1/2 to 1/2.
     Laws: element by element, bit for bit.
-    Example:
-        >>> sine(np.array([0.0, 0.25, -0.25, 0.5]))
-        array([ 0.,  1., -1.,  0.])
     """
     half = np.copysign(0.5, turns)
     folded = np.where(np.abs(turns) > 0.25, half - turns, turns)
@@ -229,9 +218,6 @@ def cosine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
     Args:
         turns: from -1/2 to 1/2.
     Laws: element by element, bit for bit.
-    Example:
-        >>> cosine(np.array([0.0, 0.25, 0.5]))
-        array([ 1.,  0., -1.])
     """
     return sine(0.25 - np.abs(turns))
 
@@ -270,6 +256,8 @@ class FourierFeatures(FeatureMap):
         True
     """
 
+    output_norm = Fraction(1)
+
     features: int = field(converter=checked_width)
     frequencies: int = field(
         converter=parameters.count,
@@ -288,11 +276,6 @@ class FourierFeatures(FeatureMap):
     def output_features(self) -> int:
         """Return the number of a cosine and a sine for every frequency."""
         return 2 * self.frequencies
-
-    @property
-    def output_norm(self) -> Fraction:
-        """Return 1, the norm of every mapped row."""
-        return Fraction(1)
 
     @property
     def description(self) -> str:
@@ -327,9 +310,7 @@ class FourierFeatures(FeatureMap):
 
     def _steps(self, rows: Vectors) -> Vectors:
         """Put rows on the grid, in units of norm 2^-24."""
-        if self.norm is None:
-            return unit_rows(rows, RECORD_BITS)
-        return clipped_rows(rows, float(self.norm), RECORD_BITS)
+        return grid_rows(rows, self.norm)
 
     @property
     def unit(self) -> Fraction:
@@ -412,7 +393,7 @@ class MonomialFeatures(FeatureMap):
 
     def _apply(self, rows: Vectors) -> Vectors:
         unit = float(self.norm) * 2.0**-RECORD_BITS
-        letters = clipped_rows(rows, float(self.norm), RECORD_BITS) * unit
+        letters = grid_rows(rows, self.norm) * unit
         if self.offset > 0:
             constant = np.full((len(rows), 1), math.sqrt(self.offset))
             letters = np.concatenate([letters, constant], axis=1)
@@ -459,7 +440,7 @@ class GaussianProjection(ClippedProjection):
         return np.ldexp(steps, -bits)
 
     def _apply(self, rows: Vectors) -> Vectors:
-        whole = clipped_rows(rows, float(self.norm), RECORD_BITS)
+        whole = grid_rows(rows, self.norm)
         steps, bits = self._steps()
         return np.asarray(np.ldexp(whole @ steps.T, -RECORD_BITS - bits) * float(self.norm))
 
@@ -500,6 +481,8 @@ class SignProjection(LinearMap):
         (2, 4)
     """
 
+    output_norm = Fraction(1)
+
     features: int = field(converter=checked_width)
     dimension: int = field(converter=checked_width)
     seed: int = field(converter=checked_seed)
@@ -508,11 +491,6 @@ class SignProjection(LinearMap):
     def output_features(self) -> int:
         """Return the smaller one of both widths."""
         return min(self.dimension, self.features)
-
-    @property
-    def output_norm(self) -> Fraction:
-        """Return 1: every row is scaled to norm 1 after projecting."""
-        return Fraction(1)
 
     @property
     def description(self) -> str:
@@ -568,7 +546,7 @@ class RademacherProjection(ClippedProjection):
         return plain.matrix() / (1.0 if kept else math.sqrt(self.dimension))
 
     def _apply(self, rows: Vectors) -> Vectors:
-        steps = clipped_rows(rows, float(self.norm), RECORD_BITS)
+        steps = grid_rows(rows, self.norm)
         unit = float(self.norm) * 2.0**-RECORD_BITS
         if self.dimension >= self.features:
             return steps * unit

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, clipped_rows, unit_rows
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, grid_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
 from dpproof.mechanisms.parameters import named
 
@@ -116,10 +116,7 @@ class ScatteringFeatures(FeatureMap):
         return f"ScatteringFeatures, {image}, {numbers}, after {first}, channels {last}"
 
     def _apply(self, rows: Vectors) -> Vectors:
-        if self.norm is None:
-            images = unit_rows(rows, RECORD_BITS)
-        else:
-            images = clipped_rows(rows, float(self.norm), RECORD_BITS)
+        images = grid_rows(rows, self.norm)
         mapped = np.empty((len(rows), self.output_features))
         for number, image in enumerate(images):
             mapped[number] = self._scattered(image * 2.0**-RECORD_BITS)

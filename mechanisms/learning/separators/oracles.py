@@ -37,8 +37,7 @@ Charge = Callable[[Integers, Any], Integers]
 def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
     """Return the exact losses of all vectors of levels, -1 for one that is no candidate.
 
-    Returns:
-        Shape (heads, tails), in the order of levels: a vector is a head followed by a tail.
+    The shape is (heads, tails), in the order of levels: a vector is a head followed by a tail.
     """
     head, tail = halves(space)
     levels = np.array(space.levels)
@@ -183,11 +182,7 @@ class Oracle(Readable, ABC):
 
     @abstractmethod
     def accepts(self, space: Space, loss: Loss) -> None:
-        """Refuse a space or loss that the oracle cannot minimise over, whatever the data.
-
-        Raises:
-            ParameterError: it cannot.
-        """
+        """Refuse a space or loss that the oracle cannot minimise over, whatever the data."""
 
     @abstractmethod
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
@@ -237,12 +232,7 @@ class EnumerationOracle(Oracle):
 def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) -> Integers:
     """Find the first minimum of losses plus noise, for every noise vector.
 
-    Args:
-        problem: whose losses they are.
-        totals: the problem's, computed once for many noises and laws of noise.
-        noises: integers, shape (runs, separators), one more if the problem has heights.
-    Returns:
-        Positions of levels, shape (runs, coordinates).
+    Arguments and result are those of ``Oracle.minima``, with the problem's totals computed before.
     """
     space = problem.space
     head, _ = halves(space)
@@ -272,11 +262,7 @@ def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) ->
 
 
 def levels_at(space: Space, places: Integers) -> Integers:
-    """Return the positions of levels of vectors, by their places in the order of all.
-
-    Returns:
-        Shape (places, coordinates).
-    """
+    """Return the levels of vectors by places in the order of all: shape (places, coordinates)."""
     base, width = len(space.levels), space.coordinates
     powers = np.array([base ** (width - 1 - j) for j in range(width)], dtype=np.int64)
     return np.asarray(places[:, np.newaxis] // powers % base)
@@ -297,11 +283,7 @@ def _fitting(
 
 
 def charges(space: Space, noise: NDArray[Any]) -> NDArray[Any]:
-    """Return the charge of each level of each coordinate: the noise of the places that are 1.
-
-    Returns:
-        Shape (coordinates, levels), exact integers.
-    """
+    """Return the exact charge of each level of each coordinate: the noise of places that are 1."""
     steps = noise[: space.separators].reshape(space.coordinates, len(space.levels) - 1)
     if largest_size(steps.reshape(-1)) * steps.shape[1] >= _LONG:
         steps = steps.astype(np.object_)

@@ -345,11 +345,7 @@ def times_moved(relation: Relation) -> int:
 
 
 def require_choice(space: object, loss: object, oracle: object) -> None:
-    """Refuse what is no space, loss or oracle, or an oracle that does not fit.
-
-    Raises:
-        ParameterError: one of them.
-    """
+    """Refuse what is no space, loss or oracle, or an oracle that does not fit."""
     if not isinstance(space, Space):
         raise ParameterError("space", space, "a space of candidates, such as Cube(10)")
     if not isinstance(loss, Loss):

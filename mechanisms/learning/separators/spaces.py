@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from attrs import field, frozen
@@ -44,6 +44,10 @@ class Space(Withholding, Readable, ABC):
     """Candidates as vectors of levels; what one predicts is decided by an integer margin."""
 
     __slots__ = ()
+    distance: ClassVar[int] = 1
+    """The least number of places in which the patterns of two candidates differ."""
+    threshold: ClassVar[int | None] = 1
+    """The least margin that predicts +1; None if margins decide otherwise."""
 
     @property
     @abstractmethod
@@ -61,11 +65,6 @@ class Space(Withholding, Readable, ABC):
         return int(len(self.levels) ** self.coordinates)
 
     @property
-    def distance(self) -> int:
-        """Return the least number of places in which the patterns of two candidates differ."""
-        return 1
-
-    @property
     @final
     def gap(self) -> int:
         """Return the distance of two levels that follow each other; all are equally far apart."""
@@ -76,11 +75,6 @@ class Space(Withholding, Readable, ABC):
     def separators(self) -> int:
         """Return the number of places of a pattern."""
         return self.coordinates * (len(self.levels) - 1)
-
-    @property
-    def threshold(self) -> int | None:
-        """Return the least margin that predicts +1; None if margins decide otherwise."""
-        return 1
 
     @property
     def total(self) -> int | None:
@@ -115,17 +109,14 @@ class Cube(Space):
         (8, 3)
     """
 
+    levels = (-1, 1)
+
     dimension: int = field(converter=_width)
 
     @property
     def coordinates(self) -> int:
         """Return the number of weights."""
         return self.dimension
-
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """Return the two signs."""
-        return (-1, 1)
 
 
 @final
@@ -173,6 +164,9 @@ class Conjunctions(Space):
         32
     """
 
+    levels = (0, 1)  # left out, or chosen
+    threshold = 0  # no chosen feature is missing
+
     literals: int = field(converter=_width)
 
     @property
@@ -180,19 +174,9 @@ class Conjunctions(Space):
         """Return the number of literals."""
         return self.literals
 
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """Return the two levels of a feature: left out, or chosen."""
-        return (0, 1)
-
     def weights(self, rows: Integers) -> Integers:
         """Return minus 1 for every feature that is not 1: the price of choosing it."""
         return np.asarray(-(rows != 1).astype(np.int64))
-
-    @property
-    def threshold(self) -> int:
-        """Return the margin at which no chosen feature is missing."""
-        return 0
 
 
 @final
@@ -209,6 +193,9 @@ class Parities(Space):
         4
     """
 
+    levels = (0, 1)  # left out, or chosen
+    threshold = None  # the parity of the margin decides
+
     bits: int = field(converter=_width)
 
     @property
@@ -216,19 +203,9 @@ class Parities(Space):
         """Return the number of bits."""
         return self.bits
 
-    @property
-    def levels(self) -> tuple[int, ...]:
-        """Return the two levels of a bit: left out, or chosen."""
-        return (0, 1)
-
     def weights(self, rows: Integers) -> Integers:
         """Return the features modulo 2, so that margins stay small."""
         return np.asarray(rows % 2)
-
-    @property
-    def threshold(self) -> None:
-        """Return None: the parity of the margin decides."""
-        return
 
     def positive(self, margins: NDArray[Any]) -> NDArray[np.bool_]:
         """Return whether the sum is odd."""
@@ -250,6 +227,9 @@ class Subsets(Space):
         (15, 2)
     """
 
+    levels = (0, 1)  # left out, or chosen
+    distance = 2  # sets of equal size differ by an element on either side
+
     features: int = field(converter=_width)
     chosen: int = field(converter=parameters.count)
 
@@ -264,19 +244,9 @@ class Subsets(Space):
         return self.features
 
     @property
-    def levels(self) -> tuple[int, ...]:
-        """Return the two levels of a feature: left out, or chosen."""
-        return (0, 1)
-
-    @property
     def size(self) -> int:
         """Return the binomial coefficient."""
         return math.comb(self.features, self.chosen)
-
-    @property
-    def distance(self) -> int:
-        """Return 2: sets of equal size differ by an element on either side."""
-        return 2
 
     @property
     def total(self) -> int:
@@ -334,13 +304,8 @@ class Loss(Withholding, Readable, ABC):
     ) -> Integers:
         """Add up the losses, by the margin, of records with one row.
 
-        Args:
-            margins: of a candidate at the row, any shape.
-            positive: the number of its records of label +1, of a shape that broadcasts to margins'.
-            negative: the number of label -1.
-            space: of the candidates.
-        Returns:
-            Exact totals, of the margins' shape.
+        The numbers of records of label +1 and -1 broadcast to the margins' shape, which the exact
+        totals have.
         """
 
     def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:  # noqa: ARG002  # of other losses
@@ -351,15 +316,9 @@ class Loss(Withholding, Readable, ABC):
     def losses(
         self, margins: NDArray[Any], sums: Integers, data: Patterns, space: Space
     ) -> Integers:
-        """Add up the losses of candidates.
+        """Add up the exact losses of candidates.
 
-        Args:
-            margins: shape (candidates, patterns).
-            sums: of the levels of each candidate, shape (candidates,).
-            data: the records.
-            space: of the candidates.
-        Returns:
-            One exact total a candidate.
+        Margins have the shape (candidates, patterns), sums of levels the shape (candidates,).
         """
         rows = self.charge(margins, data.positive, data.negative, space).sum(axis=1)
         return np.asarray(rows + self.apart(sums, data, space))
@@ -470,9 +429,6 @@ def patterns(data: object, features: int, largest: int = LARGEST) -> Patterns:
 
     A record contributes nothing if its row is not as wide as the space, has a number that is no
     integer of size at most the largest, or its label is neither +1 nor -1.
-
-    Raises:
-        ParameterError: the data is not labelled rows.
     """
     records = as_records(data, features)
     kinds = signs(records.labels)

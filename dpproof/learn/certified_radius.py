@@ -23,7 +23,7 @@ from dpproof.mechanisms import (
     ScatteringFeatures,
     SignProjection,
 )
-from dpproof.mechanisms.learning.grid import displacement
+from dpproof.mechanisms.learning.grid import Integers, Vectors, displacement
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
 
 Matrix = NDArray[np.float64]
@@ -96,11 +96,11 @@ class LinearScores:
         map: through which rows go, or None.
     """
 
-    weights: NDArray[np.float64]
-    offsets: NDArray[np.float64]
+    weights: Vectors
+    offsets: Vectors
     map: FeatureMap | None
 
-    def rows(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def rows(self, X: ArrayLike) -> Vectors:  # noqa: N803  # scikit-learn
         """Return the rows as floats."""
         rows = matrix(X)
         width = self.weights.shape[1] if self.map is None else self.map.features
@@ -108,7 +108,7 @@ class LinearScores:
             raise ParameterError("X", rows.shape, f"a matrix {width} wide")
         return rows
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, rows: Vectors) -> Vectors:
         """Return the scores, shape (rows, classes)."""
         mapped = rows if self.map is None else self.map.apply(rows)
         return np.asarray(mapped @ self.weights.T + self.offsets)
@@ -135,9 +135,9 @@ def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear 
 
 def class_of(
     model: Any,  # noqa: ANN401  # any fitted classifier
-    rows: NDArray[np.float64],
+    rows: Vectors,
     y: ArrayLike | None,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores."""
     if y is None:
         return np.asarray(scores_of(model)(rows).argmax(axis=1))
@@ -147,8 +147,6 @@ def class_of(
     return class_numbers(labels, list(model.classes_.tolist()))
 
 
-Vectors = NDArray[np.float64]
-
 # Cosines and sines of the map are within 2^-50 of their values.
 _WAVES = 2.0**-48
 
@@ -157,7 +155,7 @@ def fourier_radii(
     scores: LinearScores,
     plan: FourierFeatures,
     rows: Vectors,
-    predicted: NDArray[np.int64],
+    predicted: Integers,
     *,
     curvature: bool,
 ) -> Vectors:
@@ -291,7 +289,7 @@ def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vect
 
 
 def projected_radii(
-    scores: LinearScores, plan: Projection, rows: Vectors, predicted: NDArray[np.int64], norm: str
+    scores: LinearScores, plan: Projection, rows: Vectors, predicted: Integers, norm: str
 ) -> Vectors:
     """Return the distance that every row can move with the kept class sure to win, rounded down.
 

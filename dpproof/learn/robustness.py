@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpproof.accountant import Bound, arguments as check
 from dpproof.accountant.arguments import Number
@@ -22,6 +22,7 @@ from dpproof.learn.certified_radius import (
     slack,
 )
 from dpproof.mechanisms import FourierFeatures, ScatteringFeatures
+from dpproof.mechanisms.learning.grid import Integers, Vectors
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
 _CROSSINGS: Final = 2.5
@@ -85,7 +86,7 @@ def attack(
     steps: int = 30,
     starts: int = 2,
     seed: int = 0,
-) -> NDArray[np.float64]:
+) -> Vectors:
     """Move every row within a radius so that the model no longer calls it by its label, if found.
 
     Projected gradient descent on the gap between the label's score and that of the rival which is
@@ -141,7 +142,7 @@ def attack(
     return moved_rows
 
 
-def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.int64]:  # noqa: ANN401
+def _predicted(model: Any, rows: Vectors) -> Integers:  # noqa: ANN401
     """Return class numbers as the model itself computes them; -1 for rows that are not finite."""
     finite = np.isfinite(rows).all(axis=1)
     numbers = np.full(len(rows), -1)
@@ -150,9 +151,7 @@ def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.int64]:  # n
     return numbers
 
 
-def _downhill(
-    scores: LinearScores, rows: NDArray[np.float64], labels: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _downhill(scores: LinearScores, rows: Vectors, labels: Integers) -> Vectors:
     """Return minus the gradient of the gap to the rival that is nearest for the gap's slope."""
     each, values = np.arange(len(rows)), scores(rows)
     gaps = values[each, labels][:, np.newaxis] - values
@@ -170,11 +169,11 @@ def _downhill(
     return np.asarray(-(turned @ scores.map.matrix()))
 
 
-def _sizes(moves: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
+def _sizes(moves: Vectors, norm: str) -> Vectors:
     return np.asarray(np.linalg.norm(moves, ord=np.inf if norm == "linf" else 2, axis=1))
 
 
-def _step(downhill: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
+def _step(downhill: Vectors, norm: str) -> Vectors:
     """Return the direction of steepest descent of size 1 in the norm."""
     if norm == "linf":
         return np.asarray(np.sign(downhill))
@@ -182,7 +181,7 @@ def _step(downhill: NDArray[np.float64], norm: str) -> NDArray[np.float64]:
     return np.asarray(downhill / np.where(sizes > 0, sizes, 1.0))
 
 
-def _within(moves: NDArray[np.float64], reach: float, norm: str) -> NDArray[np.float64]:
+def _within(moves: Vectors, reach: float, norm: str) -> Vectors:
     """Project moves on the ball, a little inside of it."""
     inner = reach * (1 - 2.0**-30)
     if norm == "linf":
@@ -191,9 +190,7 @@ def _within(moves: NDArray[np.float64], reach: float, norm: str) -> NDArray[np.f
     return np.asarray(moves * np.minimum(1.0, inner / np.where(sizes > 0, sizes, 1.0)))
 
 
-def _random(
-    rng: np.random.Generator, shape: tuple[int, ...], reach: float, norm: str
-) -> NDArray[np.float64]:
+def _random(rng: np.random.Generator, shape: tuple[int, ...], reach: float, norm: str) -> Vectors:
     """Return random points of the ball."""
     if norm == "linf":
         return rng.uniform(-reach, reach, size=shape)
@@ -211,7 +208,7 @@ def certify_radius(
     *,
     norm: str = "l2",
     curvature: bool = True,
-) -> NDArray[np.float64]:
+) -> Vectors:
     """Return the distance that every row can move with the model sure to call it y, in data units.
 
     Statement: if ||z - x|| is below the radius, the model's scores, in exact arithmetic, are
@@ -269,9 +266,7 @@ def certify_radius(
     return np.where(finite & (kept >= 0), radii, 0.0)
 
 
-def _linear(
-    scores: LinearScores, rows: NDArray[np.float64], kept: NDArray[np.int64], norm: str
-) -> NDArray[np.float64]:
+def _linear(scores: LinearScores, rows: Vectors, kept: Integers, norm: str) -> Vectors:
     """Return the least distance to a border between the kept class and another, rounded down."""
     radii = np.full(len(rows), np.inf)
     order = 1 if norm == "linf" else 2

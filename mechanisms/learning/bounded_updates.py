@@ -35,6 +35,7 @@ from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
     RECORD_BITS,
     STATE_BITS,
+    Integers,
     Vectors,
     row_width,
     unit_rows,
@@ -126,16 +127,13 @@ class Totals:
         counts: of the records that contribute, shape (runs,).
     """
 
-    sums: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    sums: Vectors
+    counts: Integers
 
 
 # From vectors and classes of some records, and which of them each run has sampled, to the sums of
 # their contributions and the numbers of those that contribute.
-Adding = Callable[
-    [Matrix, NDArray[np.int64], NDArray[np.bool_] | None],
-    tuple[NDArray[np.float64], NDArray[np.int64]],
-]
+Adding = Callable[[Matrix, Integers, NDArray[np.bool_] | None], tuple[Vectors, Integers]]
 
 
 class Contributions(ABC):
@@ -156,10 +154,10 @@ class Contributions(ABC):
         """Return the shape of one state."""
 
     @abstractmethod
-    def at(self, states: NDArray[np.float64]) -> Adding:
+    def at(self, states: Vectors) -> Adding:
         """Return what adds up the contributions of some records in states, exactly."""
 
-    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+    def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
         """Add up the contributions of the chosen records in every state.
 
         Args:
@@ -177,9 +175,7 @@ class Contributions(ABC):
             counts += wrong
         return Totals(sums, counts)
 
-    def advance(
-        self, states: NDArray[np.float64], noisy: NDArray[np.float64], step: int
-    ) -> NDArray[np.float64]:
+    def advance(self, states: Vectors, noisy: Vectors, step: int) -> Vectors:
         """Return the next states from noisy sums, in a step counted from 0: by default, add."""
         del step
         return states + noisy
@@ -318,17 +314,13 @@ class NoisySums(Generic[R]):
         return self._learned(none, picked % self.steps + 1, weights, trail)
 
     def _learned(
-        self,
-        stopped: NDArray[np.bool_],
-        steps: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        trail: NDArray[np.float64],
+        self, stopped: NDArray[np.bool_], steps: Integers, weights: Vectors, trail: Vectors
     ) -> Outputs:
         """Return outputs in data units, with the states after every step if they are asked for."""
         unit = float(self.norm)
         return learned(stopped, steps, weights * unit, trail * unit if self.iterates else None)
 
-    def _noisy(self, sums: NDArray[np.float64], rng: Rng) -> NDArray[np.float64]:
+    def _noisy(self, sums: Vectors, rng: Rng) -> Vectors:
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
         scale = self.sigma / self.norm
         grain = default_granularity(scale)
@@ -336,10 +328,7 @@ class NoisySums(Generic[R]):
 
 
 def learned(
-    stopped: NDArray[np.bool_],
-    steps: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    iterates: NDArray[np.float64] | None = None,
+    stopped: NDArray[np.bool_], steps: Integers, weights: Vectors, iterates: Vectors | None = None
 ) -> Outputs:
     """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``."""
     columns: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
@@ -360,12 +349,12 @@ def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
 
 
 # From states of shape (runs, features) to one number each, shape (runs,).
-Limits = Callable[[Vectors], NDArray[np.float64]]
+Limits = Callable[[Vectors], Vectors]
 # From states and noisy sums of one step to the next states.
 Update = Callable[[Vectors, Vectors], Vectors]
 
 
-def signs(labels: NDArray[np.float64]) -> NDArray[np.int64]:
+def signs(labels: Vectors) -> Integers:
     """Return class 1 for the label 1, class 0 for the label -1, and -1 for every other label."""
     return np.where(labels == 1, 1, np.where(labels == -1, 0, -1))
 
@@ -387,7 +376,7 @@ def hinge_limits(threshold: float) -> Limits:
     This holds up to rounding. States and rows are in units whose product is 1.
     """
 
-    def limits(states: Vectors) -> NDArray[np.float64]:
+    def limits(states: Vectors) -> Vectors:
         with np.errstate(divide="ignore", over="ignore"):
             reach = threshold / np.linalg.norm(states, axis=1)
         return np.asarray(np.ceil(np.minimum(reach, 2.0) * 2.0**PRODUCT_BITS) - 1)
@@ -420,8 +409,8 @@ class HalfspaceMistakes(Contributions):
         directions, limits = unit_rows(states, STATE_BITS), self.limits(states)[:, np.newaxis]
 
         def add(
-            vectors: Matrix, classes: NDArray[np.int64], chosen: NDArray[np.bool_] | None
-        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            vectors: Matrix, classes: Integers, chosen: NDArray[np.bool_] | None
+        ) -> tuple[Vectors, Integers]:
             signs = 2.0 * classes - 1.0
             mistakes = (directions @ vectors.T) * signs <= limits
             if chosen is not None:
@@ -442,7 +431,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
     The margin is in units of the norm bound.
     """
 
-    def limits(states: Vectors) -> NDArray[np.float64]:
+    def limits(states: Vectors) -> Vectors:
         lengths = np.linalg.norm(states, axis=1)
         ratios = np.linalg.norm(states, ord=1, axis=1) / np.where(lengths > 0, lengths, 1.0)
         return np.asarray(np.floor(np.minimum(margin * ratios, 2.0) * 2.0**PRODUCT_BITS))
@@ -465,11 +454,8 @@ def _size(learner: SumLearner[Any], data: object) -> tuple[int, int, int]:
 
 
 def _added(
-    learner: SumLearner[Any],
-    states: NDArray[np.float64],
-    data: object,
-    chosen: NDArray[np.bool_] | None = None,
-) -> tuple[int, NDArray[np.float64], NDArray[np.int64]]:
+    learner: SumLearner[Any], states: Vectors, data: object, chosen: NDArray[np.bool_] | None = None
+) -> tuple[int, Vectors, Integers]:
     """Return the number of records of a part of a block, and their totals."""
     found = learner.contributions(data)
     totals = found.totals(states, chosen)
@@ -499,11 +485,11 @@ class InBlocks(Contributions):
         """Return the shape of one state."""
         return self.like.shape
 
-    def at(self, states: NDArray[np.float64]) -> Adding:
+    def at(self, states: Vectors) -> Adding:
         """Return what adds up contributions."""
         return self.like.at(states)
 
-    def totals(self, states: NDArray[np.float64], chosen: NDArray[np.bool_] | None) -> Totals:
+    def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
         """Add up the totals of the blocks."""
         ends = np.cumsum(self.sizes)[:-1]
         beside = () if chosen is None else (np.split(chosen, ends, axis=1),)
@@ -513,9 +499,7 @@ class InBlocks(Contributions):
             raise BlockError("the blocks do not have the records that they had before")
         return Totals(sums, counts)
 
-    def advance(
-        self, states: NDArray[np.float64], noisy: NDArray[np.float64], step: int
-    ) -> NDArray[np.float64]:
+    def advance(self, states: Vectors, noisy: Vectors, step: int) -> Vectors:
         """Return the next states, as of the learner."""
         return self.like.advance(states, noisy, step)
 
@@ -539,7 +523,7 @@ class SumLearner(Mechanism[R], ABC):
     def sums(self) -> NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
 
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _encode(self, labels: Vectors) -> Integers:
         """Return the class numbers of the labels, by default of 1 and -1; -1 for an unknown one."""
         return signs(labels)
 

@@ -29,7 +29,7 @@ from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Vectors
+from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
@@ -90,7 +90,7 @@ class Mistakes:
         """Return the number of vectors that are looked at together."""
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
-    def counts(self, vectors: Vectors) -> NDArray[np.int64]:
+    def counts(self, vectors: Vectors) -> Integers:
         """Count the mistakes of some directions on the grid, at most ``rows`` of them.
 
         There is one number for each vector w; if paired two, of w and of -w.
@@ -129,7 +129,7 @@ class _Part:
     mistakes: Mistakes
     start: int
     stop: int
-    levels: NDArray[np.int64]
+    levels: Integers
 
 
 def draw_candidates(
@@ -139,7 +139,7 @@ def draw_candidates(
     count: int,
     rng: Rng,
     progress: Progress | None = None,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Draw numbers of candidates, each with probability exactly as its weight e^(-factor mistakes).
 
     All blocks are on the records of one dataset, and draws are independent.
@@ -193,7 +193,7 @@ def _parts(blocks: Sequence[Block], progress: Progress | None) -> Iterator[_Part
 
 def _counted(
     block: Block, mistakes: Mistakes, start: int, stop: int
-) -> Iterator[tuple[NDArray[np.int64], int]]:
+) -> Iterator[tuple[Integers, int]]:
     """Yield the mistakes of the directions from start to stop, with the number of the first."""
     each = 2 if mistakes.paired else 1
     for low in range(start // each, -(-stop // each), _ROWS):
@@ -205,7 +205,7 @@ def _counted(
             yield counts[: stop - first], first
 
 
-def _located(parts: Sequence[_Part], level: int, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _located(parts: Sequence[_Part], level: int, ranks: Integers) -> Integers:
     """Return the candidates of a level with these ranks among all that make so many mistakes."""
     places = np.empty(len(ranks), dtype=np.int64)
     before = 0
@@ -217,7 +217,7 @@ def _located(parts: Sequence[_Part], level: int, ranks: NDArray[np.int64]) -> ND
     return places
 
 
-def _within(part: _Part, level: int, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _within(part: _Part, level: int, ranks: Integers) -> Integers:
     """Return the candidates of a level with these ranks within one part, counting it again."""
     places = np.empty(len(ranks), dtype=np.int64)
     before, last = 0, int(ranks.max())
@@ -231,7 +231,7 @@ def _within(part: _Part, level: int, ranks: NDArray[np.int64]) -> NDArray[np.int
     return places
 
 
-def _true_counts(table: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _true_counts(table: NDArray[np.bool_]) -> Integers:
     """Count what is true in each row; for a row at a time numpy has a fast way."""
     return np.array([np.count_nonzero(row) for row in table], dtype=np.int64)
 
@@ -390,9 +390,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         """Pick ``count`` times on each dataset: records of shape (len(datasets), count)."""
         return np.stack([self._outputs(self._picked(data, count, rng)) for data in datasets])
 
-    def mistakes(
-        self, data: object, *, start: int = 0, stop: int | None = None
-    ) -> NDArray[np.int64]:
+    def mistakes(self, data: object, *, start: int = 0, stop: int | None = None) -> Integers:
         """Count the records that some candidates are mistaken about, exactly; it is private.
 
         Args:
@@ -412,7 +410,7 @@ class ExponentialHalfspaces(Mechanism[R]):
                     counts.append(counter.counts(some * 2.0**28))
         return np.concatenate(counts)
 
-    def coefficients(self, index: int) -> NDArray[np.float64]:
+    def coefficients(self, index: int) -> Vectors:
         """Return the direction of one number: for rows before mapping if its map is linear.
 
         Raises:
@@ -443,7 +441,7 @@ class ExponentialHalfspaces(Mechanism[R]):
             return [(self.cover.size, Fraction(1))]
         return [(1, weight) for weight in self.prior]
 
-    def _picked(self, data: object, count: int, rng: Rng) -> NDArray[np.int64]:
+    def _picked(self, data: object, count: int, rng: Rng) -> Integers:
         """Draw numbers of candidates on one dataset."""
         weights = self._weights()
         if isinstance(self.cover, FiniteCover) and self.prior is not None:
@@ -459,13 +457,13 @@ class ExponentialHalfspaces(Mechanism[R]):
             blocks, factor=self.factor, count=count, rng=rng, progress=self.progress
         )
 
-    def _signed(self, data: object, cover: Cover, plan: FeatureMap | None) -> NDArray[np.float64]:
+    def _signed(self, data: object, cover: Cover, plan: FeatureMap | None) -> Vectors:
         """Return the products y x of the mapped records, scaled to norm 1, on the grid."""
         read = data if plan is None else plan.records(data)
         records = on_grid(read, signs, norm=None, features=cover.dimension)
         return np.asarray(signed(records))
 
-    def _outputs(self, picked: NDArray[np.int64]) -> Outputs:
+    def _outputs(self, picked: Integers) -> Outputs:
         """Return numpy records with the numbers and the directions."""
         unique, places = np.unique(picked, return_inverse=True)
         rows = [self.coefficients(int(index)) for index in unique]

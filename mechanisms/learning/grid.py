@@ -30,6 +30,7 @@ WIDEST: Final = 2**24
 _SQUARES_BITS: Final = 62
 
 Vectors = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def row_width(value: int | None, name: str = "value") -> int | None:
@@ -106,9 +107,7 @@ def displacement(features: int) -> float:
     return math.sqrt(features) * (3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept))
 
 
-def _integers(
-    rows: Vectors, width: int | None
-) -> tuple[Vectors, NDArray[np.int64], NDArray[np.int64]]:
+def _integers(rows: Vectors, width: int | None) -> tuple[Vectors, Integers, Integers]:
     """Return integers z with row = z 2^exponent up to truncation, sums of squares, exponents."""
     kept = (_SQUARES_BITS - (width or rows.shape[1]).bit_length()) // 2
     largest = np.abs(rows).max(axis=1, initial=0.0)
@@ -119,7 +118,7 @@ def _integers(
     return whole, _squares(whole), exponent
 
 
-def _squares(steps: Vectors) -> NDArray[np.int64]:
+def _squares(steps: Vectors) -> Integers:
     """Return the sum of the squares of every row, in integers."""
     whole = steps.astype(np.int64)
     return np.asarray(np.einsum("ij,ij->i", whole, whole))

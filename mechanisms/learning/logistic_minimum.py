@@ -16,7 +16,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.records import Matrix, is_sparse
 
 # Largest gradient norm of a returned point, in units of the norm of a record. Soundness depends on
@@ -53,7 +53,7 @@ class Objective:
     signed: Matrix
     decay: Fraction
 
-    def minima(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def minima(self, tilts: Vectors) -> Vectors:
         """Minimise F for every tilt, to a gradient of norm at most ``GRADIENT`` where certified.
 
         Args:
@@ -66,9 +66,7 @@ class Objective:
             minima[run] = self._certified(minima[run], tilt)
         return minima
 
-    def _certified(
-        self, point: NDArray[np.float64], tilt: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _certified(self, point: Vectors, tilt: Vectors) -> Vectors:
         """Return a point with a gradient that is proved short, near one that seems so, or nan.
 
         Sums of millions of terms in binary64 mislead Newton's steps; the exact sums of the proof
@@ -87,13 +85,13 @@ class Objective:
                 point = point - moves[0]
         return np.full(len(point), np.nan)
 
-    def _newton(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _newton(self, tilts: Vectors) -> Vectors:
         """Approximate the minima by Newton steps, halved until the gradient gets shorter.
 
         Heuristic: the result is certified elsewhere. The gradient's square falls along Newton's
         direction of a strongly convex function, so that some step shortens it.
         """
-        points: NDArray[np.float64] = -tilts / (float(self.decay) + self.signed.shape[0] / 4)
+        points: Vectors = -tilts / (float(self.decay) + self.signed.shape[0] / 4)
         slopes = self._slopes(tilts, points)
         active = np.flatnonzero(np.linalg.norm(slopes, axis=1) > _AIM)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -105,9 +103,7 @@ class Objective:
                 active = active[np.linalg.norm(slopes[active], axis=1) > _AIM]
         return points
 
-    def _slope(
-        self, high: NDArray[np.float64], low: NDArray[np.float64], tilt: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float]:
+    def _slope(self, high: Vectors, low: Vectors, tilt: Vectors) -> tuple[Vectors, float]:
         """Return the gradient at high + low, and how far it may be from the true one.
 
         Proof: high and low are integers on grids on which products with records are exact
@@ -138,18 +134,14 @@ class Objective:
             block = self.signed[start : start + _BLOCK]
             yield (block.toarray() if is_sparse(block) else block).astype(kind, copy=False)
 
-    def _slopes(
-        self, tilts: NDArray[np.float64], points: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _slopes(self, tilts: Vectors, points: Vectors) -> Vectors:
         """Approximate the gradients at points, one for every tilt."""
         slopes, scaled = float(self.decay) * points + tilts, points * 2.0**-RECORD_BITS
         for block in self._blocks():
             slopes -= _shares(scaled @ block.T) @ block * 2.0**-RECORD_BITS
         return slopes
 
-    def _newton_moves(
-        self, points: NDArray[np.float64], slopes: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _newton_moves(self, points: Vectors, slopes: Vectors) -> Vectors:
         """Approximate the inverse Hessians times the gradients; nan if a Hessian is singular."""
         moves, scaled = np.empty_like(points), points * 2.0**-RECORD_BITS
         curved = float(self.decay) > self.signed.shape[0] * _CURVED
@@ -168,13 +160,8 @@ class Objective:
         return moves
 
     def _improved(
-        self,
-        tilts: NDArray[np.float64],
-        points: NDArray[np.float64],
-        slopes: NDArray[np.float64],
-        active: NDArray[np.int64],
-        moves: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+        self, tilts: Vectors, points: Vectors, slopes: Vectors, active: Integers, moves: Vectors
+    ) -> Integers:
         """Move every active point by the longest halved step that shortens its gradient.
 
         Returns:
@@ -193,9 +180,7 @@ class Objective:
                 break
         return np.delete(active, left)
 
-    def exact_minimum(
-        self, start: NDArray[np.float64], tilt: Sequence[Fraction], unit: Fraction
-    ) -> list[int]:
+    def exact_minimum(self, start: Vectors, tilt: Sequence[Fraction], unit: Fraction) -> list[int]:
         """Minimise F over multiples of a unit, in balls of growing precision; always succeeds.
 
         A step is Newton's if that shortens the gradient, else -gradient / (decay + n/4), which
@@ -268,7 +253,7 @@ class Objective:
         return middle, _rational(norm.a), _rational(norm.b)
 
 
-def _split(point: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _split(point: Vectors) -> tuple[Vectors, Vectors] | None:
     """Round a point to high + low, whose products with records are exact in binary64.
 
     High is a multiple of 2^(e - 28) and low of 2^(e - 28 - b), where all coordinates are at most
@@ -288,7 +273,7 @@ def _split(point: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     return high, low
 
 
-def _shares(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shares(margins: Vectors) -> Vectors:
     """Approximate the slopes of the logistic loss, 1 / (1 + e^m)."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(margins)))

@@ -33,7 +33,7 @@ from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS, S
 from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import learned, signed, signs
-from dpproof.mechanisms.learning.grid import row_width
+from dpproof.mechanisms.learning.grid import Vectors, row_width
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
 from dpproof.mechanisms.learning.records import Matrix, on_grid as labelled
 from dpproof.mechanisms.mechanism import Mechanism
@@ -59,7 +59,7 @@ _MOST_RECORDS: Final = 2**29
 # Batches of runs: entries of the largest temporary array. Heuristic.
 _ENTRIES: Final = 2**22
 
-Noise = Callable[[NDArray[np.float64], Fraction, Fraction, Rng], NDArray[Any]]
+Noise = Callable[[Vectors, Fraction, Fraction, Rng], NDArray[Any]]
 
 
 @final
@@ -104,7 +104,7 @@ class Release:
             released.append(learned(flags, steps, weights / (clip or 1.0)))
         return np.stack(released)
 
-    def draw(self, rows: Matrix, runs: int, rng: Rng) -> NDArray[np.float64]:
+    def draw(self, rows: Matrix, runs: int, rng: Rng) -> Vectors:
         """Release ``runs`` perturbed minima of one dataset, shape (runs, features)."""
         width = rows.shape[1]
         grain = default_granularity(self.scale) / _FINER
@@ -250,9 +250,7 @@ class PureLogisticObjective(Mechanism[R]):
         return release.runs(datasets, count, rng, norm=self.norm, features=self.features)
 
 
-def _spherical(
-    values: NDArray[np.float64], size: Fraction, grain: Fraction, rng: Rng
-) -> NDArray[Any]:
+def _spherical(values: Vectors, size: Fraction, grain: Fraction, rng: Rng) -> NDArray[Any]:
     """Draw spherical noise in the shape of the values, which are zeros."""
     runs, width = values.shape
     return spherical_rounded(size, grain, width, runs, rng)

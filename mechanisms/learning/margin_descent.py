@@ -10,7 +10,6 @@ from typing import Final, final
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
@@ -34,7 +33,7 @@ from dpproof.mechanisms.learning.bounded_updates import (
     signed,
     signs,
 )
-from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors
+from dpproof.mechanisms.learning.grid import RECORD_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
@@ -354,7 +353,7 @@ class PhasedHinge(Mechanism[R]):
         weights = projected(states, float(one.radius)) / float(self.norm)
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
-    def _order(self, size: int, steps: int, count: int, rng: Rng) -> NDArray[np.int64]:
+    def _order(self, size: int, steps: int, count: int, rng: Rng) -> Integers:
         """Draw the positions of every run's steps.
 
         Privacy needs only that their law is public.
@@ -428,7 +427,7 @@ class SmoothedPass:
         rounded = _ROUNDINGS * (width + 2) * _UNIT * (self.radius + slope)
         return sides * slope + 2 * steps * rounded
 
-    def run(self, start: Vectors, signed: Vectors, order: NDArray[np.int64]) -> Vectors:
+    def run(self, start: Vectors, signed: Vectors, order: Integers) -> Vectors:
         """Return the mean state of each run after its steps.
 
         Args:

@@ -24,7 +24,14 @@ from dpproof.mechanisms.learning.bounded_updates import (
     mistakes_of_coordinates,
     mistakes_within,
 )
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS, RECORD_BITS, STATE_BITS, unit_rows
+from dpproof.mechanisms.learning.grid import (
+    PRODUCT_BITS,
+    RECORD_BITS,
+    STATE_BITS,
+    Integers,
+    Vectors,
+    unit_rows,
+)
 from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers
 from dpproof.mechanisms.learning.stops import Stop
 from dpproof.mechanisms.parameters import named
@@ -188,7 +195,7 @@ class KeslerPerceptron(Perceptron[R]):
         """Return 2: a mistake contributes x to one class and -x to another."""
         return 2
 
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _encode(self, labels: Vectors) -> Integers:
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
@@ -219,7 +226,7 @@ class _Mistakes(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: NDArray[np.float64]) -> Adding:
+    def at(self, states: Vectors) -> Adding:
         """Return what adds up the mistakes: a product for all scores, and one for the sums.
 
         Scores are exact integers. From there to the rival every operation acts on one record's
@@ -231,8 +238,8 @@ class _Mistakes(Contributions):
         directions = stacked.reshape(runs * self.classes, -1).T
 
         def add(
-            vectors: Matrix, own: NDArray[np.int64], chosen: NDArray[np.bool_] | None
-        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            vectors: Matrix, own: Integers, chosen: NDArray[np.bool_] | None
+        ) -> tuple[Vectors, Integers]:
             each = np.arange(len(own))
             scores = (vectors @ directions).reshape(len(own), runs, self.classes)
             gaps = scores[each, :, own][:, :, np.newaxis] - scores
@@ -252,7 +259,7 @@ class _Mistakes(Contributions):
         return add
 
 
-def _distances(directions: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+def _distances(directions: Vectors, order: int) -> Vectors:
     """Return distances between the classes' weight vectors: shape (runs, classes, classes)."""
     return np.stack(
         [

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
-from dpproof.mechanisms.learning.grid import WIDEST, Vectors, grid_rows
+from dpproof.mechanisms.learning.grid import WIDEST, Integers, Vectors, grid_rows
 
 _DATA: Final = (
     "Records(X, y), a pair (X, y) of arrays, an array whose last column is the label, or a "
@@ -32,7 +32,7 @@ _ENTRIES: Final = 2**22
 _PIECE: Final = 2**16
 
 # From a label column to class numbers, -1 for a label that is none of the learner's.
-Encoder = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+Encoder = Callable[[Vectors], Integers]
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def is_sparse(rows: object) -> bool:
     return "scipy.sparse" in sys.modules and bool(_sparse().issparse(rows))
 
 
-def with_column(rows: Matrix, column: NDArray[np.float64]) -> Matrix:
+def with_column(rows: Matrix, column: Vectors) -> Matrix:
     """Append one more feature to rows, which stay sparse if they are."""
     stack: Any = _sparse().hstack if is_sparse(rows) else np.hstack
     return stack([rows, column[:, np.newaxis]])
@@ -73,7 +73,7 @@ class Records:
     """
 
     rows: Matrix
-    labels: NDArray[np.float64]
+    labels: Vectors
 
     @withholding
     def __init__(self, rows: Matrix, labels: ArrayLike) -> None:
@@ -116,7 +116,7 @@ class Records:
             return next(dense_blocks(self.rows[[index]]))[0], self.labels[index]
         return Records(self.rows[index], self.labels[index])
 
-    def cut(self, indices: NDArray[np.int64]) -> Records:
+    def cut(self, indices: Integers) -> Records:
         """Return the records at these indices."""
         return Records(self.rows[indices], self.labels[indices])
 
@@ -134,15 +134,15 @@ class GridRecords:
     """
 
     vectors: Matrix
-    classes: NDArray[np.int64]
-    positions: NDArray[np.int64]
+    classes: Integers
+    positions: Integers
     total: int
 
     def __len__(self) -> int:
         """Return the number of records that contribute."""
         return len(self.classes)
 
-    def pieces(self) -> Iterator[tuple[Matrix, NDArray[np.int64], slice]]:
+    def pieces(self) -> Iterator[tuple[Matrix, Integers, slice]]:
         """Yield a few vectors at a time as float64, their classes, and where they stand."""
         rows = max(1, _PIECE // self.vectors.shape[1])
         size = len(self) if is_sparse(self.vectors) else rows
@@ -254,7 +254,7 @@ def _restored(some: Matrix, filled: NDArray[np.bool_], entries: Vectors) -> Matr
     return _sparse().csr_array(entries_at, shape=some.shape)
 
 
-def class_numbers(labels: NDArray[np.float64], classes: int) -> NDArray[np.int64]:
+def class_numbers(labels: Vectors, classes: int) -> Integers:
     """Return the labels that are class numbers from 0 to classes - 1, and -1 for all others."""
     valid = (labels >= 0) & (labels < classes) & (labels == np.trunc(labels))
     return np.where(valid, labels, -1).astype(np.int64)
@@ -284,7 +284,7 @@ def as_records(data: object, features: int | None) -> Records:
     return Records(rows, np.array([label for _, label in read], dtype=np.float64))
 
 
-def _pair(record: Any, features: int) -> tuple[NDArray[np.float64], float]:  # noqa: ANN401
+def _pair(record: Any, features: int) -> tuple[Vectors, float]:  # noqa: ANN401
     """Return one record's numbers; nan if it is malformed."""
     try:
         row, label = record

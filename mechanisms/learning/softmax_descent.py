@@ -20,7 +20,7 @@ from dpproof.mechanisms.learning.bounded_updates import (
     NoisySums,
     StepLearner,
 )
-from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, unit_rows
+from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Integers, Vectors, unit_rows
 from dpproof.mechanisms.learning.perceptron import MOST_CLASSES
 from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers, is_sparse
 from dpproof.mechanisms.parameters import named
@@ -94,7 +94,7 @@ class SoftmaxDescent(StepLearner[R]):
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         return replace(StepLearner.sums(self), squared_bound=2, tail=4)
 
-    def _encode(self, labels: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _encode(self, labels: Vectors) -> Integers:
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
@@ -130,7 +130,7 @@ class _Gradients(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: NDArray[np.float64]) -> Adding:
+    def at(self, states: Vectors) -> Adding:
         """Return what adds up the gradients: a product for all scores, and one for the sums.
 
         Rows are shortened to integers of norm at most 2^16, so that scores are exact integers. From
@@ -145,8 +145,8 @@ class _Gradients(Contributions):
         grain = 2.0 ** (RECORD_BITS - _ROW_BITS - SHARE_BITS)
 
         def add(
-            vectors: Matrix, own: NDArray[np.int64], chosen: NDArray[np.bool_] | None
-        ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            vectors: Matrix, own: Integers, chosen: NDArray[np.bool_] | None
+        ) -> tuple[Vectors, Integers]:
             each, scaled = np.arange(len(own)), vectors * 2.0 ** (_ROW_BITS - RECORD_BITS)
             rows = scaled.trunc() if is_sparse(scaled) else np.trunc(scaled)
             scores = (rows @ directions).reshape(len(own), runs, self.classes)
@@ -163,9 +163,7 @@ class _Gradients(Contributions):
 
         return add
 
-    def advance(
-        self, states: NDArray[np.float64], noisy: NDArray[np.float64], step: int
-    ) -> NDArray[np.float64]:
+    def advance(self, states: Vectors, noisy: Vectors, step: int) -> Vectors:
         """Move along the noisy gradient, by a length that depends on the step alone."""
         moves = noisy - self.decay * states
         moves -= moves.mean(axis=1, keepdims=True)
@@ -176,7 +174,7 @@ class _Gradients(Contributions):
         return np.asarray(states + pace * moves / np.where(lengths > 0, lengths, 1.0))
 
 
-def softmax(powers: NDArray[np.float64]) -> NDArray[np.int64]:
+def softmax(powers: Vectors) -> Integers:
     """Return the shares of 2^power in the sum along the last axis, in units of 2^-12.
 
     Args:

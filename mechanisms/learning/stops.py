@@ -23,6 +23,7 @@ from dpproof.accountant.relation import AddRemove, R
 from dpproof.accountant.sensitivity import L1, L2, L2Contribution, LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
+from dpproof.mechanisms.learning.grid import Integers, Vectors
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
@@ -35,7 +36,7 @@ from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 # From the noisy sums of the runs, their counts of mistakes and sigma to whether each stops.
-Watch = Callable[[NDArray[np.float64], NDArray[np.int64], float], NDArray[np.bool_]]
+Watch = Callable[[Vectors, Integers, float], NDArray[np.bool_]]
 
 
 class Stop(Readable, ABC):  # a rule overrides what it needs
@@ -66,9 +67,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
         """Start to watch so many runs, with what a rule draws once for each."""
         return functools.partial(self.now, rng=rng)
 
-    def now(
-        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
-    ) -> NDArray[np.bool_]:
+    def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Return whether each run stops at its present state; by default never.
 
         Args:
@@ -105,9 +104,7 @@ class LaplaceStop(Stop):
         """Return the sum and the count on one sample, as one mechanism."""
         return compose(noise, Laplace(scale=self.scale, sensitivity=L1(1, noise.relation)))
 
-    def now(
-        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
-    ) -> NDArray[np.bool_]:
+    def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
         grain = default_granularity(self.scale)
         noisy = laplace_rounded(counts.astype(np.float64), self.scale, grain, rng)
@@ -146,9 +143,7 @@ class GaussianStop(Stop):
             bound = L2(max(noise.moved, joint), noise.relation)
         return Gaussian(sigma=noise.sigma, sensitivity=bound)
 
-    def now(
-        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
-    ) -> NDArray[np.bool_]:
+    def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
         grain = default_granularity(self.sigma)
         noisy = gaussian_rounded(counts.astype(np.float64), self.sigma, grain, rng)
@@ -173,9 +168,7 @@ class NormStop(Stop):
 
     below: Fraction = field(converter=parameters.positive)
 
-    def now(
-        self, sums: NDArray[np.float64], counts: NDArray[np.int64], sigma: float, rng: Rng
-    ) -> NDArray[np.bool_]:
+    def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the squared norms with their mean if there were no mistakes."""
         flat = sums.reshape(len(sums), -1)
         excess = np.square(flat).sum(axis=1) - flat.shape[1] * sigma**2
@@ -208,7 +201,7 @@ class ChooseIterate(Stop):
         """Return the guarantee of the choice, made once."""
         return self._mechanism(relation).guarantee()
 
-    def choose(self, counts: NDArray[np.int64], relation: R, rng: Rng) -> NDArray[np.int64]:
+    def choose(self, counts: Integers, relation: R, rng: Rng) -> Integers:
         """Pick a candidate for every run, by counts of shape (runs, candidates)."""
         picked = self._mechanism(relation).draw(list(-counts), 1, rng)
         return np.asarray(picked[:, 0], dtype=np.int64)
@@ -273,7 +266,7 @@ class SparseVectorStop(Stop):
         level = np.full(runs, -float(self.below))
         bar = NoisyReals(level, self.threshold_scale, rng, signed=True)
 
-        def now(_: NDArray[np.float64], counts: NDArray[np.int64], __: float) -> NDArray[np.bool_]:
+        def now(_: Vectors, counts: Integers, __: float) -> NDArray[np.bool_]:
             values = NoisyReals(-counts.astype(np.float64), self.query_scale, rng, signed=True)
             return exceeding(values, bar, 1)[:, 0]
 

@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar, final
 
 import numpy as np
 from attrs import field, frozen
-from numpy.typing import NDArray
 
 from dpproof.accountant import arguments as check
 from dpproof.accountant.errors import ParameterError
@@ -126,7 +125,7 @@ class LinearMap(FeatureMap, ABC):
         """Return the matrix, shape (output_features, features), up to scale."""
 
     @final
-    def back(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def back(self, weights: Vectors) -> Vectors:
         """Return weights for the rows before mapping, from weights for mapped rows."""
         return np.asarray(weights @ self.matrix())
 
@@ -195,7 +194,7 @@ def fits_rows(learner: Any, _parameter: object, value: Any) -> None:  # noqa: AN
 _SINE: Final = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 
 
-def sine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
+def sine(turns: Vectors) -> Vectors:
     """Return the sine of 2 pi turns, with an error of at most 2^-50.
 
     Args:
@@ -212,7 +211,7 @@ def sine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(series * angle)
 
 
-def cosine(turns: NDArray[np.float64]) -> NDArray[np.float64]:
+def cosine(turns: Vectors) -> Vectors:
     """Return the cosine of 2 pi turns, with an error of at most 2^-50.
 
     Args:

@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.rounding import short_up, show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, LIFTED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import Integers
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
     OracleChoice,
@@ -32,7 +33,7 @@ from dpproof.mechanisms.learning.separators.separator_perturbation import (
     exact,
     times_moved,
 )
-from dpproof.mechanisms.learning.separators.spaces import Integers, Space, patterns
+from dpproof.mechanisms.learning.separators.spaces import Space, patterns
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import discrete_laplace, geometric, spherical_rounded

@@ -28,13 +28,14 @@ from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.grid import Integers
 from dpproof.mechanisms.learning.separators.oracles import (
     EnumerationOracle,
     Oracle,
     Problem,
     levels_at,
 )
-from dpproof.mechanisms.learning.separators.spaces import Integers, Loss, Space, ZeroOne, patterns
+from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named

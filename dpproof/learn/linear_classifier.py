@@ -239,8 +239,7 @@ class PerceptronClassifier(LinearClassifier):
     depends on the arguments alone.
 
     Args:
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the noise on a sum, in data units.
         classes: all labels, in the order of ``classes_``, at least two. They are public: labels
             that are found in private data would be released. A row with another label contributes
@@ -337,8 +336,7 @@ class LogisticRegression(LinearClassifier):
     the released weights and of the arguments; the guarantee depends on the arguments alone.
 
     Args:
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the random linear term, or with more
             than two classes of the noise on a sum of gradients.
         classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
@@ -365,8 +363,7 @@ class LogisticRegression(LinearClassifier):
         intercept_: the offsets; zeros without ``fit_intercept``.
         map_: the map of the fit, or None.
         n_iter_: steps made, 1 for two classes.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
         NotImplied: on guarantee and fit, a regulariser below norm sigma/2 and 2 sigma^2 if a record
@@ -464,8 +461,7 @@ class MarginClassifier(LinearClassifier):
     weights and of the arguments; the guarantee depends on the arguments alone.
 
     Args:
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the noise on a sum of mapped rows.
         classes: both labels, in the order of ``classes_``. They are public; a row with another
             label contributes nothing.
@@ -599,8 +595,7 @@ class CoverClassifier(LinearClassifier):
         intercept_: the offset; zero without ``fit_intercept``.
         index_: the number of the candidate.
         map_: the map through which rows are predicted, or None.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:

@@ -41,8 +41,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     released anyway.
 
     Args:
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
             in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
@@ -58,8 +57,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         coef_: weights, shape (features,).
         intercept_: the offset.
         regulariser_: the ridge that was added.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:

@@ -60,8 +60,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
 
     Args:
         n_components: how many components to keep.
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
             in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
@@ -74,8 +73,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         mean_: noisy mean, shape (features,); zeros without ``center``.
         explained_variance_: eigenvalues of the noisy covariance, or of the noisy sum of squares
             without ``center``; noise may make small ones negative.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -177,8 +175,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     Args:
         n_clusters: k.
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on the sum of a cluster's rows,
             in data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
@@ -189,8 +186,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
         random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         cluster_centers_: shape (n_clusters, features).
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -289,8 +285,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     without their mean the same noise hides less.
 
     Args:
-        epsilon: with ``delta``, the budget: sigma is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum, in units of ``norm``.
         norm: rows are clipped to this Euclidean norm, a public bound in data units; None scales
             every row to norm 1. Rows are transformed as they are clipped or scaled.
@@ -302,8 +297,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     Attributes:
         mean_: noisy means, shape (features,), of clipped or scaled rows.
         scale_: what columns are divided by; ones without ``with_std``.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
@@ -395,8 +389,7 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
 
     Args:
         k: how many columns to keep.
-        epsilon: with ``delta``, the budget: the noise is calibrated to it.
-        delta: see ``epsilon``.
+        epsilon, delta: the budget; the noise is calibrated to it.
         sigma: instead of a budget, the scale of the Gumbel noise on a score, in data units.
         classes: all labels, at least two. They are public; a row with another label contributes
             nothing.
@@ -405,8 +398,7 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
         random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         columns_: positions of the columns, in the order in which they were picked.
-        n_features_in_: features of ``fit``.
-        guarantee_: the guarantee of the fit.
+        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
         ParameterError: on guarantee and fit, an argument outside its domain.
     Example:

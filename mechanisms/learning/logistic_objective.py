@@ -301,8 +301,7 @@ class LogisticObjective(Mechanism[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
         NotImplied: on guarantee, a regulariser below both if a record or label is replaced.
     Example:
         >>> from dpproof.accountant import AddRemove

@@ -84,8 +84,7 @@ class MarginDescent(SumLearner[R]):
         A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
         mapping if the map is linear, else for mapped rows.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import ReplaceOne
         >>> learner = MarginDescent(

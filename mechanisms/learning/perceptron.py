@@ -287,8 +287,7 @@ class MeanHalfspace(SumLearner[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> MeanHalfspace(sigma=4, relation=AddRemove()).guarantee().mu

@@ -29,7 +29,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import AtomicPair, nearest_mass
+from dpproof.accountant.pairs.finite import PRECISE, AtomicPair, nearest_mass
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import (
     CommonSupport,
@@ -237,11 +237,13 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         """Return layers of the continuous part, whose tilted density is exponential on (-a, a)."""
         a = float(self.epsilon)
         masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
+        if c * a > PRECISE:
+            return Smoothness(masses=masses, widths=widths)
         most = c * a - moment.upper
-        ends = (
+        p, q = (
             0.5 * math.exp(min(one, 0.0)) * (1 - 1e-9) for one in (most, most - (2 * c + 1) * a)
         )
-        return Smoothness(masses=masses, widths=widths, atoms=(*ends, 2.0 * a))
+        return Smoothness(masses=masses, widths=widths, atoms=(p, q, 2.0 * a))
 
     def exponentials(self) -> Exponentials | None:
         """Return M as e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""

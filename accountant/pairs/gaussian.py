@@ -63,10 +63,6 @@ class GaussianPair(Reflected, CommonSupport, ExactPair):
         """Return mu^2 / 2, rounded up, which is exact."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 1
-
     @property
     def gdp_bound(self) -> float:
         """Return mu, rounded up, which is exact."""

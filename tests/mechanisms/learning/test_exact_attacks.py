@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import itertools
 from collections import Counter
 from typing import Any
@@ -26,6 +25,7 @@ from dpproof.mechanisms import (
 from dpproof.mechanisms.learning.separators import objective_perturbation
 from dpproof.mechanisms.learning.separators.oracles import Problem, vectors
 from dpproof.mechanisms.learning.separators.spaces import patterns
+from tests.architecture.tree import ROOT
 from tests.contracts.learner_contract import LearnerContract
 from tests.mechanisms.every_mechanism import final_mechanisms
 
@@ -75,19 +75,21 @@ ATTACKS = {
 def test_every_learner_is_attacked_exactly() -> None:
     """A learner is in the contract of sums, or in the table above, whose tests exist."""
     learners = {
-        one.__name__: one.__module__.split(".")[2:]
+        one.__name__: one.__module__.split(".")[2]
         for one in final_mechanisms()
         if "learning" in one.__module__ or one.__name__ in ("SecondMoments", "NoisyLloyd")
     }
-    for name, path in learners.items():
+    for name, folder_name in learners.items():
         if name in ATTACKS:
             module, test = ATTACKS[name]
             assert hasattr(importlib.import_module(f"{TESTS}.{module}"), test), name
         else:
-            module = importlib.import_module(f"{TESTS}.{path[0]}.test_{path[-1]}").__name__
-            held = vars(importlib.import_module(module))[f"Test{name}"]
-            assert inspect.isclass(held)
-            assert issubclass(held, LearnerContract), name
+            folder = ROOT / "tests" / "mechanisms" / folder_name
+            sources = sorted(folder.glob("test_*.py"))
+            holding = [one.stem for one in sources if f"class Test{name}(" in one.read_text()]
+            assert len(holding) == 1, name
+            held = vars(importlib.import_module(f"{TESTS}.{folder_name}.{holding[0]}"))
+            assert issubclass(held[f"Test{name}"], LearnerContract), name
     assert set(ATTACKS) <= set(learners)
 
 

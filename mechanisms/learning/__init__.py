@@ -1,4 +1,4 @@
-"""Private learners: mechanisms on labelled records, one algorithm a file.
+"""Private learners: mechanisms on labelled records, one family of algorithms a file.
 
 A learner adds up one bounded contribution per record, computed on an integer grid so that it is a
 function of the released state and of that record alone, and releases the sum with noise.

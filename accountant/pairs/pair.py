@@ -179,9 +179,9 @@ class Pair(Readable, ABC):
         """Return at most the mu^2 of a Gaussian in the tail of the losses, 0 if there is none."""
         return 0.0
 
-    @abstractmethod
     def work(self, s: complex) -> int:
-        """Return approximately how many terms the value K(s) takes."""
+        """Return approximately how many terms the value K(s) takes, by default a few."""
+        return 4
 
     def log_moment_above(self, s: Reals, table: Pair) -> Reals:
         """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.discrete_laws import SkellamMasses, skellam_masses
 from dpproof.accountant.arithmetic.elementary import log_of_sum
 from dpproof.accountant.arithmetic.enclosure import (
     UNIT_ROUNDOFF,
@@ -26,14 +27,13 @@ from dpproof.accountant.arithmetic.enclosure import (
     log_exact,
 )
 from dpproof.accountant.arithmetic.hull import lower_hull
-from dpproof.accountant.arithmetic.skellam import SkellamMasses, skellam_masses
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import ExactPair, Exponentials, Lattice, Pair, Smoothness, layers
 
 _APART = 1e-3  # Least distance of two atoms, in largest losses. Error bounds depend on it.
-_PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
+PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
 
 
 class AtomicPair(ExactPair, ABC):
@@ -88,7 +88,7 @@ class AtomicPair(ExactPair, ABC):
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the heaviest of the tilted atoms, and the heaviest that is not next to it."""
         loss, exponent = self.atoms.loss, self.atoms.log_p + c * self.atoms.loss - moment.upper
-        if not loss.size or c * np.abs(loss).max() > _PRECISE:
+        if not loss.size or c * np.abs(loss).max() > PRECISE:
             return Smoothness()
         first = int(exponent.argmax())
         apart = np.abs(loss - loss[first])

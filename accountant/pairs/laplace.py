@@ -29,7 +29,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import AtomicPair, nearest_mass
+from dpproof.accountant.pairs.finite import PRECISE, AtomicPair, nearest_mass
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import (
     CommonSupport,
@@ -239,7 +239,7 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         layers = zip(*exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - upper), strict=True)
         logs = np.minimum([c * a - upper, -(c + 1.0) * a - upper], 0.0)
         p, q = (0.5 * (1 - 1e-9) * np.exp(logs)).tolist()
-        atoms = zip(p, q, (2.0 * a).tolist(), (c * a < _LARGE).tolist(), strict=True)
+        atoms = zip(p, q, (2.0 * a).tolist(), (c * a < PRECISE).tolist(), strict=True)
         return [
             Smoothness(0.0, *one, atoms=(first, second, apart) if known else None)
             for one, (first, second, apart, known) in zip(layers, atoms, strict=True)

@@ -457,7 +457,7 @@ class Tails:
 
         It is at most D(y) / (pi y), or the sum of that of the cells and of that beyond their end.
         """
-        tail = log_decay(self.parts, y, tau) - np.log(math.pi * y)
+        tail: Reals = log_decay(self.parts, y, tau) - np.log(math.pi * y)
         near = y < self.end
         if near.any():
             end = np.array([self.end])

@@ -41,28 +41,23 @@ Step = Callable[[str], None]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCost:
-    """The privacy cost of one stage by itself, and its share of the total.
-
-    Attributes:
-        stage: the stage.
-        guarantee: its guarantee.
-        epsilon: its epsilon at the pipeline's delta, as if it ran alone. Of the smaller ones among
-            more than ``MOST_ALONE`` stages it is not asked: at most that of everything.
-        one_run: epsilon of one run alone, where the stage selects among several; else None.
-        share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
-            that adds up; None where that is not a positive finite number.
-        poisson: epsilon of as many Poisson samples, which tools print for shuffled batches; None
-            of any other stage, and where nothing is known of it.
-        inner: the stages inside, by their names from the outermost on, and the epsilon of each as
-            if it ran alone, once.
-    """
+    """The privacy cost of one stage by itself, and its share of the total."""
 
     stage: Stage
     guarantee: Guarantee[Relation]
+    # Its epsilon at the pipeline's delta, as if it ran alone. Of the smaller ones among more than
+    # ``MOST_ALONE`` stages it is not asked: at most that of everything.
     epsilon: Bound
+    # Epsilon of one run alone, where the stage selects among several; else None.
     one_run: Bound | None
+    # Its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost that adds up; None
+    # where that is not a positive finite number.
     share: float | None
+    # Epsilon of as many Poisson samples, which tools print for shuffled batches; None of any
+    # other stage, and where nothing is known of it.
     poisson: Bound | None = None
+    # The stages inside, by their names from the outermost on, and the epsilon of each as if it
+    # ran alone, once.
     inner: tuple[tuple[str, Bound], ...] = ()
 
     @property
@@ -76,37 +71,26 @@ class StageCost:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The privacy cost of a pipeline: of every stage and of all together.
-
-    Attributes:
-        pipeline: the pipeline.
-        stages: the cost of every stage, in the order of the file.
-        epsilon: of everything together, at the pipeline's delta.
-        mu: the smallest mu of Gaussian differential privacy that covers the total wherever its
-            delta is at least the pipeline's.
-        advantage: largest advantage of any attack on one record.
-        true_positive_rates: largest power of any attack at some false-positive rates.
-        derivation: the proof of the total.
-        missing: names of what was not computed in time, whose brackets are the widest.
-        implied: names of the attack risks whose upper ends follow from epsilon and delta alone,
-            as nothing better is known.
-        interrupted: whether that was because somebody interrupted it.
-        largest: positions of the stages that were asked alone.
-        rest: epsilon of all the others together; None without others.
-    """
+    """The privacy cost of a pipeline: of every stage and of all together."""
 
     pipeline: Pipeline
-    stages: tuple[StageCost, ...]
-    epsilon: Bound
+    stages: tuple[StageCost, ...]  # the cost of every stage, in the order of the file
+    epsilon: Bound  # of everything together, at the pipeline's delta
+    # The smallest mu of Gaussian differential privacy that covers the total wherever its delta is
+    # at least the pipeline's.
     mu: Bound
-    advantage: Bound
+    advantage: Bound  # largest advantage of any attack on one record
+    # Largest power of any attack at some false-positive rates.
     true_positive_rates: tuple[tuple[Fraction, Bound], ...]
-    derivation: Derivation
+    derivation: Derivation  # the proof of the total
+    # Names of what was not computed in time, whose brackets are the widest.
     missing: tuple[str, ...] = ()
+    # Names of the attack risks whose upper ends follow from epsilon and delta alone, as nothing
+    # better is known.
     implied: tuple[str, ...] = ()
-    interrupted: bool = False
-    largest: tuple[int, ...] = ()
-    rest: Bound | None = None
+    interrupted: bool = False  # whether that was because somebody interrupted it
+    largest: tuple[int, ...] = ()  # positions of the stages that were asked alone
+    rest: Bound | None = None  # epsilon of all the others together; None without others
 
     @property
     def shown(self) -> tuple[StageCost, ...]:
@@ -122,21 +106,13 @@ class Budget:
 
 def spend(
     pipeline: Pipeline,
-    step: Step = lambda _: None,
+    step: Step = lambda _: None,  # told what is being computed, before it is
     seconds: float | None = None,
-    left_out: Collection[str] = (),
+    left_out: Collection[str] = (),  # names of questions that nobody asks, such as ``MU``
 ) -> Budget:
     """Return everything about the cost of a pipeline, epsilon first.
 
-    Args:
-        pipeline: what runs.
-        step: told what is being computed, before it is.
-        seconds: after which, or when interrupted, what is not known yet is left open and named.
-            Epsilon is first bounded by Renyi divergences, which are quick.
-        left_out: names of questions that nobody asks, such as ``MU``.
-    Raises:
-        InputError: a stage or the whole is refused by the accountant, or epsilon is not known in
-            time; one line.
+    After so many seconds, or when interrupted, what is not known yet is left open and named.
     """
     answer = _Found(pipeline, step, left_out)
     interrupted, started = False, time.monotonic()
@@ -366,14 +342,10 @@ def rough(
 def together(
     pipeline: Pipeline, *, roughly: bool = False, everywhere: bool = False
 ) -> Guarantee[Relation]:
-    """Return the guarantee of everything that runs.
+    """Return the guarantee of everything that runs, for epsilon at the pipeline's delta.
 
-    Args:
-        pipeline: what runs.
-        roughly: of selections, know the Renyi divergences of one run alone, which are quick.
-        everywhere: compose it for all questions, and not for epsilon at the pipeline's delta.
-    Raises:
-        InputError: a stage or the whole is refused.
+    Roughly: of selections know the Renyi divergences of one run alone, which are quick. Everywhere:
+    compose it for all questions.
     """
     guarantees = []
     for stage in pipeline.stages:

@@ -20,29 +20,19 @@ from dpproof.time_limit import in_time
 
 
 def answer(
-    certificate: str,
+    certificate: str,  # path of the certificate
     *,
-    against: str | None,
-    as_json: bool,
+    against: str | None,  # path of a pipeline file, or None to compare with nothing
+    as_json: bool,  # print JSON, and not lines
     core: bool = False,
     show: str | None = None,
-    seconds: float | None = None,
+    seconds: float | None = None,  # how long checking may take; None for as long as it does
     **of_others: Any,  # noqa: ANN401  # as click gives it
 ) -> int:
     """Check a certificate, compare it with what certify writes of a file, and print both.
 
-    Args:
-        certificate: path of the certificate.
-        against: path of a pipeline file, or None to compare with nothing.
-        as_json: print JSON, and not lines.
-        core: as of the checker.
-        show: as of the checker, which then prints one content alone.
-        seconds: how long checking may take; None for as long as it does.
-        of_others: the relation and the sampling, if they are not in the file of ``against``.
     Returns:
         The exit status: 0 if it is verified, and of this file.
-    Raises:
-        InputError: a file cannot be read, the pipeline has no such certificate, or the time is up.
     """
     options = {"against": against, "as_json": as_json, "core": core, "show": show, **of_others}
     asked = partial(_answer, certificate, **options)

@@ -44,11 +44,7 @@ SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
 
 
 def document(text: str, file: str) -> Mapping[str, Any]:
-    """Return the JSON object of a text.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Return the JSON object of a text."""
     try:
         record = json.loads(text, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
@@ -74,9 +70,6 @@ def imported(
     """Return the guarantee that a file of another tool describes.
 
     Of shuffled batches it is beside that of as many Poisson samples, which tools print for them.
-
-    Raises:
-        InputError: it is none that is known, or is refused; one line.
     """
     file = shown_path(path)
     record = document(content(path, KNOWN), file)
@@ -126,13 +119,7 @@ def pipeline_of(
 ) -> Pipeline:
     """Return the pipeline of a file, or one that runs what a file of another tool describes.
 
-    Args:
-        path: of the file; relation and poisson are as of ``dpproof import``.
-        relation: its name.
-        poisson: whether batches were Poisson samples.
-        delta: at which epsilon is asked for, if not the pipeline's, or 1e-6.
-    Raises:
-        InputError: the file is refused, or says itself what is stated.
+    A delta is that at which epsilon is asked for, in place of the pipeline's or of 1e-6.
     """
     text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
     digest = sha256(text.encode("utf-8")).hexdigest()
@@ -169,19 +156,12 @@ def _is_json(text: str) -> bool:
 
 
 def answer(
-    guarantee: Guarantee[Relation],
-    printed: Guarantee[Relation] | None,
-    delta: Fraction | None,
+    guarantee: Guarantee[Relation],  # what was imported
+    printed: Guarantee[Relation] | None,  # that of Poisson samples, of shuffled batches
+    delta: Fraction | None,  # at which epsilon is asked for, 1e-6 by default
     seconds: float | None = None,
 ) -> dict[str, Any]:
-    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too.
-
-    Args:
-        guarantee: what was imported.
-        printed: that of Poisson samples, of shuffled batches.
-        delta: at which epsilon is asked for, 1e-6 by default.
-        seconds: after half of which an upper end by Renyi divergences is asked for.
-    """
+    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too."""
     delta = _DELTA if delta is None else delta
 
     def ask(whole: Guarantee[Relation]) -> tuple[Bound, str]:
@@ -205,24 +185,14 @@ def answer(
 
 
 def comparison(
-    path: str,
+    path: str,  # of the file; relation, delta and poisson are as of ``dpproof compare``
     relation: str | None,
-    delta: Fraction | None,
+    delta: Fraction | None,  # at which epsilon is asked for
     *,
-    poisson: bool,
-    seconds: float | None = None,
+    poisson: bool,  # whether batches were Poisson samples
+    seconds: float | None = None,  # for all numbers; None for as long as they take
 ) -> dict[str, Any]:
-    """Return our bracket beside the numbers of other accountants, as JSON.
-
-    Args:
-        path: of the file; relation, delta and poisson are as of ``dpproof compare``.
-        relation: its name.
-        delta: at which epsilon is asked for.
-        poisson: whether batches were Poisson samples.
-        seconds: for all numbers; None for as long as they take.
-    Raises:
-        InputError: the file is refused, or no event stands for the pipeline.
-    """
+    """Return our bracket beside the numbers of other accountants, as JSON."""
     question = _asked(path, relation, delta, poisson=poisson)
     with placed(shown_path(path)):
         ours, peers, is_rough = compared(

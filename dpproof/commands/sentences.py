@@ -37,12 +37,7 @@ class _Sentence:
 
 
 def differences(verdict: VerifiedUnder, expected: VerifiedUnder) -> list[str]:
-    """Return how assumptions of a certificate differ from those of a file, in words.
-
-    Args:
-        verdict: the certificate's verdict.
-        expected: the verdict of what is made of the file.
-    """
+    """Return how assumptions of a certificate differ from those of a file, in words."""
     names = {one[1]: one[2] for one in map(_LABEL.fullmatch, expected.labels) if one}
     certificate, file = _alone(verdict, expected), _alone(expected, verdict)
     changes, left = [], list(file)

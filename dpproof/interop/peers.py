@@ -29,46 +29,29 @@ _HALVINGS: Final = 14  # of the noise that is saved: to four digits
 @final
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The answer of one accountant.
+    """The answer of one accountant."""
 
-    Attributes:
-        name: RDP, PLD or PRV; Poisson, of shuffled batches, is our own number for samples.
-        epsilon: its number; None if it has none.
-        why: in a line, why it differs from the bracket, or why there is no number.
-        saved: the part of the noise that is spared at its epsilon, by the bracket's upper end; None
-            if it is not above the bracket, or no noise can be scaled.
-        refuted: whether the lower end of the bracket contradicts it, as some instance of the
-            mechanism attains that.
-    """
-
-    name: str
-    epsilon: float | None
-    why: str
+    name: str  # RDP, PLD or PRV; Poisson, of shuffled batches, is our own number for samples
+    epsilon: float | None  # its number; None if it has none
+    why: str  # in a line, why it differs from the bracket, or why there is no number
+    # The part of the noise that is spared at its epsilon, by the bracket's upper end; None if it
+    # is not above the bracket, or no noise can be scaled.
     saved: float | None = None
+    # Whether the lower end of the bracket contradicts it, as some instance of the mechanism
+    # attains that.
     refuted: bool = False
 
 
 def compared(
-    event: Event,
+    event: Event,  # what they are given
     relation: Relation,
-    delta: float,
+    delta: float,  # at which epsilon is asked for
     stated: Guarantee[Any] | None = None,
     *,
     printed: Guarantee[Any] | None = None,
     seconds: float | None = None,
 ) -> tuple[Bound, tuple[Peer, ...], bool]:
-    """Return our bracket of epsilon, the other accountants' answers, and if it is not exact.
-
-    Args:
-        event: what they are given.
-        relation: which datasets are neighbours.
-        delta: at which epsilon is asked for.
-        stated: what the event was made of, if it may say more than the event.
-        printed: of batches that were shuffled, the Poisson samples that the event stands for.
-        seconds: for the bracket and for each of the others an equal part; None for no end.
-    Raises:
-        NotImplied: no theorem here covers the event.
-    """
+    """Return our bracket of epsilon, the other accountants' answers, and if it is not exact."""
     whole = from_dp_event(event, relation=relation) if stated is None else stated
     asked = (event, relation, delta)
     others: list[tuple[str, Callable[[], float], str]] = [

@@ -30,11 +30,7 @@ _ROOM: Final = Fraction(1, 1 << 32)  # By which a rate is raised. Heuristic: the
 
 
 def sized_sample(event: Event, relation: Relation) -> Result:
-    """Return the guarantee of a Gaussian sum over a sample of a fixed size.
-
-    Raises:
-        NotImplied: of another event, or under a relation without a theorem.
-    """
+    """Return the guarantee of a Gaussian sum over a sample of a fixed size."""
     inner = event.fields["event"]
     if inner.name != "GaussianDpEvent":
         raise NotImplied(
@@ -49,12 +45,7 @@ def sized_sample(event: Event, relation: Relation) -> Result:
 
 
 def truncated_sample(event: Event, relation: Relation) -> Result:
-    """Return the guarantee of a Gaussian sum over a Poisson sample that is cut.
-
-    Raises:
-        ParameterError: a rate of 1, or no records.
-        NotImplied: under a relation without a theorem.
-    """
+    """Return the guarantee of a Gaussian sum over a Poisson sample that is cut."""
     scheme = TruncatedPoisson(
         sampling_rate=event.number("sampling_probability"),
         largest=event.count("truncated_batch_size"),
@@ -69,9 +60,6 @@ def user_sample(
     """Return the guarantee of a mixture of shifts whose multiples are binomial, at most.
 
     A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
-
-    Raises:
-        NotImplied: another law, or a relation without a theorem.
     """
     if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
         raise NotImplied(_other(event, "probabilities that do not add up to 1"))
@@ -112,14 +100,7 @@ def _counted(
 
 
 def event_of_sample(scheme: OneStepScheme, noise: float) -> Event:
-    """Return the event of a Gaussian sum over a sample.
-
-    Args:
-        scheme: the sample.
-        noise: the noise multiplier, rounded down.
-    Raises:
-        NotImplied: a user of too many contributions.
-    """
+    """Return the event of a Gaussian sum over a sample."""
     if isinstance(scheme, TruncatedPoisson):
         cut = {
             "dataset_size": scheme.population_size,

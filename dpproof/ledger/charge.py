@@ -26,35 +26,25 @@ _LARGE: Final = 1024  # an order at which the divergence over the order is near 
 @final
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A cost in one way.
+    """A cost in one way."""
 
-    Attributes:
-        costs: exactly what is taken from the budget.
-        proof: a certificate whose claim has the same numbers, as text; "" if no rule covers it.
-        reason: why there is no certificate.
-    """
-
-    costs: Costs
+    costs: Costs  # exactly what is taken from the budget
+    # A certificate whose claim has the same numbers, as text; "" if no rule covers it.
     proof: str = ""
-    reason: str = ""
+    reason: str = ""  # why there is no certificate
 
 
 def charge(
-    state: State,
-    way: str,
-    guarantee: Guarantee[Any],
+    state: State,  # the budget, divided among its ways
+    way: str,  # one of ``budget.ways(state)``
+    guarantee: Guarantee[Any],  # of what runs
     delta: Fraction | None,
     memory: dict[str, Any],
 ) -> Charge | None:
     """Return what a guarantee costs in one way; None if it says nothing or costs too much there.
 
-    Args:
-        state: the budget, divided among its ways.
-        way: one of ``budget.ways(state)``.
-        guarantee: of what runs.
-        delta: at which it is charged in the basic way; None chooses a sixteenth of what the
-            way has, or half of what is left, and all of that if it is not enough.
-        memory: of the same guarantee and budget, for what does not depend on what is left.
+    Without a delta it is charged at a sixteenth of what the basic way has, or half of what is left,
+    and all of that if it is not enough. The memory keeps what does not depend on what is left.
     """
     if way == "basic":
         if "pure" not in memory:
@@ -213,11 +203,7 @@ def _proved(
 
 
 def proved_costs(claim: Mapping[str, Any], order: Fraction | None = None) -> Costs:
-    """Return the numbers of the claim of a certificate, in the order of a budget.
-
-    Raises:
-        CertificateError: there are none, or none at the Renyi order.
-    """
+    """Return the numbers of the claim of a certificate, in the order of a budget."""
     match claim:
         case {"notion": "rdp", "points": points} if order is not None:
             for at, value in points:
@@ -251,14 +237,11 @@ def _power_of_two(number: Fraction) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Costs of one spend in one budget, by way.
+    """Costs of one spend in one budget, by way."""
 
-    Attributes:
-        divided: the budget, divided among ways for its first spend; None where it was before.
-        charges: the cost of the spend in each way that was open; None where it does not carry it.
-    """
-
+    # The budget, divided among ways for its first spend; None where it was before.
     divided: State | None
+    # The cost of the spend in each way that was open; None where it does not carry it.
     charges: Mapping[str, Charge | None] = field(default_factory=dict)
 
     def speaks_of(self, state: State) -> bool:
@@ -286,12 +269,6 @@ def planned(
     state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
 ) -> Plan:
     """Return what a spend costs in one budget.
-
-    Args:
-        state: the budget.
-        guarantee: of what runs.
-        delta: at which it is charged in the basic way, if that is stated.
-        memory: of earlier plans of the same guarantee in the same budget.
 
     The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
     with their share: it is chosen before any output, so that the shares may depend on it.

@@ -22,9 +22,6 @@ def identity(guarantee: Guarantee[Any]) -> str:
 
     It has the rules and exact parameters of the derivation, and the conclusion as certificates
     write it (by its fields where they do not know it), but no wording and no rounded number.
-
-    Raises:
-        LedgerError: it holds what has no such text, as an array of floats.
     """
     nodes = list(guarantee.derivation.everything())
     place = {id(node): number for number, node in enumerate(nodes)}

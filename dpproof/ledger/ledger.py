@@ -534,11 +534,7 @@ def _opened(place: str, head_file: str | None) -> Ledger:
 
 
 def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
-    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``.
-
-    Raises:
-        LedgerError: there is no such file, or there is one that should be created.
-    """
+    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``."""
     text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
     if "://" in text:
         return ServerDatabase(text)

@@ -86,11 +86,7 @@ def whose(label: str) -> str:
 
 
 def log(execute: Execute, delta: Fraction | None = None) -> tuple[Logged, ...]:
-    """Return the entries of a ledger, in their order, each after hashes and sums were recomputed.
-
-    Raises:
-        LedgerError: there is none, or it is damaged.
-    """
+    """Return the entries of a ledger in their order, each after its sums were recomputed."""
     relation = chain.last(execute)[2]["relation"]
     rows = execute("SELECT number, body, hash FROM $entries ORDER BY number")
     replay, memory = Replay(None, relation), dict[str, float | None]()

@@ -44,37 +44,22 @@ WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 @final
 @dataclass(frozen=True, slots=True)
 class SpendRequest:
-    """A spend to be made, and one attempt at it.
+    """A spend to be made, and one attempt at it."""
 
-    Attributes:
-        guarantee: of what runs.
-        key: names the spend.
-        label: its purpose.
-        delta: where it is charged in sums of (epsilon, delta), if that is stated.
-        where: the dataset it reads and the principal that runs it.
-        digest: of everything that has to be equal if the key is the same.
-        attempt: tells this attempt from another one at the same key.
-    """
-
-    guarantee: Guarantee[Any]
+    guarantee: Guarantee[Any]  # of what runs
     key: str
     label: str
-    delta: Fraction | None
-    where: Where
-    digest: str
+    delta: Fraction | None  # where it is charged in sums of (epsilon, delta), if that is stated
+    where: Where  # the dataset it reads and the principal that runs it
+    digest: str  # of everything that has to be equal if the key is the same
+    # Tells this attempt from another one at the same key.
     attempt: str = field(default_factory=lambda: f"{here()} {uuid.uuid4().hex}")
 
 
 def wanted(
     guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
 ) -> SpendRequest:
-    """Return a checked request to spend.
-
-    Raises:
-        ParameterError: no guarantee, or a key, label, dataset or principal that is not one line.
-        NotImplied: a guarantee about groups.
-        LedgerError: a guarantee that cannot be told from others.
-    """
+    """Return a checked request to spend."""
     required_guarantee(guarantee)
     require_single(guarantee, "a ledger")
     require_line("key", key)
@@ -89,29 +74,19 @@ def wanted(
 @final
 @dataclass(frozen=True, slots=True)
 class LockedState:
-    """The rows that a spend reads under the lock, in one round trip.
+    """The rows that a spend reads under the lock, in one round trip."""
 
-    Attributes:
-        last: the number and hash of the last entry, and the state after it.
-        key: the digest, status and entry of the key, if it is there.
-        kept: the digests of certificates that are there already.
-        met: whether something was spent before on the same dataset by the same principal.
-    """
-
+    # The number and hash of the last entry, and the state after it.
     last: tuple[int, str, dict[str, Any]]
-    key: Rows
-    kept: frozenset[str]
-    met: bool
+    key: Rows  # the digest, status and entry of the key, if it is there
+    kept: frozenset[str]  # the digests of certificates that are there already
+    met: bool  # whether something was spent before on the same dataset by the same principal
 
 
 def read_under_lock(
     execute: Execute, request: SpendRequest, plans: Mapping[str, Plan]
 ) -> LockedState:
-    """Take the lock, and read what a spend has to know.
-
-    Raises:
-        LedgerError, LedgerDamaged: as ``chain.last``.
-    """
+    """Take the lock, and read what a spend has to know."""
     queries = [
         ("SELECT digest FROM $certificates WHERE digest = :digest", {"digest": name})
         for name in _texts(plans)
@@ -128,17 +103,7 @@ def read_under_lock(
 def resume_or_refuse(
     execute: Execute, rows: Rows, request: SpendRequest, *, take_over: bool
 ) -> str | None:
-    """Return the status of a key that is there, else None.
-
-    Args:
-        execute: in the transaction that has the lock.
-        rows: the digest, status and entry of the key.
-        request: what is to be spent.
-        take_over: whether a pending key may be taken over.
-    Raises:
-        KeyConflict: it stands for something else, or is pending and not to be taken over.
-        LedgerDamaged: it is not what its entry says.
-    """
+    """Return the status of a key that is there, else None."""
     if not rows:
         return None
     kept_digest, status, number = rows[0]
@@ -198,13 +163,7 @@ def _other_spend(request: SpendRequest, entry: Mapping[str, Any]) -> str:
 
 
 def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
-    """Return the certificates of a spend by budget and way.
-
-    Raises:
-        KeyConflict: there is no such spend.
-        LedgerError: it has no certificate; it says why.
-        LedgerDamaged: one is missing.
-    """
+    """Return the certificates of a spend by budget and way."""
     rows = execute("SELECT number FROM $spends WHERE name = :name", name=key)
     if not rows:
         raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
@@ -227,13 +186,7 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
 def owned_under_lock(
     execute: Execute, key: str, attempt: str | None
 ) -> tuple[tuple[int, str, dict[str, Any]], str, int]:
-    """Take the lock, and return the last entry, the status of a key and what entry reserved it.
-
-    Raises:
-        KeyConflict: nothing is reserved for it.
-        AlreadySpent: another attempt has it.
-        LedgerError, LedgerDamaged: as ``chain.last``.
-    """
+    """Take the lock, and return the last entry, the status of a key and what entry reserved it."""
     owner_of = ("SELECT status, owner, number FROM $spends WHERE name = :name", {"name": key})
     _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
     read = chain.read_last(last)
@@ -254,13 +207,7 @@ def settle(execute: Execute, key: str) -> None:
 
 
 def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State]:
-    """Return the budgets that a spend is charged to.
-
-    Raises:
-        BudgetExceeded: one of them is closed.
-        RelationMismatch: they are about other neighbours.
-        LedgerError: there is none, or the dataset or principal has no limit where others have.
-    """
+    """Return the budgets that a spend is charged to."""
     if str(request.guarantee.relation) != state["relation"]:
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, the guarantee about "

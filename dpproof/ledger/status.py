@@ -232,11 +232,7 @@ def _labels(budget: BudgetStatus) -> str:
 
 
 def status(execute: Execute) -> Status:
-    """Return what is spent and what is left of a ledger.
-
-    Raises:
-        LedgerError: there is none, or it is damaged.
-    """
+    """Return what is spent and what is left of a ledger."""
     number, head, state = chain.last(execute)
     rows = execute("SELECT name, status FROM $spends ORDER BY number")
     waiting = execute(
@@ -323,19 +319,13 @@ def budget_status(
 @final
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """One budget and a spend that was not made.
-
-    Attributes:
-        before: the budget.
-        after: the budget with the spend; None if it does not admit it.
-        costs: what it would take, by the ways that are open; None where they do not carry it.
-        closes: the ways that would admit nothing any more.
-    """
+    """One budget and a spend that was not made."""
 
     before: BudgetStatus
-    after: BudgetStatus | None
+    after: BudgetStatus | None  # the budget with the spend; None if it does not admit it
+    # What it would take, by the ways that are open; None where they do not carry it.
     costs: Mapping[str, Costs | None]
-    closes: tuple[str, ...]
+    closes: tuple[str, ...]  # the ways that would admit nothing any more
 
 
 def what_if(where: names.Where, state: budget.State, plan: Plan, relation: Relation) -> WhatIf:
@@ -350,18 +340,13 @@ def what_if(where: names.Where, state: budget.State, plan: Plan, relation: Relat
 
 
 def composed(
-    state: budget.State,
+    state: budget.State,  # the budget that they are taken from
     goal: Guarantee[Relation],
     costs: Mapping[str, Costs],
-    delta: Fraction | None = None,
+    delta: Fraction | None = None,  # where epsilon is asked for; by default that of the goal
 ) -> float | None:
     """Return the least epsilon that some way shows of costs, an upper end.
 
-    Args:
-        state: the budget that they are taken from.
-        goal: its guarantee.
-        costs: by way.
-        delta: where epsilon is asked for; by default that of the goal.
     Returns:
         None of a budget without an epsilon, if no delta is given.
     """

@@ -85,11 +85,7 @@ def contents(execute: Execute) -> Contents:
 
 
 def verified(contents: Contents, head: str | None) -> Verification:
-    """Recompute everything.
-
-    Raises:
-        LedgerDamaged: something does not fit; it says what.
-    """
+    """Recompute everything."""
     number, last, state = chain.read_last(contents.last)
     rows = contents.entries
     accepted = _accepted(contents.certificates)
@@ -139,11 +135,7 @@ class Replay:
         self.uncertified: list[tuple[str, str]] = []
 
     def applied(self, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Apply entries in their order, and return each, with its number, after it was applied.
-
-        Raises:
-            LedgerDamaged: one does not fit those before it.
-        """
+        """Apply entries in their order, and return each, with its number, after it was applied."""
         previous = chain.START
         for expected, (place, body, link) in enumerate(rows, start=1):
             if place != expected:
@@ -194,11 +186,7 @@ class Replay:
         }
 
     def require(self, contents: Contents, state: dict[str, Any]) -> None:
-        """Refuse tables that are not what the entries say.
-
-        Raises:
-            LedgerDamaged: they are not; it says which.
-        """
+        """Refuse tables that are not what the entries say."""
         if canonical(self.state()) != canonical(state):
             raise LedgerDamaged("what is left of the budgets is not what the entries say")
         if [names.where(row[0]) for row in contents.names] != [*self.met]:
@@ -313,12 +301,7 @@ def exported(contents: Contents) -> dict[str, Any]:
 
 
 def imported(export: Mapping[str, Any]) -> Contents:
-    """Return what an export was made of; keys and names are read from the entries.
-
-    Raises:
-        LedgerDamaged: its entries do not fit together.
-        LedgerError: it is no export, or is of another version.
-    """
+    """Return what an export was made of; keys and names are read from the entries."""
     try:
         if export["format"] != "dpproof-ledger" or export["version"] != 1:
             raise ValueError  # as all else that is no export

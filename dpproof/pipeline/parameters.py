@@ -23,19 +23,12 @@ from dpproof.pipeline.section import (
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A number that a stage may carry.
-
-    Attributes:
-        rule: its domain.
-        more_is_private: whether a larger value protects more; None where calibrating makes no
-            sense.
-        whole: whether it counts things.
-        words: its name for people.
-    """
+    """A number that a stage may carry."""
 
     rule: Rule
+    # Whether a larger value protects more; None where calibrating makes no sense.
     more_is_private: bool | None
-    whole: bool = False
+    whole: bool = False  # whether it counts things
     words: str
 
 

@@ -128,20 +128,12 @@ SchemeReader = Callable[
 
 
 def read(path: str) -> Document:
-    """Read a file, or standard input for ``-``, and return its TOML document.
-
-    Raises:
-        InputError: no such file, no file at all, not text, not TOML, or absurdly large.
-    """
+    """Read a file, or standard input for ``-``, and return its TOML document."""
     return from_text(files.content(path, "a pipeline file"), files.shown_path(path))
 
 
 def from_text(text: str, file: str) -> Document:
-    """Return the TOML document of a text.
-
-    Raises:
-        InputError: it is not TOML.
-    """
+    """Return the TOML document of a text."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -154,14 +146,7 @@ def from_text(text: str, file: str) -> Document:
 
 
 def parse(document: Document, file: str) -> Pipeline:
-    """Check a TOML document and return the pipeline that it describes.
-
-    Args:
-        document: the parsed TOML.
-        file: its name, for refusals.
-    Raises:
-        InputError: anything at all is wrong with it; one line saying where and what.
-    """
+    """Check a TOML document and return the pipeline that it describes."""
     top = Section(file, document)
     top.only(["about", "pipeline", "stage"])
     section = top.table("pipeline", "a [pipeline] table with relation and delta")

@@ -21,11 +21,6 @@ def lines(before: Pipeline, after: Pipeline, seconds: float | None = None) -> li
 
     The order is delta, neighbours, stages in the order of the file; what a change costs depends
     on what was changed before it.
-
-    Args:
-        before: the first pipeline.
-        after: the last one.
-        seconds: for all lines, an equal part each; what is known by then may not be exact.
     """
     changes = [*_changes(before, after)]
     if not changes:

@@ -18,19 +18,12 @@ _TICKS: Final = 5
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis.
+    """One axis."""
 
-    Attributes:
-        title: the measured quantity.
-        low: the least value shown.
-        high: the largest value shown, above low.
-        log: whether it is logarithmic; low is above 0 then.
-    """
-
-    title: str
-    low: float
-    high: float
-    log: bool = False
+    title: str  # the measured quantity
+    low: float  # the least value shown
+    high: float  # the largest value shown, above low
+    log: bool = False  # whether it is logarithmic; low is above 0 then
 
     def place(self, value: float) -> float:
         """Return where a value stands, from 0 to 1."""
@@ -55,22 +48,14 @@ class Axis:
 
 
 def curve(
-    name: str,
-    words: str,
-    axes: tuple[Axis, Axis],
+    name: str,  # the title, which is the figure's accessible name
+    words: str,  # what it shows, in a sentence with its numbers
+    axes: tuple[Axis, Axis],  # to the right, and upwards
     lines: Sequence[tuple[str, Sequence[Point]]],
     *,
-    mark: Point | None = None,
+    mark: Point | None = None,  # a point to mark
 ) -> str:
-    """Return a figure of lines, each with the name of its style.
-
-    Args:
-        name: the title, which is the figure's accessible name.
-        words: what it shows, in a sentence with its numbers.
-        axes: to the right, and upwards.
-        lines: a class of the page's style sheet, and points from left to right.
-        mark: a point to mark.
-    """
+    """Return a figure of lines, each with the name of its style."""
     x, y = axes
     parts = [*_frame(x, y)]
     for style, points in lines:
@@ -88,6 +73,7 @@ def smooth(points: Sequence[Point]) -> list[Point]:
     Between two points it stays between their heights.
 
     Source: Fritsch & Butland, "A method for constructing local monotone piecewise cubic
+
     interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984; slopes are 0 at turning points.
     """
     places, heights = [math.log10(at) for at, _ in points], [height for _, height in points]

@@ -25,11 +25,7 @@ DAY: Final = 86400.0
 
 
 def rendered(place: str, status: Status, entries: Sequence[Logged]) -> str:
-    """Return the page as HTML that needs no other file, no network and no script.
-
-    Raises:
-        InputError: the library that fills it is not installed.
-    """
+    """Return the page as HTML that needs no other file, no network and no script."""
     jinja = page.library()
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))

@@ -29,11 +29,7 @@ TEMPLATE: Final = Path(__file__).with_name("page.html.jinja")
 
 
 def library() -> Any:  # noqa: ANN401  # an optional library
-    """Return the library that fills the page.
-
-    Raises:
-        MissingDependency: it is not installed.
-    """
+    """Return the library that fills the page."""
     try:
         return importlib.import_module("jinja2")
     except ImportError:
@@ -41,11 +37,7 @@ def library() -> Any:  # noqa: ANN401  # an optional library
 
 
 def rendered(facts: Facts, left: Sequence[str] = ()) -> str:
-    """Return the page as HTML that needs no other file and no network.
-
-    Raises:
-        MissingDependency: the library that fills it is not installed.
-    """
+    """Return the page as HTML that needs no other file and no network."""
     jinja = library()
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
@@ -118,27 +110,17 @@ def _figures(facts: Facts) -> list[dict[str, str]]:
 
 def write(
     pipeline: Pipeline,
-    out: str | None,
+    out: str | None,  # the page's file
     *,
-    record: str | None = None,
-    printed: str | None = None,
-    seconds: float | None = None,
-    left: Sequence[str] = (),
+    record: str | None = None,  # the file of the registry's record
+    printed: str | None = None,  # the file of the print
+    seconds: float | None = None,  # after which what is not known is left out
+    left: Sequence[str] = (),  # what is left of each budget of a ledger, in words
 ) -> bool | None:
     """Write the page, its print, and the registry's record, those that are asked for.
 
-    Args:
-        pipeline: what runs.
-        out: the page's file.
-        record: the file of the registry's record.
-        printed: the file of the print.
-        seconds: after which what is not known is left out.
-        left: what is left of each budget of a ledger, in words.
     Returns:
         Whether the pipeline is within its budget; None without a budget.
-    Raises:
-        InputError: a stage is refused, a browser or a text is missing, or a file cannot be written.
-        MissingDependency: a library is missing.
     """
     library()  # a refusal now, not after the numbers
     if printed is not None:

@@ -18,11 +18,7 @@ BROWSERS: Final = (
 
 
 def browser() -> str:
-    """Return the path of a browser that prints pages.
-
-    Raises:
-        InputError: none is installed.
-    """
+    """Return the path of a browser that prints pages."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         raise InputError(
@@ -33,11 +29,7 @@ def browser() -> str:
 
 
 def print_page(page: str, out: str) -> None:
-    """Print a page to a PDF file by an installed browser, which loads nothing else.
-
-    Raises:
-        InputError: there is no browser, it fails, or takes longer than a minute.
-    """
+    """Print a page to a PDF file by an installed browser, which loads nothing else."""
     with tempfile.TemporaryDirectory(prefix="dpproof-") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         save(str(source), page)

@@ -283,7 +283,7 @@ def log(
     file: str, *, as_json: bool, as_csv: bool, delta: Fraction | None, head_file: str | None
 ) -> int:
     """Print every entry, its epsilon and what was left."""
-    from dpproof.ledger.log import COLUMNS  # noqa: PLC0415  # as in init
+    from dpproof.ledger.status import COLUMNS  # noqa: PLC0415  # as in init
 
     if as_json and as_csv:
         raise click.UsageError("log prints one of --json and --csv")

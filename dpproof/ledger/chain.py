@@ -7,9 +7,8 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
@@ -41,12 +40,16 @@ LAST: Final = (
 )
 
 
-def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
+Last: TypeAlias = tuple[int, str, dict[str, Any]]
+"""The number and hash of the last entry, and the state after it."""
+
+
+def last(execute: Execute) -> Last:
     """Return the number and hash of the last entry and the state after it."""
     return read_last(execute(LAST))
 
 
-def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
+def read_last(rows: Rows) -> Last:
     """Return the same from the rows of ``LAST``."""
     if not rows:
         raise LedgerError("there is no ledger here")
@@ -76,27 +79,24 @@ def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
     return int(number), str(head), state_read
 
 
-def append(
-    execute: Execute, *, number: int, previous: str, state: Mapping[str, Any], entry: object
-) -> None:
-    """Write one entry after the one with the previous hash, and the state after it."""
-    execute.later(appending(number=number, previous=previous, state=state, entry=entry))
+def append(execute: Execute, last: Last, entry: object) -> None:
+    """Write an entry after the last one, and the state, which is by now that after it."""
+    execute.later(appending(last, entry))
 
 
-def appending(
-    *, number: int, previous: str, state: Mapping[str, Any], entry: object
-) -> list[Statement]:
+def appending(last: Last, entry: object) -> list[Statement]:
     """Return the statements that ``append`` runs."""
+    number, previous, state = last
     text = canonical(state)
     body = canonical({"entry": entry, "state": digest(text)})
     return [
         (
             "INSERT INTO $entries (number, body, hash) VALUES (:number, :body, :hash)",
-            {"number": number, "body": body, "hash": linked(previous, body)},
+            {"number": number + 1, "body": body, "hash": linked(previous, body)},
         ),
         (
             "UPDATE $head SET number = :number, state = :state WHERE id = 1",
-            {"number": number, "state": text},
+            {"number": number + 1, "state": text},
         ),
     ]
 

@@ -52,7 +52,8 @@ def change(
         raise ParameterError("by", by, "a name without spaces around it")
     label = names.name(place)
     execute(LOCK)
-    number, previous, state = chain.last(execute)
+    last = chain.last(execute)
+    state = last[2]
     if label not in state["budgets"]:
         raise KeyConflict(f"there is no budget{spending.about(label)} of its own; limit makes one")
     before = state["budgets"][label]
@@ -67,5 +68,5 @@ def change(
             signed = other and before["proposed"]["goal"] == goal
             entry["kind"] = "raise" if signed else "propose"
     state["budgets"][label] = applied(before, entry)
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+    chain.append(execute, last, entry)
     return str(entry["kind"])

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, cast, final, overload
+from typing import Any, Final, cast, final
 
 from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
 from dpproof.accountant.adaptive.largest_parameter import divergence_cost
@@ -178,14 +178,6 @@ def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Callable[[], Costs 
     return cost
 
 
-@overload
-def _proved(
-    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs]
-) -> Charge: ...
-@overload
-def _proved(
-    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
-) -> Charge | None: ...
 def _proved(
     guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
 ) -> Charge | None:

@@ -16,15 +16,17 @@ from typing import Any, Final, Protocol, Self, final
 from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.errors import BudgetExceeded, RelationMismatch
+from dpproof.accountant.certificates.format import serialize
+from dpproof.accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
+from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
+from dpproof.accountant.readable import declared
 from dpproof.ledger import budget, chain
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
-from dpproof.ledger.identity import identity
 from dpproof.ledger.names import (
     IS_MET,
     KINDS,
@@ -37,7 +39,9 @@ from dpproof.ledger.names import (
     require_place,
     where as named,
 )
+from dpproof.proofs.core.certificate import show_rational
 
+VERSION: Final = 2  # 1 was made of texts for people, which are free to change
 WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 
 
@@ -71,13 +75,63 @@ def wanted(
     return SpendRequest(guarantee, key, label, at, where, stated)
 
 
+def identity(guarantee: Guarantee[Any]) -> str:
+    """Return a text that is equal for equal guarantees that follow in the same way.
+
+    It has the rules and exact parameters of the derivation, and the conclusion as certificates
+    write it (by its fields where they do not know it), but no wording and no rounded number.
+    """
+    nodes = list(guarantee.derivation.everything())
+    place = {id(node): number for number, node in enumerate(nodes)}
+    steps = [
+        [
+            node.rule,
+            {name: _exact(value) for name, value in node.parameters},
+            [place[id(premise)] for premise in node.premises],
+            None if node.premises or node.parameters else _concluded(node),
+        ]
+        for node in nodes
+    ]
+    return canonical([VERSION, _concluded(guarantee.derivation), steps])
+
+
+def _concluded(node: Derivation) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return the conclusion of one application, as certificates write it if they know it."""
+    guarantee: Any = node.conclusion
+    try:
+        return serialize.conclusion(guarantee, node.apart)
+    except NotCertified:
+        return _exact(guarantee)
+
+
+def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return an exact value as JSON."""
+    match value:
+        case None | bool() | str():
+            return value
+        case float():
+            return repr(value)
+        case int() | Fraction():
+            return show_rational(Fraction(value))
+        case tuple():
+            return [_exact(one) for one in value]
+    stated = declared(value)
+    if stated is not None:
+        return [type(value).__name__, {name: _exact(getattr(value, name)) for name in stated}]
+    raise LedgerError(
+        f"{type(value).__name__} cannot be told from others of its type, so that no key could "
+        "stand for it alone; nothing was spent: reserve what it implies, as "
+        "convert(guarantee, to=ApproxDP, delta=...)"
+    )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class LockedState:
     """The rows that a spend reads under the lock, in one round trip."""
 
     # The number and hash of the last entry, and the state after it.
-    last: tuple[int, str, dict[str, Any]]
+    last: chain.Last
     key: Rows  # the digest, status and entry of the key, if it is there
     kept: frozenset[str]  # the digests of certificates that are there already
     met: bool  # whether something was spent before on the same dataset by the same principal
@@ -127,7 +181,6 @@ def take_over_pending(
     execute: Execute, locked: LockedState, request: SpendRequest, *, commit: bool
 ) -> None:
     """Write that an attempt has a key that is pending, and that it is committed if it is."""
-    number, previous, state = locked.last
     entry = {
         "kind": "commit" if commit else "take over",
         "time": now(),
@@ -137,7 +190,7 @@ def take_over_pending(
     execute.later([(TAKEN_OVER, {"owner": request.attempt, "name": request.key})])
     if commit:
         settle(execute, request.key)
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+    chain.append(execute, locked.last, entry)
 
 
 def spent_at(execute: Execute, number: int) -> dict[str, Any]:
@@ -185,7 +238,7 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
 
 def owned_under_lock(
     execute: Execute, key: str, attempt: str | None
-) -> tuple[tuple[int, str, dict[str, Any]], str, int]:
+) -> tuple[chain.Last, str, int]:
     """Take the lock, and return the last entry, the status of a key and what entry reserved it."""
     owner_of = ("SELECT status, owner, number FROM $spends WHERE name = :name", {"name": key})
     _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
@@ -236,7 +289,7 @@ def write(
     commit: bool,
 ) -> bool:
     """Write a spend if every budget admits it, and return whether they do."""
-    number, previous, state = locked.last
+    number, _, state = locked.last
     taken, after = {}, {}
     for label, plan in plans.items():
         done = plan.apply(state["budgets"][label])
@@ -275,7 +328,7 @@ def write(
                 for name, text in _texts(plans).items()
                 if name in used - locked.kept
             ),
-            *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
+            *chain.appending(locked.last, entry),
             (SPENT, spent),
             *first,
         ]

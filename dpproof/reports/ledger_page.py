@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.ledger import names
-from dpproof.ledger.log import Logged
-from dpproof.ledger.status import BudgetStatus, Status
+from dpproof.ledger.status import BudgetStatus, Logged, Status
 from dpproof.reports import page
 from dpproof.reports.figures import Axis, curve
 from dpproof.rounding import above, below

@@ -87,8 +87,7 @@ def budget(  # the options of a command
     Epsilon of the total is computed first, then the stages and what an attacker gains. At Ctrl-C,
     or after N seconds, the command shows what is known; without epsilon it has no answer.
     """
-    from dpproof.commands import answers  # noqa: PLC0415  # as above
-    from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
+    from dpproof.commands.budget import answer, pieces, spend  # noqa: PLC0415  # as above
     from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
@@ -106,7 +105,7 @@ def budget(  # the options of a command
 
         write(pipeline, out)
     if as_json:
-        streams.say_json("budget", answers.budget(spent))
+        streams.say_json("budget", answer(spent))
     else:
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
@@ -129,8 +128,7 @@ def calibrate(
 
     With --seconds, a safe number is found when the time is up, which may be improved with more.
     """
-    from dpproof.commands import answers  # noqa: PLC0415  # as in budget
-    from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
+    from dpproof.commands.calibrate import Unreachable, answer, solve  # noqa: PLC0415  # as in budget
     from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
     from dpproof.streams import progress  # noqa: PLC0415  # as in budget
@@ -147,7 +145,7 @@ def calibrate(
             streams.say_json("calibrate", {"value": None, "epsilon": None, "reason": str(reason)})
         return refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
-        streams.say_json("calibrate", answers.solved(solved))
+        streams.say_json("calibrate", answer(solved))
     else:
         from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 

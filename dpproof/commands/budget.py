@@ -459,3 +459,51 @@ def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
     if not 0 < whole < math.inf:
         return [None] * len(costs)
     return [cost / whole for cost in costs]
+
+
+Json = dict[str, object]
+
+
+def as_json(value: Bound | Fraction | float | None) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return a number, or both ends of a bracket, as JSON; an infinite one is the text "inf"."""
+    if isinstance(value, Bound):
+        ends = {"lower": as_json(value.lower), "upper": as_json(value.upper)}
+        return {**ends, "attained": value.attained}
+    number = None if value is None else float(value)
+    return number if number is None or math.isfinite(number) else str(number)
+
+
+def answer(spent: Budget) -> Json:
+    """Return the answer of ``dpproof budget --json``."""
+    pipeline = spent.pipeline
+    return {
+        "epsilon": as_json(spent.epsilon),
+        "delta": float(pipeline.delta),
+        "relation": pipeline.relation.name,
+        "protect": pipeline.protect,
+        "budget": as_json(pipeline.epsilon),
+        "within_budget": spent.within_budget,
+        "stages": [
+            {
+                "name": cost.stage.name,
+                "epsilon": as_json(cost.epsilon),
+                "one_run": as_json(cost.one_run),
+                "factor": as_json(cost.factor),
+                "share": cost.share,
+                "stages": [{"name": name, "epsilon": as_json(one)} for name, one in cost.inner],
+                "poisson_accounting": as_json(cost.poisson),
+            }
+            for cost in spent.stages
+        ],
+        "others": None
+        if spent.rest is None
+        else {"count": len(spent.stages) - len(spent.largest), "epsilon": as_json(spent.rest)},
+        "mu": as_json(spent.mu),
+        "advantage": as_json(spent.advantage),
+        "true_positive_rate": [
+            {"false_positive_rate": float(rate), **as_json(power)}
+            for rate, power in spent.true_positive_rates
+        ],
+        "missing": list(spent.missing),
+        "implied": list(spent.implied),
+    }

@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.accountant.theorems.conversion import notion_to_rdp
-from dpproof.commands.budget import Step, rough, total
+from dpproof.commands.budget import Json, Step, as_json, rough, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free
 from dpproof.time_limit import QUICK_ORDERS, first_known
@@ -106,6 +106,19 @@ def _largest(free: Free) -> int | None:
     if free.address == "sample_size" and isinstance(sampling, WithoutReplacement):
         return sampling.population_size
     return None
+
+
+def answer(solved: Solved) -> Json:
+    """Return the answer of ``dpproof calibrate --json``."""
+    return {
+        "stage": solved.free.stage.name,
+        "parameter": solved.free.address,
+        "value": solved.value,
+        "epsilon": as_json(solved.epsilon),
+        "delta": float(solved.free.pipeline.delta),
+        "budget": as_json(solved.free.pipeline.epsilon),
+        "exact": not solved.rough,
+    }
 
 
 LARGE_DELTA: Final = Fraction(1, 100)

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from hashlib import sha256
-from typing import Any, final
+from typing import Any
 
 from dpproof.accountant import Bound, Guarantee
 from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
-from dpproof.commands.answers import bound
-from dpproof.commands.budget import beside_poisson, together, total
+from dpproof.commands.budget import as_json, beside_poisson, together, total
 from dpproof.errors import InputError, placed
-from dpproof.files import STANDARD_INPUT, content, shown_path
+from dpproof.files import content, shown_path
 from dpproof.interop import (
-    Event,
     event_from_json,
     from_diffprivlib,
     from_dp_event,
     from_opacus_history,
     from_pipeline_dp,
 )
+from dpproof.interop.histories import from_training
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
-from dpproof.interop.training import from_training
 from dpproof.pipeline import parse
 from dpproof.pipeline.kinds.kind import Kind
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
@@ -114,20 +111,26 @@ def _guarantee(
     raise InputError(f"{file}: expected {KNOWN}")
 
 
+def _read(path: str) -> tuple[str, str, bool]:
+    """Return a file's text, its name, and whether it is JSON of another tool."""
+    text = content(path, f"a pipeline file, or {KNOWN}")
+    return text, shown_path(path), path.endswith(".json") or text.lstrip().startswith("{")
+
+
 def pipeline_of(
     path: str, relation: str | None, *, poisson: bool, delta: Fraction | None = None
 ) -> Pipeline:
     """Return the pipeline of a file, or one that runs what a file of another tool describes.
 
-    A delta is that at which epsilon is asked for, in place of the pipeline's or of 1e-6.
+    A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
     """
-    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
-    digest = sha256(text.encode("utf-8")).hexdigest()
-    if not _is_json(text):
+    text, file, is_foreign = _read(path)
+    at = None if delta is None else Fraction(float(delta))
+    if not is_foreign:
         if relation is not None or poisson:
             raise InputError(f"{file}: a pipeline file; leave out --relation and --poisson")
-        pipeline = parse.parse(parse.from_text(text, file), file)
-        return replace(pipeline, digest=digest, delta=pipeline.delta if delta is None else delta)
+        pipeline = parse.loaded(text, file)
+        return pipeline if at is None else replace(pipeline, delta=at)
     stated = Stated(_guarantee(document(text, file), file, relation, poisson=poisson))
     release = Release(
         name="1",
@@ -139,20 +142,16 @@ def pipeline_of(
     return Pipeline(
         file=file,
         relation=stated.relation,
-        delta=_DELTA if delta is None else delta,
+        delta=_DELTA if at is None else at,
         epsilon=None,
         stages=(Stage(place=file, name=_IMPORTED, releases=(release,)),),
-        digest=digest,
+        digest=parse.digest(text),
     )
 
 
 def is_imported(pipeline: Pipeline) -> bool:
     """Return whether a pipeline is of a file of another tool."""
     return any(one.mechanism == _IMPORTED for one in pipeline.stages[0].releases)
-
-
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith("{")
 
 
 def answer(
@@ -177,7 +176,7 @@ def answer(
         "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
-        "epsilon": bound(found[0]),
+        "epsilon": as_json(found[0]),
         "exact": not is_rough,
         "meaning": found[1],
         "assumptions": list(guarantee.derivation.all_assumptions()),
@@ -185,28 +184,45 @@ def answer(
 
 
 def comparison(
-    path: str,  # of the file; relation, delta and poisson are as of ``dpproof compare``
+    path: str,
     relation: str | None,
-    delta: Fraction | None,  # at which epsilon is asked for
+    delta: Fraction | None,
     *,
-    poisson: bool,  # whether batches were Poisson samples
+    poisson: bool,
     seconds: float | None = None,  # for all numbers; None for as long as they take
 ) -> dict[str, Any]:
-    """Return our bracket beside the numbers of other accountants, as JSON."""
-    question = _asked(path, relation, delta, poisson=poisson)
-    with placed(shown_path(path)):
+    """Return our bracket beside the numbers of other accountants, as JSON.
+
+    Of shuffled batches, the others are asked about the Poisson samples that they print for them.
+    """
+    text, file, is_foreign = _read(path)
+    printed, event = None, None
+    if is_foreign:
+        record = document(text, file)
+        whole = _guarantee(record, file, relation, poisson=poisson)
+        printed = _printed(record, file, poisson=poisson)
+        event = event_from_json(record) if "class_name" in record else None
+    else:
+        pipeline = parse.loaded(text, file)
+        delta = pipeline.delta if delta is None else delta
+        if relation not in (None, pipeline.relation.name):
+            raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
+        with placed(file):
+            whole = together(pipeline)
+            as_printed = [stage.as_poisson() for stage in pipeline.stages]
+            if any(as_printed):
+                pairs = zip(as_printed, pipeline.stages, strict=True)
+                printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
+    asked = whole if printed is None else printed
+    at = float(_DELTA if delta is None else delta)
+    with placed(file):
         ours, peers, is_rough = compared(
-            question.event,
-            question.relation,
-            float(question.delta),
-            question.known,
-            printed=question.printed,
-            seconds=seconds,
+            event or exported(asked), asked.relation, at, whole, printed=printed, seconds=seconds
         )
     return {
-        "relation": str(question.known.relation),
-        "delta": float(question.delta),
-        "epsilon": bound(ours),
+        "relation": str(whole.relation),
+        "delta": at,
+        "epsilon": as_json(ours),
         "exact": not is_rough,
         "peers": [
             {
@@ -219,53 +235,6 @@ def comparison(
             for peer in peers
         ],
     }
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What other accountants are asked."""
-
-    event: Event
-    relation: Relation
-    known: Guarantee[Relation]
-    delta: Fraction
-    printed: Guarantee[Relation] | None = None
-
-    @staticmethod
-    def of(
-        guarantee: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
-    ) -> _Asked:
-        """Return the question about a guarantee, as accountants of Poisson samples are asked it."""
-        exported_guarantee = guarantee if printed is None else printed
-        return _Asked(
-            exported(exported_guarantee), exported_guarantee.relation, guarantee, delta, printed
-        )
-
-
-def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
-    """Return what other accountants are asked about a file."""
-    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
-    if path.endswith(".toml") or (path == STANDARD_INPUT and not _is_json(text)):
-        pipeline = parse.parse(parse.from_text(text, file), file)
-        if relation not in (None, pipeline.relation.name):
-            raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
-        with placed(file):
-            whole = together(pipeline)
-            as_printed = [stage.as_poisson() for stage in pipeline.stages]
-            printed = None
-            if any(as_printed):
-                pairs = zip(as_printed, pipeline.stages, strict=True)
-                printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
-            return _Asked.of(whole, printed, pipeline.delta if delta is None else delta)
-    at = _DELTA if delta is None else delta
-    event = document(text, file)
-    whole = _guarantee(event, file, relation, poisson=poisson)
-    if "class_name" in event:
-        return _Asked(event_from_json(event), whole.relation, whole, at)
-    printed = _printed(event, file, poisson=poisson)
-    with placed(file):
-        return _Asked.of(whole, printed, at)
 
 
 def bracket(ends: Mapping[str, Any]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, TypeAlias, cast
+from itertools import accumulate
+from typing import Any, Final, TypeAlias, cast
 
 from dpproof.accountant import (
     GDP,
@@ -27,24 +28,28 @@ from dpproof.accountant import (
     ReplaceOne,
     RunLaw,
     TruncatedNegativeBinomial,
+    TruncatedPoisson,
+    UserPoisson,
     WithoutReplacement,
+    WithReplacement,
     ZeroOut,
     compose,
     select,
     self_compose,
 )
-from dpproof.accountant.arithmetic.enclosure import log_exact
+from dpproof.accountant.arithmetic.enclosure import float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
 from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.accountant.sampling import OneStepScheme
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.subsampling import (
+    subsample_counted_sum,
     subsample_gaussian_sum,
     subsample_poisson,
     subsample_without_replacement,
 )
 from dpproof.interop.event import Event, read
-from dpproof.interop.samples import sized_sample, truncated_sample, user_sample
 from dpproof.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -55,6 +60,8 @@ from dpproof.mechanisms import (
 )
 
 Result: TypeAlias = Guarantee[Relation]
+MOST_SHIFTS: Final = 256  # Shifts of a mixture. Heuristic: their law is computed exactly.
+RATE_ROOM: Final = Fraction(1, 1 << 32)  # Raises a rate. Heuristic: the law is checked.
 
 
 def from_dp_event(event: object, relation: Relation | None = None) -> Result:
@@ -146,18 +153,13 @@ def _moves(relation: Relation) -> int:
     return 2 if isinstance(relation, ReplaceOne) else 1
 
 
-def _gaussian(event: Event, relation: Relation) -> Result:
-    sigma, moves = event.number("noise_multiplier"), _moves(relation)
-    if sigma == 0:
+def _noise(event: Event, relation: Relation) -> Result:
+    noise, moves = event.number("noise_multiplier"), _moves(relation)
+    if noise == 0:
         return _non_private(event, relation)
-    return Gaussian(sigma=sigma, sensitivity=L2(moves, relation)).guarantee()
-
-
-def _laplace(event: Event, relation: Relation) -> Result:
-    scale, moves = event.number("noise_multiplier"), _moves(relation)
-    if scale == 0:
-        return _non_private(event, relation)
-    return Laplace(scale=scale, sensitivity=L1(moves, relation)).guarantee()
+    if event.name == "GaussianDpEvent":
+        return Gaussian(sigma=noise, sensitivity=L2(moves, relation)).guarantee()
+    return Laplace(scale=noise, sensitivity=L1(moves, relation)).guarantee()
 
 
 def _discrete_laplace(event: Event, relation: Relation) -> Result:
@@ -217,7 +219,7 @@ def _sized(event: Event, relation: Relation) -> Result:
     if event.name == "SampledWithReplacementDpEvent" or not isinstance(relation, ReplaceOne):
         inner = event.fields["event"]
         bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
-        return _non_private(event, relation) if bare else sized_sample(event, relation)
+        return _non_private(event, relation) if bare else _sized_sum(event, relation)
     scheme = WithoutReplacement(
         sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
@@ -236,12 +238,16 @@ def _allocated(event: Event, relation: Relation) -> Result:
 
 
 def _truncated(event: Event, relation: Relation) -> Result:
-    """Convert a Poisson sample that is cut to a largest size."""
-    if event.number("sampling_probability") == 0 or event.count("truncated_batch_size") == 0:
+    """Convert a Gaussian sum over a Poisson sample that is cut to a largest size."""
+    rate, largest = event.number("sampling_probability"), event.count("truncated_batch_size")
+    if rate == 0 or largest == 0:
         return _no_op(event, relation)
-    if event.number("noise_multiplier") == 0:
+    sigma = event.number("noise_multiplier")
+    if sigma == 0:
         return _non_private(event, relation)
-    return truncated_sample(event, relation)
+    records = event.count("dataset_size")
+    scheme = TruncatedPoisson(sampling_rate=rate, largest=largest, population_size=records)
+    return _counted(sigma, 1, scheme, relation)
 
 
 def _tree(event: Event, relation: Relation) -> Result:
@@ -305,7 +311,7 @@ def _mixture(event: Event, relation: Relation) -> Result:
             f"no theorem here covers a {event.name} of negative shifts, or under {relation}"
         )
     if len(moved) > 1:
-        return user_sample(event, relation, shifts, chances)
+        return _user_sum(event, relation, shifts, chances)
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
     noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop(), relation))
     base: Result = noise.guarantee()
@@ -338,14 +344,74 @@ def _permute_and_flip(event: Event, relation: Relation) -> Result:
     return PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1, relation)).guarantee()
 
 
+def _sized_sum(event: Event, relation: Relation) -> Result:
+    """Return the guarantee of a Gaussian sum over a sample of a fixed size."""
+    inner = event.fields["event"]
+    if inner.name != "GaussianDpEvent":
+        raise NotImplied(
+            f"no theorem here covers {event.name} of {inner.name} under {relation}: samples in "
+            "which records push others out are bounded for Gaussian sums alone"
+        )
+    replaced = event.name == "SampledWithReplacementDpEvent"
+    scheme = (WithReplacement if replaced else WithoutReplacement)(
+        sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
+    )
+    return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
+
+
+def _user_sum(
+    event: Event, relation: Relation, shifts: Sequence[Fraction], chances: Sequence[Fraction]
+) -> Result:
+    """Return the guarantee of a mixture of shifts whose multiples are binomial, at most.
+
+    A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
+    """
+    if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
+        raise NotImplied(_other(event, "probabilities that do not add up to 1"))
+    unit = min(shift for shift in shifts if shift)
+    law: dict[int, Fraction] = {}
+    for shift, chance in zip(shifts, chances, strict=True):
+        times = shift / unit
+        if times.denominator != 1 or times > MOST_SHIFTS:
+            raise NotImplied(_other(event, "shifts that are no small multiples of the least"))
+        law[int(times)] = law.get(int(times), Fraction(0)) + chance
+    most = max(law)
+    mean = sum((times * chance for times, chance in law.items()), Fraction(0))
+    rate = Fraction(float_up(mean / most * (1 + RATE_ROOM)))
+    if not 0 < rate < 1 or not _is_below(law, most, rate):
+        raise NotImplied(_other(event, "shifts that are not binomial"))
+    scheme = UserPoisson(sampling_rate=rate, contributions=most)
+    return _counted(event.number("standard_deviation"), unit, scheme, relation)
+
+
+def _other(event: Event, what: str) -> str:
+    return f"no theorem here covers a {event.name} of {what}"
+
+
+def _is_below(law: Mapping[int, Fraction], most: int, rate: Fraction) -> bool:
+    """Return whether a binomial law has at least the mass of another on all large numbers."""
+    binomial = (math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most, 0, -1))
+    other = (law.get(j, Fraction(0)) for j in range(most, 0, -1))
+    tails = zip(accumulate(binomial), accumulate(other), strict=True)
+    return all(above >= below for above, below in tails)
+
+
+def _counted(
+    sigma: Fraction, bound: Fraction | int, scheme: OneStepScheme, relation: Relation
+) -> Result:
+    """Apply the theorem on samples in which records count several times or push others out."""
+    contribution: Any = L2Contribution(bound, relation)
+    return subsample_counted_sum(sigma=sigma, contribution=contribution, scheme=scheme)
+
+
 _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "NoOpDpEvent": _no_op,
     "NonPrivateDpEvent": _non_private,
     "UnsupportedDpEvent": _refused,
     "RandomizedResponseDpEvent": _randomized_response,
     "EpsilonDeltaDpEvent": _epsilon_delta,
-    "GaussianDpEvent": _gaussian,
-    "LaplaceDpEvent": _laplace,
+    "GaussianDpEvent": _noise,
+    "LaplaceDpEvent": _noise,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "DiscreteGaussianDpEvent": _discrete_gaussian,
     "SelfComposedDpEvent": _self_composed,

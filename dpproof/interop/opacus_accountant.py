@@ -12,7 +12,7 @@ from dpproof.accountant import Guarantee, PureDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove, Relation, ZeroOut
 from dpproof.errors import InputError
-from dpproof.interop.pipeline_dp import from_opacus_history
+from dpproof.interop.histories import from_opacus_history
 
 _NAMES: Final = {True: "dpproof-poisson", False: "dpproof-shuffled"}
 

@@ -166,14 +166,10 @@ def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library with
     return getattr(library, names[relation.name])
 
 
-def _pld(event: Event, relation: Relation, delta: float) -> float:
-    accountant = importlib.import_module("dp_accounting.pld").PLDAccountant(_neighbours(relation))
-    return float(accountant.compose(built(event)).get_epsilon(delta))
-
-
-def _rdp(event: Event, relation: Relation, delta: float) -> float:
-    library = importlib.import_module("dp_accounting.rdp")
-    accountant = library.RdpAccountant(neighboring_relation=_neighbours(relation))
+def _google(name: str, event: Event, relation: Relation, delta: float) -> float:
+    """Ask an accountant of dp-accounting."""
+    library = importlib.import_module(f"dp_accounting.{name[:3].lower()}")
+    accountant = getattr(library, name)(neighboring_relation=_neighbours(relation))
     return float(accountant.compose(built(event)).get_epsilon(delta))
 
 
@@ -215,7 +211,13 @@ def _sampled_gaussians(event: Event, count: int) -> list[tuple[tuple[float, floa
 _SHUFFLED: Final = "refuted for this loader: batches are shuffled, and cost at least the lower end"
 _PACKAGES: Final = {"RDP": "dp-accounting", "PLD": "dp-accounting", "PRV": "prv-accountant"}
 _PEERS: Final[dict[str, tuple[Callable[[Event, Relation, float], float], str]]] = {
-    "RDP": (_rdp, "Rényi divergences at a few orders, which lose in the conversion to delta"),
-    "PLD": (_pld, "losses rounded up to a grid, once for every composition"),
+    "RDP": (
+        partial(_google, "RdpAccountant"),
+        "Rényi divergences at a few orders, which lose in the conversion to delta",
+    ),
+    "PLD": (
+        partial(_google, "PLDAccountant"),
+        "losses rounded up to a grid, once for every composition",
+    ),
     "PRV": (_prv, "losses on a grid, with an error bound of the Fourier transform added"),
 }

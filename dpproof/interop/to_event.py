@@ -21,6 +21,9 @@ from dpproof.accountant import (
     PureDP,
     ReplaceOne,
     TruncatedNegativeBinomial,
+    TruncatedPoisson,
+    UserPoisson,
+    WithReplacement,
 )
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
@@ -35,9 +38,10 @@ from dpproof.accountant.pairs.laplace import (
     RandomizedResponsePair,
 )
 from dpproof.accountant.run_counts.law import LAW_ERROR
+from dpproof.accountant.sampling import OneStepScheme
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
-from dpproof.interop.samples import event_of_sample
+from dpproof.interop.from_event import MOST_SHIFTS, RATE_ROOM
 from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
@@ -146,7 +150,7 @@ def _sum(node: Derivation, parameters: Mapping[str, Any]) -> Event:
         noise = float_down(Fraction(parameters["sigma"]) / Fraction(parameters["contribution"]))
         count = 1
     if node.rule == "subsample/counted-sum":
-        return event_of_sample(parameters["scheme"], noise)
+        return _sample_sum(parameters["scheme"], noise)
     inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
     sampled = _sampled(parameters["sampling_rate"], inner)
     return sampled if count == 1 else _repeated(sampled, count)
@@ -159,6 +163,41 @@ def _repeated(event: Event, count: object) -> Event:
 def _sampled(rate: object, inner: Event) -> Event:
     probability = float_up(Fraction(str(rate)))
     return Event("PoissonSampledDpEvent", {"sampling_probability": probability, "event": inner})
+
+
+def _sample_sum(scheme: OneStepScheme, noise: float) -> Event:
+    """Return the event of a Gaussian sum over a sample."""
+    if isinstance(scheme, TruncatedPoisson):
+        cut = {
+            "dataset_size": scheme.population_size,
+            "sampling_probability": float_up(scheme.sampling_rate),
+            "truncated_batch_size": scheme.largest,
+            "noise_multiplier": noise,
+        }
+        return Event("TruncatedSubsampledGaussianDpEvent", cut)
+    if isinstance(scheme, UserPoisson):
+        return _mixture(scheme, noise)
+    sized = {
+        "source_dataset_size": scheme.population_size,
+        "sample_size": scheme.sample_size,
+        "event": Event("GaussianDpEvent", {"noise_multiplier": noise}),
+    }
+    replaced = isinstance(scheme, WithReplacement)
+    return Event(f"SampledWith{'' if replaced else 'out'}ReplacementDpEvent", sized)
+
+
+def _mixture(scheme: UserPoisson, noise: float) -> Event:
+    """Return a mixture of as many shifts, at a rate that is raised by more than its roundings."""
+    most, rate = scheme.contributions, scheme.sampling_rate * (1 + RATE_ROOM)
+    if most > MOST_SHIFTS or rate >= 1:
+        raise NotImplied(f"no event of dp-accounting is written for {scheme!r}")
+    chances = (math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most + 1))
+    fields = {
+        "standard_deviation": noise,
+        "sensitivities": tuple(map(float, range(most + 1))),
+        "sampling_probs": tuple(map(float, chances)),
+    }
+    return Event("MixtureOfGaussiansDpEvent", fields)
 
 
 def _selected(runs: object, inner: Event) -> Event:

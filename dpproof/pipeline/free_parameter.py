@@ -71,7 +71,8 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     if address not in addresses and len(ending) != 1:
         what = f"several numbers {quoted(address)}" if ending else f"no number {quoted(address)}"
         expected = listed(ending or addresses)
-        raise InputError(f"{owner.place}: {what} to solve for; expected {expected}")
+        hint = "; gamma sets the mean number of runs" if address.endswith("mean") else ""
+        raise InputError(f"{owner.place}: {what} to solve for; expected {expected}{hint}")
     full = address if address in addresses else ending[0]
     return Free(pipeline=pipeline, stage=owner, address=inside + full)
 

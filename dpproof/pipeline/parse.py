@@ -193,9 +193,17 @@ def _delta(section: Section) -> Fraction:
 
 def load(path: str) -> Pipeline:
     """Read and parse one pipeline file."""
-    text, file = files.content(path, "a pipeline file"), files.shown_path(path)
-    digest = sha256(text.encode("utf-8")).hexdigest()
-    return replace(parse(from_text(text, file), file), digest=digest)
+    return loaded(files.content(path, "a pipeline file"), files.shown_path(path))
+
+
+def loaded(text: str, file: str) -> Pipeline:
+    """Return the pipeline of a file's text."""
+    return replace(parse(from_text(text, file), file), digest=digest(text))
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a file's text, in hexadecimal."""
+    return sha256(text.encode("utf-8")).hexdigest()
 
 
 def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, Relation
@@ -29,6 +29,9 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.about import About
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
 from dpproof.proofs.limits import MAX_LABEL
+
+# The schemes whose numbers can be asked for and replaced.
+_NUMBERED: Final = (Poisson, OneStepScheme, CyclicPoisson, ShuffledBatches, Shuffle)
 
 
 @final
@@ -139,8 +142,7 @@ class Stage:
         if self.stages:
             return {**law, **self._inner_numbers()}
         values = {"count": Fraction(self.count), **law}
-        named = Poisson | OneStepScheme | CyclicPoisson | ShuffledBatches | Shuffle
-        if isinstance(self.sampling, named):
+        if isinstance(self.sampling, _NUMBERED):
             for one in fields(self.sampling):
                 name = "rate" if one.name == "sampling_rate" else one.name
                 values[name] = Fraction(getattr(self.sampling, one.name))
@@ -177,18 +179,12 @@ class Stage:
                 for stage in self.stages
             )
             return replace(self, stages=stages)
-        if address == "rate" and isinstance(self.sampling, Poisson):
-            return replace(self, sampling=Poisson(sampling_rate=value))
-        if isinstance(self.sampling, OneStepScheme | CyclicPoisson):
+        if isinstance(self.sampling, _NUMBERED):
             own = {one.name: getattr(self.sampling, one.name) for one in fields(self.sampling)}
             name = "sampling_rate" if address == "rate" else address
             if name in own:
                 own[name] = value if name == "sampling_rate" else int(value)
                 return replace(self, sampling=type(self.sampling)(**own))
-        if address == "records":
-            return replace(self, sampling=Shuffle(records=int(value)))
-        if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
-            return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)
         releases = tuple(
             replace(release, values={**release.values, name: value})

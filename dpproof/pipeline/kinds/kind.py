@@ -38,6 +38,12 @@ class ReleaseParameters:
     # Whether it acts on batches, as a sum whose records' contributions are bounded.
     summed: bool = False
 
+    def noise(self) -> dict[str, Any]:
+        """Return the scale and the name of the noise: Gaussian with a sigma, else Laplace."""
+        if "sigma" in self.values:
+            return {"scale": self.values["sigma"], "noise": "gaussian"}
+        return {"scale": self.values["scale"], "noise": "laplace"}
+
     def sensitivity(self) -> L1[Relation] | L2[Relation] | LInf[Relation]:
         """Return the sensitivity among the numbers, in its norm."""
         return NORMS[self.norm](self.values["sensitivity"], self.relation)

@@ -91,10 +91,8 @@ def _propose_test_release(stated: ReleaseParameters) -> Mechanism[Relation]:
 
 
 def _histogram(stated: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "sigma" in stated.values
     return Histogram(
-        scale=stated.values["sigma" if gaussian else "scale"],
-        noise="gaussian" if gaussian else "laplace",
+        **stated.noise(),
         contributions=int(stated.values["contributions"]),
         largest=int(stated.values["largest"]),
         relation=stated.relation,
@@ -105,10 +103,8 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
     """Return what builds a statistic of values that are clipped to bounds."""
 
     def statistic(release: ReleaseParameters) -> Mechanism[Relation]:
-        gaussian = "sigma" in release.values
         return build(
-            scale=release.values["sigma" if gaussian else "scale"],
-            noise="gaussian" if gaussian else "laplace",
+            **release.noise(),
             lower=release.values["lower"],
             upper=release.values["upper"],
             relation=release.relation,

@@ -1,4 +1,4 @@
-"""Words for choices: the best of several, or what passes a threshold."""
+"""Words for choices: the best of several, what passes a threshold, or one category to report."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from dpproof.mechanisms import (
     AboveThreshold,
     ExponentialMechanism,
     GaussianAboveThreshold,
+    LocalHashing,
     MagnitudeBound,
     PartitionSelection,
     PermuteAndFlip,
+    RandomizedResponse,
+    Rappor,
     ReportNoisyMax,
+    SubsetSelection,
     ThresholdedCounts,
+    UnaryEncoding,
 )
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 
 
 def _thresholded_counts(release: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "sigma" in release.values
     return ThresholdedCounts(
-        scale=release.values["sigma" if gaussian else "scale"],
-        noise="gaussian" if gaussian else "laplace",
+        **release.noise(),
         delta=release.values["delta"],
         contributions=int(release.values["contributions"]),
         relation=release.relation,
@@ -32,6 +35,11 @@ def _thresholded_counts(release: ReleaseParameters) -> Mechanism[Relation]:
 
 
 KINDS: Mapping[str, Kind] = {
+    "randomized-response": declared("randomized response", RandomizedResponse),
+    "unary-encoding": declared("unary encoding", UnaryEncoding),
+    "rappor": declared("RAPPOR", Rappor),
+    "local-hashing": declared("local hashing", LocalHashing),
+    "subset-selection": declared("subset selection", SubsetSelection),
     # The scores' own sensitivity scales them and costs nothing: epsilon says it all.
     "exponential": declared("exponential mechanism", ExponentialMechanism),
     "generalised-exponential": declared(

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -28,7 +29,8 @@ from dpproof.commands.ledger import (
     opened_at,
     options,
 )
-from dpproof.time_limit import ROUGH, SECONDS, seconds_of
+from dpproof.errors import require_other
+from dpproof.time_limit import ROUGH, SECONDS, in_time, seconds_of
 
 if TYPE_CHECKING:
     from dpproof.pipeline.pipeline import Pipeline
@@ -91,7 +93,7 @@ def budget(  # the options of a command
     from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
-    _require_other(out, file)
+    require_other(out, file)
     pipeline = what_if.changed(parse.load(file), numbers, without)
     if out is not None and pipeline.digest == "":
         raise click.UsageError(
@@ -207,7 +209,7 @@ def certify(
             "certify writes a file: --output for a certificate, --formal for Coq"
         )
     for one in (out, formal):
-        _require_other(one, file)
+        require_other(one, file)
     pipeline = pipeline_of(file, relation, poisson=poisson, delta=delta)
     warn(pipeline.delta)
     if out is not None:
@@ -234,15 +236,17 @@ def certify(
 @OF_OTHERS
 @SECONDS
 @JSON
-def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click gives it
+def check(certificate: str, *, seconds: float | None, **options: Any) -> int:  # noqa: ANN401  # as click gives it
     """Verify a CERTIFICATE.
 
     Exit status: 0 verified, 1 rejected, or with --against of another pipeline. The checker is the
     one that came with dpproof, whatever lies in the working directory.
     """
     from dpproof.commands.check import answer  # noqa: PLC0415  # as in budget
+    from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
 
-    return answer(certificate, **options)
+    asked = partial(answer, certificate, **options)
+    return in_time(seconds, f"{shown_path(certificate)}: the verdict", asked)
 
 
 @commands.command()
@@ -288,7 +292,7 @@ def audit(target: str | None, *, picture: str | None, as_json: bool, **options: 
         chosen["store"] = str(Path(str(chosen["store"])).absolute())
     request = audit_requests.asked(target, chosen)
     if picture is not None:
-        _require_other(picture, target or "")
+        require_other(picture, target or "")
         plot.library(picture)  # a refusal now, not after the audit
     if on_terminal():  # before the first sample, as drawing them may take long
         click.echo(request.needs(), err=True)
@@ -417,7 +421,7 @@ def report(
         raise click.UsageError("the page, its print and the record need a file each")
     pipeline = _loaded(file, *written)
     for one in written:
-        _require_other(one, place or "")
+        require_other(one, place or "")
     left = () if place is None else balances(place)
     within = write(pipeline, out, record=registry, printed=pdf, seconds=seconds, left=left)
     streams.say("\n".join(written))
@@ -433,7 +437,7 @@ def ledger_report(file: str, *, out: str, head_file: str | None) -> int:
     from dpproof.files import save  # noqa: PLC0415  # as in budget
     from dpproof.reports import ledger_page  # noqa: PLC0415  # as in budget
 
-    _require_other(out, file)
+    require_other(out, file)
     opened = opened_at(file, head_file)
     save(out, ledger_page.rendered(opened.place, opened.status(), opened.log()))
     streams.say(out)
@@ -552,18 +556,10 @@ def _loaded(file: str, *written: str | None) -> Pipeline:
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
 
     for out in written:
-        _require_other(out, file)
+        require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
     return pipeline
-
-
-def _require_other(out: str | None, file: str) -> None:
-    """Refuse to write over the input."""
-    from dpproof.errors import require_other  # noqa: PLC0415  # as in budget
-
-    if out is not None:
-        require_other(out, file)
 
 
 def failed(error: Exception) -> int:

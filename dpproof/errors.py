@@ -19,8 +19,10 @@ class InputError(PrivacyError, ValueError):
     """
 
 
-def require_other(out: str, file: str) -> None:
+def require_other(out: str | None, file: str) -> None:
     """Refuse to write over what is read."""
+    if out is None:
+        return
     try:
         if file != "-":
             same = Path(out).samefile(file)

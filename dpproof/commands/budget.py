@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, final
+from typing import Any, Final, final
 
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.accountant.bound import Bound
@@ -307,7 +307,8 @@ class _Found:
                 once = partial(_alone, part, pipeline)
                 asked[f"{path} alone"] = (stage.place, once, unknown)
             if stage.runs is not None:
-                asked[run_of(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
+                one_run = partial(_alone, replace(stage, runs=None), pipeline)
+                asked[run_of(stage)] = (stage.place, one_run, unknown)
             if isinstance(stage.sampling, ShuffledBatches):
                 asked[printed_of(stage)] = (stage.place, partial(_printed, stage, delta), None)
         nothing: list[None] = [None] * len(self._guarantees)
@@ -316,13 +317,14 @@ class _Found:
             asked[REST] = (pipeline.file, lambda: total(others, delta).epsilon(delta=delta), most)
         asked["shares"] = (pipeline.file, lambda: _shares(self._plain), nothing)
         chance = Bound(0.0, 1.0)
-        advantage = partial(_or_nothing, whole.advantage, chance)
-        asked[ADVANTAGE] = (pipeline.file, advantage, chance)
+        risks: dict[str, tuple[Callable[[], Bound], Bound]] = {ADVANTAGE: (whole.advantage, chance)}
         for rate in FALSE_POSITIVE_RATES:
-            missed = Bound(float_down(rate), 1.0)
-            asked[detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
-        mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
-        asked[MU] = (pipeline.file, partial(_or_nothing, mu, free), free)
+            power = partial(whole.true_positive_rate, false_positive_rate=rate)
+            risks[detected(rate)] = power, Bound(float_down(rate), 1.0)
+        risks[MU] = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
+        for name, (question, nothing_known) in risks.items():
+            ask = partial(_or_nothing, question, nothing_known)
+            asked[name] = (pipeline.file, ask, nothing_known)
         return asked
 
 
@@ -368,19 +370,11 @@ def _alone(stage: Stage, pipeline: Pipeline) -> Bound:
     return stage.guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
-def alone_of(stage: Stage) -> str:
-    """Return the name of what a stage costs alone."""
-    return f"{stage.name} alone"
-
-
-def run_of(stage: Stage) -> str:
-    """Return the name of what one run of a stage costs."""
-    return f"one run of {stage.name}"
-
-
-def printed_of(stage: Stage) -> str:
-    """Return the name of what tools print for a stage of shuffled batches."""
-    return f"Poisson accounting of {stage.name}"
+# The names of questions about a stage: what it costs alone, what one run of it costs, and what
+# tools print for its shuffled batches.
+alone_of: Final = "{0.name} alone".format
+run_of: Final = "one run of {0.name}".format
+printed_of: Final = "Poisson accounting of {0.name}".format
 
 
 def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
@@ -399,10 +393,6 @@ def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
 def detected(rate: Fraction) -> str:
     """Return the name of what attacks detect at a rate of false alarms."""
     return f"detection at {float(100 * rate):g} % false alarms"
-
-
-def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
-    return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
 def _printed(stage: Stage, delta: Fraction) -> Bound | None:
@@ -429,12 +419,6 @@ def total(
     composed = total(curves)
     profile = notion_to_profile(composed, epsilons=profile_places(composed))
     return min((whole, compose(*pairs, profile)), key=lambda one: one.epsilon(delta=delta).upper)
-
-
-def _power(whole: Guarantee[Relation], rate: Fraction) -> Bound:
-    return _or_nothing(
-        lambda: whole.true_positive_rate(false_positive_rate=rate), Bound(float_down(rate), 1.0)
-    )
 
 
 def _or_nothing(question: Callable[[], Bound], nothing: Bound) -> Bound:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from dpproof import files, streams
@@ -16,38 +15,18 @@ from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
 from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
 from dpproof.proofs.core.certificate import Json
-from dpproof.time_limit import in_time
 
 
 def answer(
     certificate: str,  # path of the certificate
     *,
     against: str | None,  # path of a pipeline file, or None to compare with nothing
-    as_json: bool,  # print JSON, and not lines
-    core: bool = False,
-    show: str | None = None,
-    seconds: float | None = None,  # how long checking may take; None for as long as it does
-    **of_others: Any,  # noqa: ANN401  # as click gives it
-) -> int:
-    """Check a certificate, compare it with what certify writes of a file, and print both.
-
-    Returns:
-        The exit status: 0 if it is verified, and of this file.
-    """
-    options = {"against": against, "as_json": as_json, "core": core, "show": show, **of_others}
-    asked = partial(_answer, certificate, **options)
-    return in_time(seconds, f"{files.shown_path(certificate)}: the verdict", asked)
-
-
-def _answer(
-    certificate: str,
-    *,
-    against: str | None,
     as_json: bool,
     core: bool,
     show: str | None,
-    **of_others: Any,  # noqa: ANN401  # as of answer
+    **of_others: Any,  # noqa: ANN401  # of the file, as of ``pipeline_of``
 ) -> int:
+    """Check a certificate, compare it with what certify writes of a file, and print both."""
     if against is None and not as_json:
         return main([certificate, *["--core"] * core, *(["--show", show] if show else [])])
     if show is not None:

@@ -328,6 +328,12 @@ class WhatIf:
     costs: Mapping[str, Costs | None]
     closes: tuple[str, ...]  # the ways that would admit nothing any more
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON, costs rounded up."""
+        costs = {way: cost and list(map(float_up, cost)) for way, cost in self.costs.items()}
+        ends = {"before": self.before.to_dict(), "after": self.after and self.after.to_dict()}
+        return {**ends, "costs": costs, "closes": list(self.closes)}
+
 
 def what_if(where: names.Where, state: State, plan: Plan, relation: Relation) -> WhatIf:
     """Return what a planned spend would leave of a budget."""

@@ -8,35 +8,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Final, TypeAlias, cast
 
-from dpproof.accountant import (
-    GDP,
-    L1,
-    L2,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    FixedRuns,
-    Guarantee,
-    L2Contribution,
-    LInf,
-    MetricDP,
-    Poisson,
-    PoissonRuns,
-    PureDP,
-    RandomAllocation,
-    ReplaceOne,
-    RunLaw,
-    TruncatedNegativeBinomial,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-    ZeroOut,
-    compose,
-    select,
-    self_compose,
-)
+from dpproof import accountant, mechanisms
 from dpproof.accountant.arithmetic.enclosure import float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
@@ -50,16 +22,8 @@ from dpproof.accountant.theorems.subsampling import (
     subsample_without_replacement,
 )
 from dpproof.interop.event import Event, read
-from dpproof.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    PermuteAndFlip,
-    RandomizedResponse,
-)
 
-Result: TypeAlias = Guarantee[Relation]
+Result: TypeAlias = accountant.Guarantee[Relation]
 MOST_SHIFTS: Final = 256  # Shifts of a mixture. Heuristic: their law is computed exactly.
 RATE_ROOM: Final = Fraction(1, 1 << 32)  # Raises a rate. Heuristic: the law is checked.
 
@@ -96,11 +60,11 @@ def from_dp_event(event: object, relation: Relation | None = None) -> Result:
 
 
 def _no_op(_: Event, relation: Relation) -> Result:
-    return PureDP(epsilon=0, relation=relation)
+    return accountant.PureDP(epsilon=0, relation=relation)
 
 
 def _non_private(_: Event, relation: Relation) -> Result:
-    return ApproxDP(epsilon=0, delta=1, relation=relation)
+    return accountant.ApproxDP(epsilon=0, delta=1, relation=relation)
 
 
 def _refused(event: Event, relation: Relation) -> Result:
@@ -134,7 +98,9 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
         return _non_private(event, relation)
     odds = 1 + buckets * (1 - noise) / noise
     epsilon = _log_up(odds)
-    return RandomizedResponse(epsilon=epsilon, categories=buckets, relation=relation).guarantee()
+    return mechanisms.RandomizedResponse(
+        epsilon=epsilon, categories=buckets, relation=relation
+    ).guarantee()
 
 
 def _log_up(ratio: Fraction) -> Fraction:
@@ -143,14 +109,16 @@ def _log_up(ratio: Fraction) -> Fraction:
 
 
 def _epsilon_delta(event: Event, relation: Relation) -> Result:
-    return ApproxDP(epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation)
+    return accountant.ApproxDP(
+        epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation
+    )
 
 
 def _moves(relation: Relation) -> int:
     """Return by how many times the largest norm of one value a sum moves between neighbours."""
-    if not isinstance(relation, AddRemove | ZeroOut | ReplaceOne):
+    if not isinstance(relation, AddRemove | accountant.ZeroOut | accountant.ReplaceOne):
         raise NotImplied(f"the noise of an event says nothing of {relation} neighbours")
-    return 2 if isinstance(relation, ReplaceOne) else 1
+    return 2 if isinstance(relation, accountant.ReplaceOne) else 1
 
 
 def _noise(event: Event, relation: Relation) -> Result:
@@ -158,8 +126,10 @@ def _noise(event: Event, relation: Relation) -> Result:
     if noise == 0:
         return _non_private(event, relation)
     if event.name == "GaussianDpEvent":
-        return Gaussian(sigma=noise, sensitivity=L2(moves, relation)).guarantee()
-    return Laplace(scale=noise, sensitivity=L1(moves, relation)).guarantee()
+        return mechanisms.Gaussian(
+            sigma=noise, sensitivity=accountant.L2(moves, relation)
+        ).guarantee()
+    return mechanisms.Laplace(scale=noise, sensitivity=accountant.L1(moves, relation)).guarantee()
 
 
 def _discrete_laplace(event: Event, relation: Relation) -> Result:
@@ -169,7 +139,9 @@ def _discrete_laplace(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     if not rate > 0:
         raise ParameterError("noise_parameter", rate, "above 0")
-    return DiscreteLaplace(scale=1 / rate, sensitivity=L1(moves, relation)).guarantee()
+    return mechanisms.DiscreteLaplace(
+        scale=1 / rate, sensitivity=accountant.L1(moves, relation)
+    ).guarantee()
 
 
 def _discrete_gaussian(event: Event, relation: Relation) -> Result:
@@ -177,20 +149,20 @@ def _discrete_gaussian(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     one = event.fields["dimension"] == 1 and moves.denominator == 1
-    sensitivity = L1(moves, relation) if one else L2(moves, relation)
-    return DiscreteGaussian(sigma=sigma, sensitivity=sensitivity).guarantee()
+    sensitivity = accountant.L1(moves, relation) if one else accountant.L2(moves, relation)
+    return mechanisms.DiscreteGaussian(sigma=sigma, sensitivity=sensitivity).guarantee()
 
 
 def _self_composed(event: Event, relation: Relation) -> Result:
     count = event.count("count")
     if count == 0:
         return _no_op(event, relation)
-    return self_compose(_inner(event, relation), count=count)
+    return accountant.self_compose(_inner(event, relation), count=count)
 
 
 def _composed(event: Event, relation: Relation) -> Result:
     parts = [_READERS[one.name](one, relation) for one in event.fields["events"]]
-    return compose(*parts) if parts else _no_op(event, relation)
+    return accountant.compose(*parts) if parts else _no_op(event, relation)
 
 
 def _inner(event: Event, relation: Relation) -> Result:
@@ -202,11 +174,11 @@ def _poisson(event: Event, relation: Relation) -> Result:
     rate, inner = event.number("sampling_probability"), event.fields["event"]
     if rate == 0:
         return _no_op(event, relation)
-    scheme = Poisson(sampling_rate=rate)
-    if isinstance(relation, ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
+    scheme = accountant.Poisson(sampling_rate=rate)
+    if isinstance(relation, accountant.ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
         return subsample_gaussian_sum(
             sigma=inner.number("noise_multiplier"),
-            contribution=L2Contribution(1, relation),
+            contribution=accountant.L2Contribution(1, relation),
             scheme=scheme,
         )
     return subsample_poisson(_inner(event, relation), scheme)
@@ -216,11 +188,13 @@ def _sized(event: Event, relation: Relation) -> Result:
     """Convert a sample of a fixed size, without replacement under replace-one by any mechanism."""
     if event.count("sample_size") == 0:
         return _no_op(event, relation)
-    if event.name == "SampledWithReplacementDpEvent" or not isinstance(relation, ReplaceOne):
+    if event.name == "SampledWithReplacementDpEvent" or not isinstance(
+        relation, accountant.ReplaceOne
+    ):
         inner = event.fields["event"]
         bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
         return _non_private(event, relation) if bare else _sized_sum(event, relation)
-    scheme = WithoutReplacement(
+    scheme = accountant.WithoutReplacement(
         sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
     return subsample_without_replacement(_inner(event, relation), scheme)
@@ -229,11 +203,11 @@ def _sized(event: Event, relation: Relation) -> Result:
 def _allocated(event: Event, relation: Relation) -> Result:
     """Convert an inner event in those steps that every record draws for itself."""
     inner, chosen = _inner(event, relation), event.count("num_selected")
-    if chosen == 0 or (isinstance(inner, PureDP) and inner.stated_epsilon == 0):
+    if chosen == 0 or (isinstance(inner, accountant.PureDP) and inner.stated_epsilon == 0):
         return _no_op(event, relation)
-    if isinstance(inner, ApproxDP) and inner.stated_delta == 1:
+    if isinstance(inner, accountant.ApproxDP) and inner.stated_delta == 1:
         return inner
-    scheme = RandomAllocation(steps=event.count("num_steps"), chosen=chosen)
+    scheme = accountant.RandomAllocation(steps=event.count("num_steps"), chosen=chosen)
     return allocate_random(inner, scheme)
 
 
@@ -246,7 +220,9 @@ def _truncated(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     records = event.count("dataset_size")
-    scheme = TruncatedPoisson(sampling_rate=rate, largest=largest, population_size=records)
+    scheme = accountant.TruncatedPoisson(
+        sampling_rate=rate, largest=largest, population_size=records
+    )
     return _counted(sigma, 1, scheme, relation)
 
 
@@ -273,21 +249,25 @@ def _tree(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     squared = Fraction(steps.bit_length() * _moves(relation) ** 2) / sigma**2
-    return GDP(mu_squared=squared, relation=relation)
+    return accountant.GDP(mu_squared=squared, relation=relation)
 
 
 def _repeat_and_select(event: Event, relation: Relation) -> Result:
-    return select(_inner(event, relation), _runs(event))
+    return accountant.select(_inner(event, relation), _runs(event))
 
 
-def _runs(event: Event) -> RunLaw:
+def _runs(event: Event) -> accountant.RunLaw:
     mean, shape = event.number("mean"), event.fields["shape"]
     if isinstance(shape, float) and math.isinf(shape) and shape > 0:
-        return PoissonRuns(rate=mean)
+        return accountant.PoissonRuns(rate=mean)
     eta = event.number("shape")
     if eta < 0:
         raise ParameterError("shape", shape, "at or above 0")
-    return FixedRuns(count=1) if mean == 1 else TruncatedNegativeBinomial(eta=eta, mean=mean)
+    return (
+        accountant.FixedRuns(count=1)
+        if mean == 1
+        else accountant.TruncatedNegativeBinomial(eta=eta, mean=mean)
+    )
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
@@ -313,24 +293,24 @@ def _mixture(event: Event, relation: Relation) -> Result:
     if len(moved) > 1:
         return _user_sum(event, relation, shifts, chances)
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
-    noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop(), relation))
+    noise = mechanisms.Gaussian(sigma=sigma, sensitivity=accountant.L2(moved.pop(), relation))
     base: Result = noise.guarantee()
     if still == 0:
         return base
     rate = min(max(1 - still, sum(chances) - still), Fraction(1))  # floats that add up to nearly 1
-    return subsample_poisson(base, Poisson(sampling_rate=rate))
+    return subsample_poisson(base, accountant.Poisson(sampling_rate=rate))
 
 
 def _zcdp(event: Event, relation: Relation) -> Result:
     rho, xi = event.number("rho"), event.number("xi")
     if xi == 0:
-        return ZCDP(rho=rho, relation=relation)
+        return accountant.ZCDP(rho=rho, relation=relation)
     points = tuple((order, xi + rho * order) for order in DEFAULT_ORDERS)
-    return RDP(points=points, relation=relation)
+    return accountant.RDP(points=points, relation=relation)
 
 
 def _exponential(event: Event, relation: Relation) -> Result:
-    return BoundedRange(epsilon=event.number("epsilon"), relation=relation)
+    return accountant.BoundedRange(epsilon=event.number("epsilon"), relation=relation)
 
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
@@ -340,8 +320,10 @@ def _permute_and_flip(event: Event, relation: Relation) -> Result:
     """
     epsilon = event.number("epsilon")
     if epsilon == 0:
-        return MetricDP(epsilon=0, relation=relation)
-    return PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1, relation)).guarantee()
+        return accountant.MetricDP(epsilon=0, relation=relation)
+    return mechanisms.PermuteAndFlip(
+        epsilon=epsilon, sensitivity=accountant.LInf(1, relation)
+    ).guarantee()
 
 
 def _sized_sum(event: Event, relation: Relation) -> Result:
@@ -353,7 +335,7 @@ def _sized_sum(event: Event, relation: Relation) -> Result:
             "which records push others out are bounded for Gaussian sums alone"
         )
     replaced = event.name == "SampledWithReplacementDpEvent"
-    scheme = (WithReplacement if replaced else WithoutReplacement)(
+    scheme = (accountant.WithReplacement if replaced else accountant.WithoutReplacement)(
         sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
     return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
@@ -380,7 +362,7 @@ def _user_sum(
     rate = Fraction(float_up(mean / most * (1 + RATE_ROOM)))
     if not 0 < rate < 1 or not _is_below(law, most, rate):
         raise NotImplied(_other(event, "shifts that are not binomial"))
-    scheme = UserPoisson(sampling_rate=rate, contributions=most)
+    scheme = accountant.UserPoisson(sampling_rate=rate, contributions=most)
     return _counted(event.number("standard_deviation"), unit, scheme, relation)
 
 
@@ -400,7 +382,7 @@ def _counted(
     sigma: Fraction, bound: Fraction | int, scheme: OneStepScheme, relation: Relation
 ) -> Result:
     """Apply the theorem on samples in which records count several times or push others out."""
-    contribution: Any = L2Contribution(bound, relation)
+    contribution: Any = accountant.L2Contribution(bound, relation)
     return subsample_counted_sum(sigma=sigma, contribution=contribution, scheme=scheme)
 
 

@@ -9,22 +9,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Final, cast
 
-from dpproof.accountant import (
-    GDP,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Guarantee,
-    MetricDP,
-    PoissonRuns,
-    PureDP,
-    ReplaceOne,
-    TruncatedNegativeBinomial,
-    TruncatedPoisson,
-    UserPoisson,
-    WithReplacement,
-)
+from dpproof import accountant
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -47,7 +32,7 @@ from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
 
 
-def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
+def to_dp_event(guarantee: accountant.Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
     """Return an event of dp-accounting that stands for a guarantee.
 
     Numbers are floats there; they are rounded to the weaker side. An event says nothing of
@@ -66,14 +51,14 @@ def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a libra
     return built(exported(guarantee))
 
 
-def exported(guarantee: Guarantee[Any]) -> Event:
+def exported(guarantee: accountant.Guarantee[Any]) -> Event:
     """Return the event of a guarantee, without the library.
 
     Raises:
         NotImplied: no event stands for it.
     """
     require_single(guarantee, "an event")
-    moves = 2 if isinstance(guarantee.relation, ReplaceOne) else 1
+    moves = 2 if isinstance(guarantee.relation, accountant.ReplaceOne) else 1
     return _event(guarantee.derivation, moves)
 
 
@@ -167,7 +152,7 @@ def _sampled(rate: object, inner: Event) -> Event:
 
 def _sample_sum(scheme: OneStepScheme, noise: float) -> Event:
     """Return the event of a Gaussian sum over a sample."""
-    if isinstance(scheme, TruncatedPoisson):
+    if isinstance(scheme, accountant.TruncatedPoisson):
         cut = {
             "dataset_size": scheme.population_size,
             "sampling_probability": float_up(scheme.sampling_rate),
@@ -175,18 +160,18 @@ def _sample_sum(scheme: OneStepScheme, noise: float) -> Event:
             "noise_multiplier": noise,
         }
         return Event("TruncatedSubsampledGaussianDpEvent", cut)
-    if isinstance(scheme, UserPoisson):
+    if isinstance(scheme, accountant.UserPoisson):
         return _mixture(scheme, noise)
     sized = {
         "source_dataset_size": scheme.population_size,
         "sample_size": scheme.sample_size,
         "event": Event("GaussianDpEvent", {"noise_multiplier": noise}),
     }
-    replaced = isinstance(scheme, WithReplacement)
+    replaced = isinstance(scheme, accountant.WithReplacement)
     return Event(f"SampledWith{'' if replaced else 'out'}ReplacementDpEvent", sized)
 
 
-def _mixture(scheme: UserPoisson, noise: float) -> Event:
+def _mixture(scheme: accountant.UserPoisson, noise: float) -> Event:
     """Return a mixture of as many shifts, at a rate that is raised by more than its roundings."""
     most, rate = scheme.contributions, scheme.sampling_rate * (1 + RATE_ROOM)
     if most > MOST_SHIFTS or rate >= 1:
@@ -202,11 +187,11 @@ def _mixture(scheme: UserPoisson, noise: float) -> Event:
 
 def _selected(runs: object, inner: Event) -> Event:
     """Return a selection that costs no less: its bound grows with the shape and with the mean."""
-    if isinstance(runs, PoissonRuns):
+    if isinstance(runs, accountant.PoissonRuns):
         mean, shape = float_up(runs.rate), math.inf
-    elif isinstance(runs, TruncatedNegativeBinomial) and runs.eta >= 0:
+    elif isinstance(runs, accountant.TruncatedNegativeBinomial) and runs.eta >= 0:
         shape = float_up(runs.eta)
-        law = TruncatedNegativeBinomial(eta=shape, gamma=runs.gamma)
+        law = accountant.TruncatedNegativeBinomial(eta=shape, gamma=runs.gamma)
         mean = float_up(1 / runs.gamma if runs.eta == 1 else Fraction(law.mean * (1 + LAW_ERROR)))
     else:
         raise NotImplied(f"no event of dp-accounting stands for a selection from {runs}")
@@ -217,21 +202,21 @@ def _leaf(node: Derivation, moves: int) -> Event:
     """Return the event of a notion that follows from nothing that an event stands for."""
     conclusion = node.conclusion
     match conclusion:
-        case GDP(mu_squared=squared):
+        case accountant.GDP(mu_squared=squared):
             return _gaussian(squared, moves)
-        case PureDP(stated_epsilon=epsilon):
+        case accountant.PureDP(stated_epsilon=epsilon):
             return _response(epsilon, 2, moves)
-        case ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
+        case accountant.ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
             if delta == 1:
                 return Event("NonPrivateDpEvent", {})
             return _approximate(epsilon, delta)
-        case ZCDP(rho=rho):
+        case accountant.ZCDP(rho=rho):
             return Event("ZCDpEvent", {"rho": float_up(rho), "xi": 0.0})
-        case BoundedRange(stated_epsilon=epsilon):
+        case accountant.BoundedRange(stated_epsilon=epsilon):
             return Event("ExponentialMechanismDpEvent", {"epsilon": float_up(epsilon)})
-        case MetricDP(stated_epsilon=epsilon):
+        case accountant.MetricDP(stated_epsilon=epsilon):
             return _along_paths(node.rule, epsilon, moves)
-        case RDP():
+        case accountant.RDP():
             raise NotImplied(
                 "no event of dp-accounting stands for a Renyi curve at some orders: xi + rho a "
                 "says something of every order, and the curve nothing beyond its last"

@@ -7,23 +7,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Final
 
+from dpproof.accountant import sampling as schemes
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    EpochScheme,
-    Poisson,
-    RandomAllocation,
-    SamplingScheme,
-    Shuffle,
-    ShuffledBatches,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
@@ -70,24 +57,30 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | None) -> str:
+def sampling(
+    scheme: schemes.SamplingScheme
+    | schemes.EpochScheme
+    | schemes.CyclicPoisson
+    | schemes.Shuffle
+    | None,
+) -> str:
     """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
-        case Poisson():
+        case schemes.Poisson():
             return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
-        case WithoutReplacement():
+        case schemes.WithoutReplacement():
             population = grouped(scheme.population_size)
             return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
-        case WithReplacement():
+        case schemes.WithReplacement():
             population = grouped(scheme.population_size)
             return f"{grouped(scheme.sample_size)} draws with replacement out of {population}"
-        case TruncatedPoisson():
+        case schemes.TruncatedPoisson():
             rate = f"{float(100 * scheme.sampling_rate):.4g} %"
             return f"Poisson sample of {rate}, cut to {grouped(scheme.largest)}"
-        case UserPoisson():
+        case schemes.UserPoisson():
             rate = f"{float(100 * scheme.sampling_rate):.4g} %"
             return f"{grouped(scheme.contributions)} Poisson samples of {rate} together"
-        case CyclicPoisson():
+        case schemes.CyclicPoisson():
             rate = f"{float(100 * scheme.sampling_rate):.4g} %"
             return f"Poisson samples of {rate} of {grouped(scheme.cycle)} parts in turn"
         case None:
@@ -95,21 +88,21 @@ def sampling(scheme: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | No
     return _allocation(scheme)
 
 
-def _allocation(scheme: EpochScheme | Shuffle) -> str:
+def _allocation(scheme: schemes.EpochScheme | schemes.Shuffle) -> str:
     """Return how all records are put into batches, or reported."""
     match scheme:
-        case ShuffledBatches():
+        case schemes.ShuffledBatches():
             epochs = (
                 f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             )
             return f"all records in {grouped(scheme.batches)} shuffled batches{epochs}"
-        case RandomAllocation():
+        case schemes.RandomAllocation():
             some = "one round" if scheme.chosen == 1 else f"{grouped(scheme.chosen)} rounds"
             return f"every record in {some} of {grouped(scheme.steps)}, drawn at random"
-        case BallsInBins():
+        case schemes.BallsInBins():
             epochs = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
             return f"every record in one round of {grouped(scheme.steps)}, drawn at random{epochs}"
-        case Shuffle():
+        case schemes.Shuffle():
             return f"reports of {grouped(scheme.records)} records in a random order"
 
 

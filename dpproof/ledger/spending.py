@@ -21,24 +21,12 @@ from dpproof.accountant.errors import BudgetExceeded, NotCertified, RelationMism
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
 from dpproof.accountant.readable import declared
-from dpproof.ledger import budget, chain
+from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
-from dpproof.ledger.names import (
-    IS_MET,
-    KINDS,
-    Where,
-    covers,
-    meeting,
-    name as label_of,
-    require_limited,
-    require_line,
-    require_place,
-    where as named,
-)
 from dpproof.proofs.core.certificate import show_rational
 
 VERSION: Final = 2  # 1 was made of texts for people, which are free to change
@@ -54,22 +42,22 @@ class SpendRequest:
     key: str
     label: str
     delta: Fraction | None  # where it is charged in sums of (epsilon, delta), if that is stated
-    where: Where  # the dataset it reads and the principal that runs it
+    where: names.Where  # the dataset it reads and the principal that runs it
     digest: str  # of everything that has to be equal if the key is the same
     # Tells this attempt from another one at the same key.
     attempt: str = field(default_factory=lambda: f"{here()} {uuid.uuid4().hex}")
 
 
 def wanted(
-    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
+    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: names.Where
 ) -> SpendRequest:
     """Return a checked request to spend."""
     required_guarantee(guarantee)
     require_single(guarantee, "a ledger")
-    require_line("key", key)
+    names.require_line("key", key)
     if label:
-        require_line("label", label)
-    require_place(where)
+        names.require_line("label", label)
+    names.require_place(where)
     at = None if delta is None else arguments.probability(delta=delta)
     stated = digest(canonical([identity(guarantee), *where]))
     return SpendRequest(guarantee, key, label, at, where, stated)
@@ -146,7 +134,7 @@ def read_under_lock(
         for name in _texts(plans)
     ]
     key = ("SELECT digest, status, number FROM $spends WHERE name = :name", {"name": request.key})
-    place = (IS_MET, {"digest": digest(label_of(request.where))})
+    place = (names.IS_MET, {"digest": digest(names.name(request.where))})
     _, last, rows, met, *stored = execute.together(
         [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
     )
@@ -221,10 +209,10 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
     if not rows:
         raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
     named = spent_at(execute, int(rows[0][0]))["certificates"]
-    names = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
-    none = [name for name in names.values() if name.startswith(WITHOUT)]
+    digests = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
+    none = [name for name in digests.values() if name.startswith(WITHOUT)]
     texts = {}
-    for place, name in names.items():
+    for place, name in digests.items():
         if name in none:
             continue
         bodies = execute("SELECT body FROM $certificates WHERE digest = :digest", digest=name)
@@ -266,9 +254,11 @@ def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State
             f"the ledger is about {state['relation']} neighbours, the guarantee about "
             f"{request.guarantee.relation}; state every sensitivity under one relation"
         )
-    require_limited(state, request.where)
+    names.require_limited(state, request.where)
     budgets = {
-        label: one for label, one in state["budgets"].items() if covers(named(label), request.where)
+        label: one
+        for label, one in state["budgets"].items()
+        if names.covers(names.where(label), request.where)
     }
     if not budgets:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
@@ -297,7 +287,7 @@ def write(
             return False
         after[label], taken[label] = done
     state["budgets"].update(after)
-    first = [] if locked.met else meeting(state, request.where)
+    first = [] if locked.met else names.meeting(state, request.where)
     named = _certificates(plans, taken)
     entry = {
         "kind": "spend" if commit else "reserve",
@@ -359,16 +349,16 @@ def _certificates(
     plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, str]]:
     """Return the digests of the certificates of what was taken, or why there is none."""
-    names: dict[str, dict[str, str]] = {}
+    digests: dict[str, dict[str, str]] = {}
     for label, plan in plans.items():
-        names[label] = {}
+        digests[label] = {}
         for way, charge in plan.charges.items():
             if charge is None or taken[label].get(way) is None:
                 continue
-            names[label][way] = (
+            digests[label][way] = (
                 digest(charge.proof) if charge.proof else f"{WITHOUT}{charge.reason}"
             )
-    return names
+    return digests
 
 
 def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[str, Plan]) -> str:
@@ -385,7 +375,7 @@ def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[s
 
 def about(label: str) -> str:
     """Return whose a budget is."""
-    pairs = zip(KINDS, named(label), strict=True)
+    pairs = zip(names.KINDS, names.where(label), strict=True)
     return "".join(f" of {what} {one}" for what, one in pairs if one is not None)
 
 

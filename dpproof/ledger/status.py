@@ -25,17 +25,11 @@ from dpproof.rounding import above, below, percent_below
 @final
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One way of spending a budget.
+    """One way of spending a budget."""
 
-    Attributes:
-        limit: of the sums, exactly: epsilon and delta, or rho, or mu squared, or a divergence.
-        spent: the sums so far, reservations included.
-        open: whether it has admitted everything that was spent.
-    """
-
-    limit: Costs
-    spent: Costs
-    open: bool
+    limit: Costs  # of the sums, exactly: epsilon and delta, or rho, or mu squared, or a divergence
+    spent: Costs  # the sums so far, reservations included
+    open: bool  # whether it has admitted everything that was spent
 
     @property
     def remaining(self) -> Costs:
@@ -57,30 +51,23 @@ class Part:
 @final
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """One budget.
+    """One budget."""
 
-    Attributes:
-        dataset: on which it is; None for all.
-        principal: whose it is; None for everybody.
-        guarantee: the guarantee of everything spent from it together.
-        ways: the ways to spend it; before the first spend of (epsilon, delta) there is none.
-        composed: the joint cost of all spends at the budget's delta, an upper end of epsilon, as
-            if they had been fixed in advance; None of a budget without an epsilon. The guarantee
-            is that of the budget, whatever this is.
-        lowered: the smaller budget that it has now, if it was lowered; what is spent satisfies
-            that only if nothing that was released led to it.
-        proposed: the larger budget that one name has signed, and that name.
-        closed: since when it admits nothing.
-    """
-
-    dataset: str | None
-    principal: str | None
-    guarantee: Guarantee[Relation]
+    dataset: str | None  # on which it is; None for all
+    principal: str | None  # whose it is; None for everybody
+    guarantee: Guarantee[Relation]  # the guarantee of everything spent from it together
+    # The ways to spend it; before the first spend of (epsilon, delta) there is none.
     ways: Mapping[str, Part]
+    # The joint cost of all spends at the budget's delta, an upper end of epsilon, as if they had
+    # been fixed in advance; None of a budget without an epsilon. The guarantee is that of the
+    # budget, whatever this is.
     composed: float | None
+    # The smaller budget that it has now, if it was lowered; what is spent satisfies that only if
+    # nothing that was released led to it.
     lowered: Guarantee[Relation] | None = None
+    # The larger budget that one name has signed, and that name.
     proposed: tuple[Guarantee[Relation], str] | None = None
-    closed: str | None = None
+    closed: str | None = None  # since when it admits nothing
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -128,23 +115,14 @@ class BudgetStatus:
 @final
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A spend that is neither committed nor released.
+    """A spend that is neither committed nor released."""
 
-    Attributes:
-        key: names it.
-        since: when it was made, in UTC, as ISO 8601 writes it.
-        owner: the machine and the process of the attempt that has it.
-        label: its purpose.
-        dataset: which data it reads.
-        principal: who runs it.
-    """
-
-    key: str
-    since: str
-    owner: str
-    label: str
-    dataset: str | None
-    principal: str | None
+    key: str  # names it
+    since: str  # when it was made, in UTC, as ISO 8601 writes it
+    owner: str  # the machine and the process of the attempt that has it
+    label: str  # its purpose
+    dataset: str | None  # which data it reads
+    principal: str | None  # who runs it
 
     def age(self) -> float:
         """Return the seconds since it was made, by the clock of this machine."""
@@ -154,25 +132,16 @@ class Reservation:
 @final
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A ledger at one time.
+    """A ledger at one time."""
 
-    Attributes:
-        relation: the neighbouring relation.
-        budgets: each with what is spent.
-        committed: keys of the spends that are done.
-        pending: keys that are reserved, and neither committed nor released.
-        reservations: the same, each with its age and owner, the oldest first.
-        entries: the number of entries.
-        head: the hash of the last one. Whoever keeps it elsewhere can tell that entries were taken
-            off the end: ``verify(head=…)``.
-    """
-
-    relation: Relation
-    budgets: tuple[BudgetStatus, ...]
-    committed: tuple[str, ...]
-    pending: tuple[str, ...]
-    reservations: tuple[Reservation, ...]
-    entries: int
+    relation: Relation  # the neighbouring relation
+    budgets: tuple[BudgetStatus, ...]  # each with what is spent
+    committed: tuple[str, ...]  # keys of the spends that are done
+    pending: tuple[str, ...]  # keys that are reserved, and neither committed nor released
+    reservations: tuple[Reservation, ...]  # the same, each with its age and owner, the oldest first
+    entries: int  # the number of entries
+    # The hash of the last one. Whoever keeps it elsewhere can tell that entries were taken off
+    # the end: ``verify(head=…)``.
     head: str
 
     def __str__(self) -> str:
@@ -388,37 +357,23 @@ def _delta(goal: Guarantee[Relation]) -> Fraction | None:
 @final
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """One entry.
+    """One entry."""
 
-    Attributes:
-        number: from 1.
-        time: in UTC, as ISO 8601 writes it.
-        kind: create, limit, reserve, spend, commit, take over, release, lower, propose, raise or
-            close.
-        key: of the spend; "" where it is about none.
-        label: its purpose.
-        dataset: which data it reads; of a change of a budget, whose that is.
-        principal: who runs it, likewise.
-        who: the name that signed a change, else the machine and the process.
-        guarantee: what runs, or what a budget has from then on.
-        epsilon: what it costs alone, an upper end at the delta of the budget; None where neither
-            the budget nor the question has a delta, or nothing bounds it there. The largest of
-            several budgets.
-        costs: what it takes, by budget and way, exactly.
-        left: the share of each budget that it concerns that is left after it, by budget.
-    """
-
-    number: int
-    time: str
+    number: int  # from 1
+    time: str  # in UTC, as ISO 8601 writes it
+    # Create, limit, reserve, spend, commit, take over, release, lower, propose, raise or close.
     kind: str
-    key: str
-    label: str
-    dataset: str | None
-    principal: str | None
-    who: str
-    guarantee: str
+    key: str  # of the spend; "" where it is about none
+    label: str  # its purpose
+    dataset: str | None  # which data it reads; of a change of a budget, whose that is
+    principal: str | None  # who runs it, likewise
+    who: str  # the name that signed a change, else the machine and the process
+    guarantee: str  # what runs, or what a budget has from then on
+    # What it costs alone, an upper end at the delta of the budget; None where neither the budget
+    # nor the question has a delta, or nothing bounds it there. The largest of several budgets.
     epsilon: float | None
-    costs: Mapping[str, Mapping[str, Costs]]
+    costs: Mapping[str, Mapping[str, Costs]]  # what it takes, by budget and way, exactly
+    # The share of each budget that it concerns that is left after it, by budget.
     left: Mapping[str, Fraction]
 
     def to_dict(self) -> dict[str, Any]:

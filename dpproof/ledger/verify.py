@@ -24,19 +24,13 @@ from dpproof.proofs.core.certificate import Certificate
 @final
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of a verification.
+    """The result of a verification."""
 
-    Attributes:
-        entries: their number, each with its hash.
-        certificates: the number of different ones, each accepted by the checker.
-        uncertified: keys of spends that no certificate covers, with the reason.
-        head: the hash of the last entry.
-    """
-
-    entries: int
-    certificates: int
+    entries: int  # their number, each with its hash
+    certificates: int  # the number of different ones, each accepted by the checker
+    # Keys of spends that no certificate covers, with the reason.
     uncertified: tuple[tuple[str, str], ...]
-    head: str
+    head: str  # the hash of the last entry
 
 
 @final

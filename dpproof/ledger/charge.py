@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, cast, final
 
 from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
@@ -59,19 +60,11 @@ def charge(
     if order is not None:
         return _at_order(state, order, guarantee, memory)
     if way not in memory:
-        memory[way] = _charge_by(state, way, guarantee)
+        memory[way] = None
+        with contextlib.suppress(NotImplied, NotCertified):
+            memory[way] = (_zcdp if way == "zcdp" else _gdp)(state, guarantee)
     remembered: Charge | None = memory[way]
     return remembered
-
-
-def _charge_by(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
-    """Return what a guarantee costs in rho or mu squared; None if it has no such cost."""
-    try:
-        if way == "zcdp":
-            return _zcdp(state, guarantee)
-        return _gdp(state, guarantee)
-    except (NotImplied, NotCertified):
-        return None
 
 
 def _zcdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
@@ -160,7 +153,7 @@ def _basic(
         part = _power_of_two(left[1] / 2)
     for at in (part, left[1]) if delta is None else (delta,):
         if at not in proved:
-            proved[at] = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+            proved[at] = _proved(guarantee, {"delta": at}, partial(_computed, guarantee, at))
         price = proved[at]
         tried = price or tried
         if price is not None and price.costs[0] <= left[0]:
@@ -168,14 +161,10 @@ def _basic(
     return tried
 
 
-def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Callable[[], Costs | None]:
-    """Return what computes the cost at a delta, None if it is infinite."""
-
-    def cost() -> Costs | None:
-        upper = guarantee.epsilon(delta=delta).upper
-        return None if math.isinf(upper) else (Fraction(upper), delta)
-
-    return cost
+def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Costs | None:
+    """Return the cost at a delta, None if it is infinite."""
+    upper = guarantee.epsilon(delta=delta).upper
+    return None if math.isinf(upper) else (Fraction(upper), delta)
 
 
 def _proved(
@@ -188,10 +177,10 @@ def _proved(
         return Charge(costs, certificate.to_json())
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
-    computed_charge = computed()
-    return (
-        None if computed_charge is None else Charge(tuple(map(short, computed_charge)), "", reason)
-    )
+    costs_computed = computed()
+    if costs_computed is None:
+        return None
+    return Charge(tuple(map(short, costs_computed)), "", reason)
 
 
 def proved_costs(claim: Mapping[str, Any], order: Fraction | None = None) -> Costs:

@@ -185,15 +185,9 @@ class Replay:
             raise LedgerDamaged("what is left of the budgets is not what the entries say")
         if [names.where(row[0]) for row in contents.names] != [*self.met]:
             raise LedgerDamaged("the names that were spent on are not those of the entries")
-        if not self.has_keys(contents.spends):
+        keys = {(name, *about, self.owners[name]) for name, about in self.keys.items()}
+        if set(contents.spends) != keys:
             raise LedgerDamaged("the keys are not those of the entries")
-
-    def has_keys(self, rows: Rows) -> bool:
-        """Return whether the keys are those of the entries, with all that these say of them."""
-        return {row[0] for row in rows} == self.keys.keys() and all(
-            self.keys[name] == (status, at, request) and self.owners[name] == owner
-            for name, status, at, request, owner in rows
-        )
 
     def _opened(self, place: int, entry: dict[str, Any]) -> None:
         if (entry["kind"] == "create") != (place == 1):

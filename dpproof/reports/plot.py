@@ -51,8 +51,13 @@ def save(report: Report, claim: object, path: str | Path) -> None:
     """Write the picture of ``draw``; the path's ending chooses the format."""
     figure = library(path)(figsize=(11.5, 6.6), facecolor="white")
     draw(figure, report, claim)
+    write(figure, path, dpi=130)
+
+
+def write(figure: Figure, path: str | Path, *, dpi: int) -> None:
+    """Write a picture to a file."""
     try:
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=dpi)
     except OSError as error:
         raise InputError(f"{path}: cannot write the plot: {error.strerror}") from error
 

@@ -337,9 +337,8 @@ def import_(
     ends = answer["epsilon"]
     streams.say(f"{answer['statement']}, {answer['relation']} neighbours")
     whose = "" if ends["attained"] else " of the dominating pair"
-    streams.say(
-        f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {answer['delta']:g}"
-    )
+    bracket = interchange.bracket(ends)
+    streams.say(f"epsilon{whose} lies in {bracket} at delta = {answer['delta']:g}")
     if answer["meaning"]:
         streams.say(answer["meaning"])
     if not answer["exact"]:
@@ -368,9 +367,7 @@ def compare(file: str, *, as_json: bool, **asked: Any) -> int:  # noqa: ANN401  
 
 
 @commands.command()
-@click.option(
-    "--library", "libraries", multiple=True, help="Ask this one, or those of a .toml file."
-)
+@click.option("--library", "libraries", multiple=True, help="Ask this, or those of a .toml file.")
 @click.option("--python", default=sys.executable, help="Ask those installed for this interpreter.")
 @click.option("--seconds", callback=seconds_of, default="60", show_default=True, metavar="N")
 @click.option("--seed", type=int, default=0, show_default=True, help="Draw other questions.")
@@ -576,9 +573,9 @@ def failed(error: Exception) -> int:
             reason = f"{what}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
     if isinstance(error, OSError):
         _discard_output()
-    return (
-        BAD_INPUT if isinstance(error, BrokenPipeError) else refuse(f"dpproof: {reason}", BAD_INPUT)
-    )
+        if isinstance(error, BrokenPipeError):
+            return BAD_INPUT
+    return refuse(f"dpproof: {reason}", BAD_INPUT)
 
 
 def _raised_in(error: BaseException) -> str:

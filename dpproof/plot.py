@@ -68,14 +68,12 @@ def trade_off(
     curve = _misses(stated)
     drawn_on.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
     if budget is not None:
-        drawn_on.plot(
-            *_split(_misses(guarantee_of(budget))), color=EDGE, linestyle="--", label="budget"
-        )
+        allowed = _split(_misses(guarantee_of(budget)))
+        drawn_on.plot(*allowed, color=EDGE, linestyle="--", label="budget")
     drawn_on.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
     equal = max(min(point) for point in curve)
-    _mark(
-        drawn_on, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least"
-    )
+    errs = f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least"
+    _mark(drawn_on, (equal, equal), errs)
     drawn_on.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses, at least")
     for axis in (drawn_on.xaxis, drawn_on.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

@@ -149,10 +149,8 @@ def _composed(one: Grid, other: Grid) -> Grid:
                 products[i + j] += mass * factor
     infinite = one.infinite * (other.infinite + sum(other.masses))
     infinite += sum(one.masses) * other.infinite
-    unit = 1 << PLACES
-    return Grid(
-        _up(infinite, unit), [_up(mass, unit) for mass in products], one.lowest + other.lowest
-    )
+    unit, lowest = 1 << PLACES, one.lowest + other.lowest
+    return Grid(_up(infinite, unit), [_up(mass, unit) for mass in products], lowest)
 
 
 def _smallest(odds: Fraction, grid: Grid, delta: Fraction) -> int:

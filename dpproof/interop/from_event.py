@@ -241,9 +241,8 @@ def _tree(event: Event, relation: Relation) -> Result:
             "others to other steps; take ZeroOut(), which keeps every record's step"
         )
     counts = counts_given if isinstance(counts_given, tuple) else (counts_given,)
-    steps = max(
-        (Event(event.name, {"step_counts": one}).count("step_counts") for one in counts), default=0
-    )
+    given = (Event(event.name, {"step_counts": one}) for one in counts)
+    steps = max((one.count("step_counts") for one in given), default=0)
     if steps == 0:
         return _no_op(event, relation)
     if sigma == 0:

@@ -85,9 +85,8 @@ def _entries(accountant: Any, *names: str) -> Sequence[Any] | None:  # noqa: ANN
 def _specified(spec: object, relation: Relation) -> Guarantee[Relation]:
     kind = _get(spec, "mechanism_type")
     name = str(getattr(kind, "name", kind)).rpartition(".")[2].upper().replace(" ", "_")
-    noise, epsilon, delta = (
-        _get(spec, field) for field in ("noise_standard_deviation", "eps", "delta")
-    )
+    noise = _get(spec, "noise_standard_deviation")
+    epsilon, delta = _get(spec, "eps"), _get(spec, "delta")
     hidden = _get(spec, "thresholding_delta") or 0
     part: Guarantee[Relation]
     if noise is not None and "THRESHOLD" in name and not hidden:

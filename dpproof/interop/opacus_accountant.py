@@ -128,9 +128,8 @@ class OpacusAccountant:
             InputError: there is no history in it, or one whose batches were drawn otherwise.
         """
         if not isinstance(state_dict, Mapping):
-            raise InputError(
-                f"expected the state of an accountant, got {type(state_dict).__name__}"
-            )
+            got = type(state_dict).__name__
+            raise InputError(f"expected the state of an accountant, got {got}")
         history = state_dict.get("history")
         if not isinstance(history, list):
             raise InputError('expected a state with "history", a list')

@@ -181,11 +181,8 @@ def _prv(event: Event, relation: Relation, delta: float) -> float:
     mechanisms, counts = [], []
     for part, count in _sampled_gaussians(event, 1):
         rate, noise = part
-        mechanisms.append(
-            library.PoissonSubsampledGaussianMechanism(
-                sampling_probability=rate, noise_multiplier=noise
-            )
-        )
+        sampled = library.PoissonSubsampledGaussianMechanism
+        mechanisms.append(sampled(sampling_probability=rate, noise_multiplier=noise))
         counts.append(count)
     accountant = library.PRVAccountant(
         prvs=mechanisms, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts

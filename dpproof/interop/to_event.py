@@ -91,9 +91,8 @@ def _event(node: Derivation, moves: int) -> Event:
     """Return the event of one step of a derivation."""
     rule, parameters = node.rule, dict(node.parameters)
     if rule.startswith("compose/"):
-        return Event(
-            "ComposedDpEvent", {"events": tuple(_event(one, moves) for one in node.premises)}
-        )
+        events = tuple(_event(one, moves) for one in node.premises)
+        return Event("ComposedDpEvent", {"events": events})
     if rule.startswith("repeat/"):
         return _repeated(_event(node.premises[0], moves), parameters["count"])
     if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):

@@ -108,9 +108,8 @@ def _divergences(
     try:
         certificate = notion_to_rdp(guarantee, orders=[*values]).certify()
         claim, text = certificate.claim, certificate.to_json()
-        return {
-            order: Charge(tuple(map(short, proved_costs(claim, order))), text) for order in values
-        }
+        proved = {order: tuple(map(short, proved_costs(claim, order))) for order in values}
+        return {order: Charge(costs, text) for order, costs in proved.items()}
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
     return {order: Charge((short(value),), "", reason) for order, value in values.items()}

@@ -126,9 +126,8 @@ class SQLiteDatabase(Database):
                 with self._turn() if writes else nullcontext():
                     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                     connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
-                    yield OneByOne(
-                        lambda sql, named: [*connection.execute(sql.replace("$", ""), named)]
-                    )
+                    run = connection.execute
+                    yield OneByOne(lambda sql, named: [*run(sql.replace("$", ""), named)])
                     connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:

@@ -135,9 +135,8 @@ def read_under_lock(
     ]
     key = ("SELECT digest, status, number FROM $spends WHERE name = :name", {"name": request.key})
     place = (names.IS_MET, {"digest": digest(names.name(request.where))})
-    _, last, rows, met, *stored = execute.together(
-        [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
-    )
+    asked = [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
+    _, last, rows, met, *stored = execute.together(asked)
     there = frozenset(str(row[0]) for one in stored for row in one)
     return LockedState(chain.read_last(last), rows, there, bool(met))
 
@@ -255,11 +254,9 @@ def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State
             f"{request.guarantee.relation}; state every sensitivity under one relation"
         )
     names.require_limited(state, request.where)
-    budgets = {
-        label: one
-        for label, one in state["budgets"].items()
-        if names.covers(names.where(label), request.where)
-    }
+    every: dict[str, State] = state["budgets"]
+    covering = [label for label in every if names.covers(names.where(label), request.where)]
+    budgets = {label: every[label] for label in covering}
     if not budgets:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
     for label, one in budgets.items():
@@ -355,9 +352,8 @@ def _certificates(
         for way, charge in plan.charges.items():
             if charge is None or taken[label].get(way) is None:
                 continue
-            digests[label][way] = (
-                digest(charge.proof) if charge.proof else f"{WITHOUT}{charge.reason}"
-            )
+            without = f"{WITHOUT}{charge.reason}"
+            digests[label][way] = digest(charge.proof) if charge.proof else without
     return digests
 
 

@@ -383,9 +383,8 @@ class Logged:
             whose(label): {way: [float_up(one) for one in cost] for way, cost in by.items()}
             for label, by in self.costs.items()
         }
-        return columns | {
-            "left": {whose(label): float_down(one) for label, one in self.left.items()}
-        }
+        left = {whose(label): float_down(one) for label, one in self.left.items()}
+        return columns | {"left": left}
 
     def row(self) -> list[str]:
         """Return the fields as texts, which spreadsheets take for no formula."""
@@ -413,9 +412,8 @@ def log(execute: Execute, delta: Fraction | None = None) -> tuple[Logged, ...]:
     relation = chain.last(execute)[2]["relation"]
     rows = execute("SELECT number, body, hash FROM $entries ORDER BY number")
     replay, memory = Replay(None, relation), dict[str, float | None]()
-    return tuple(
-        _logged(replay, number, entry, delta, memory) for number, entry in replay.applied(rows)
-    )
+    applied = replay.applied(rows)
+    return tuple(_logged(replay, number, entry, delta, memory) for number, entry in applied)
 
 
 def _logged(

@@ -214,9 +214,8 @@ class Replay:
         if entry["key"] in self.keys:
             raise ValueError("the key was spent before")
         where = (entry["dataset"], entry["principal"])
-        if set(entry["taken"]) != {
-            name for name in self.budgets if names.covers(names.where(name), where)
-        }:
+        covering = {name for name in self.budgets if names.covers(names.where(name), where)}
+        if set(entry["taken"]) != covering:
             raise ValueError("it is not charged to the budgets that cover it")
         if where not in self.met:
             self.met[where] = None
@@ -232,9 +231,7 @@ class Replay:
                 raise ValueError("a cost below 0")
             if state["limits"] != limits:
                 raise ValueError("the limits are not those of the budget")
-            costs = {
-                way: None if cost is None else budget.numbers(cost) for way, cost in taken.items()
-            }
+            costs = {way: cost and budget.numbers(cost) for way, cost in taken.items()}
             done = budget.charged(state, costs)
             if done is None or done[1] != taken:
                 raise ValueError("it is over the budget")

@@ -174,9 +174,8 @@ class Section:
         value = self.text(key, expected)
         if value not in names:
             hint = nearest(value, names)
-            listing = (
-                "unknown" if hint and len(names) > MOST_LISTED else f"expected {expected}, got"
-            )
+            is_far = hint and len(names) > MOST_LISTED
+            listing = "unknown" if is_far else f"expected {expected}, got"
             raise self.refuse(key, f"{listing} {quoted(value)}{hint}")
         return value
 

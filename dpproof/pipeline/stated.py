@@ -104,6 +104,5 @@ def selection(section: Section) -> RunLaw:
             raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(rules)}")
     numbers = {key: table.number(key, rule) for key, rule in rules.items()}
     with placed(f"{section.place}: select"):
-        return RUNS[name].build(
-            **{key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
-        )
+        numbers = {key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
+        return RUNS[name].build(**numbers)

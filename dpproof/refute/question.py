@@ -209,9 +209,8 @@ def draw(
     for name in [kind, source.choice(fits)][: 1 + several]:
         sampled = poisson and relation == "add-remove" and source.random() < _OFTEN["sampled"]
         rate = 0.1 if name == "fixed" else one("rate") if sampled else 1.0
-        parts.append(
-            Part(name, 0.8 if name == "response" else one("noise"), rate, int(one("count")))
-        )
+        noise = 0.8 if name == "response" else one("noise")
+        parts.append(Part(name, noise, rate, int(one("count"))))
     at = source.choice(VALUES["epsilon" if asked == "delta" else "delta"])
     question = Question(tuple(parts), relation, asked, at, source.choice(VALUES["target"]))
     if not poisson or asked == "noise" or source.random() >= _OFTEN["nonsense"]:

@@ -40,9 +40,8 @@ class Axis:
             return [10.0**power for power in powers]
         rough = (self.high - self.low) / _TICKS
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(
-            unit * size for size in (1.0, 2.0, 5.0, 10.0) if unit * size >= rough * (1 - 1e-9)
-        )
+        steps = (unit * size for size in (1.0, 2.0, 5.0, 10.0))
+        step = next(one for one in steps if one >= rough * (1 - 1e-9))
         start, end = math.ceil(self.low / step), math.floor(self.high / step * (1 + 1e-9))
         return [step * k for k in range(start, end + 1)]
 
@@ -79,9 +78,7 @@ def smooth(points: Sequence[Point]) -> list[Point]:
     places, heights = [math.log10(at) for at, _ in points], [height for _, height in points]
     steps = [b - a for a, b in pairwise(places)]
     rises = [(b - a) / step for (a, b), step in zip(pairwise(heights), steps, strict=True)]
-    inner = [
-        2 / (1 / one + 1 / other) if one * other > 0 else 0.0 for one, other in pairwise(rises)
-    ]
+    inner = [2 / (1 / a + 1 / b) if a * b > 0 else 0.0 for a, b in pairwise(rises)]
     slopes = [rises[0], *inner, rises[-1]]
     line = []
     for k, step in enumerate(steps):

@@ -46,18 +46,13 @@ Frame: TypeAlias = Any  # Whatever Narwhals reads; its types would ask for all t
 @final
 @dataclass(frozen=True, slots=True)
 class BoundedRows:
-    """The rows that are left of every user, without the users.
+    """The rows that are left of every user, without the users."""
 
-    Attributes:
-        groups: shape (rows,), the place of each row's group.
-        size: how many groups there are, public.
-        columns: shape (rows,) each; nan is no value.
-        first: shape (rows,), whether a row is the first of its user in its group.
-    """
-
-    groups: NDArray[np.int64] = field(repr=False)
-    size: int
+    groups: NDArray[np.int64] = field(repr=False)  # shape (rows,), the place of each row's group
+    size: int  # how many groups there are, public
+    # Shape (rows,) each; nan is no value.
     columns: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    # Shape (rows,), whether a row is the first of its user in its group.
     first: NDArray[np.bool_] = field(repr=False)
 
     def totals(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -28,23 +28,8 @@ SAMPLES, SIGNIFICANCE = 100_000, 0.05
 NUMBER = Rule(arguments.non_negative, "a finite number of at least 0")
 SEED = Rule(arguments.whole, "a whole number of at least 0")
 KEYS = (
-    "sampler",
-    "command",
-    "url",
-    "timeout",
-    "pair",
-    "epsilon",
-    "delta",
-    "pipeline",
-    "samples",
-    "significance",
-    "seconds",
-    "seed",
-    "workers",
-    "executor",
-    "chunk",
-    "store",
-    "version",
+    *("sampler", "command", "url", "timeout", "pair", "epsilon", "delta", "pipeline", "samples"),
+    *("significance", "seconds", "seed", "workers", "executor", "chunk", "store", "version"),
 )
 RUNNING = ("seconds", "workers", "executor", "store")  # options that may stand beside a file
 AN_EXECUTOR = "a concurrent.futures.Executor, or a function giving one"

@@ -69,12 +69,8 @@ def answer(
 def _as_json(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as a JSON object."""
     if isinstance(verdict, Rejected):
-        return {
-            "verified": False,
-            "step": verdict.step,
-            "rule": verdict.rule,
-            "reason": verdict.reason,
-        }
+        about = {name: getattr(verdict, name) for name in ("step", "rule", "reason")}
+        return {"verified": False, **about}
     return {
         "verified": True,
         "claim": verdict.claim,

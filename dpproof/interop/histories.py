@@ -278,15 +278,7 @@ def shuffled(
 def from_training(
     document: Mapping[str, Any], relation: Relation | None, *, poisson: bool
 ) -> Guarantee[Relation]:
-    """Return the guarantee of a document with the numbers of a training run.
-
-    Args:
-        document: by ``TRAINING``.
-        relation: which datasets are neighbours, by default zero-out, and add-remove of samples.
-        poisson: whether batches were Poisson samples, not shuffled.
-    Raises:
-        InputError: a number is missing or has two names, or is none.
-    """
+    """Return the guarantee of a training run: of zero-out, or of Poisson samples of add-remove."""
     numbers: dict[str, Any] = {}
     for name, names in TRAINING.items():
         values = [document[one] for one in names if one in document]

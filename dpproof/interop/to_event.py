@@ -52,23 +52,14 @@ def to_dp_event(guarantee: accountant.Guarantee[Any]) -> Any:  # noqa: ANN401  #
 
 
 def exported(guarantee: accountant.Guarantee[Any]) -> Event:
-    """Return the event of a guarantee, without the library.
-
-    Raises:
-        NotImplied: no event stands for it.
-    """
+    """Return the event of a guarantee, without the library."""
     require_single(guarantee, "an event")
     moves = 2 if isinstance(guarantee.relation, accountant.ReplaceOne) else 1
     return _event(guarantee.derivation, moves)
 
 
 def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
-    """Return an object of dp-accounting.
-
-    Raises:
-        MissingDependency: it is not installed.
-        InputError: it has no such class.
-    """
+    """Return an object of dp-accounting."""
     try:
         library = importlib.import_module("dp_accounting.dp_event")
     except ImportError:

@@ -20,6 +20,7 @@ _STOP_NAMES = tuple(name for names in _STOPS for name in names)
 # The cube of so many signs is the largest that can be listed.
 _MOST_SIGNS = 26
 _FIXED_SIZE = (("batch_size", "population_size"),)
+_STEPS, _FREE = ("sigma", "steps"), {"norm": 1, "batch_rate": 1}
 
 
 def _learner(
@@ -96,12 +97,6 @@ def _phased(*, mu: Fraction, relation: Relation, records: int | None = None) -> 
     )
 
 
-def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechanism[Relation]:
-    return mechanisms.ExponentialHalfspaces(
-        cover=mechanisms.FiniteCover([[1]]), epsilon=epsilon, relation=relation
-    )
-
-
 def _space(places: int) -> mechanisms.Cube | mechanisms.Grid:
     """Return a space that can be listed and has patterns of so many places."""
     if places <= _MOST_SIGNS:
@@ -111,42 +106,30 @@ def _space(places: int) -> mechanisms.Cube | mechanisms.Grid:
     return mechanisms.Grid(1, places // 2)
 
 
-def _separator(*, epsilon: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
-    return mechanisms.SeparatorPerturbation(
-        epsilon=epsilon, space=_space(places), relation=relation
-    )
-
-
-def _gaussian_separator(*, sigma: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
-    return mechanisms.GaussianSeparator(sigma=sigma, space=_space(places), relation=relation)
+def _separator(*, places: int, **stated: Any) -> Mechanism[Relation]:  # noqa: ANN401
+    if "sigma" in stated:
+        return mechanisms.GaussianSeparator(space=_space(places), **stated)
+    return mechanisms.SeparatorPerturbation(space=_space(places), **stated)
 
 
 KINDS: Mapping[str, Kind] = {
     "perceptron": _learner(
-        "perceptron",
-        _perceptron,
-        ("sigma", "steps"),
-        additions=(_STOPS, _FIXED_SIZE),
-        classes=2,
-        norm=1,
-        batch_rate=1,
+        "perceptron", _perceptron, _STEPS, additions=(_STOPS, _FIXED_SIZE), classes=2, **_FREE
     ),
     "kesler-perceptron": _learner(
         "Kesler's perceptron",
         mechanisms.KeslerPerceptron,
-        ("sigma", "steps", "classes"),
+        (*_STEPS, "classes"),
         free={"margin": 0},
         additions=(_STOPS, _FIXED_SIZE),
-        norm=1,
-        batch_rate=1,
+        **_FREE,
     ),
     "softmax-descent": _learner(
         "multinomial logistic regression",
         mechanisms.SoftmaxDescent,
-        ("sigma", "steps", "classes"),
+        (*_STEPS, "classes"),
         additions=(_FIXED_SIZE,),
-        norm=1,
-        batch_rate=1,
+        **_FREE,
     ),
     "mean-halfspace": _learner("mean of a halfspace", mechanisms.MeanHalfspace, ("sigma",), norm=1),
     "class-means": _learner(
@@ -177,7 +160,10 @@ KINDS: Mapping[str, Kind] = {
         "hinge loss in phases, with replacement", _phased, ("mu", "records")
     ),
     "exponential-halfspaces": _learner(
-        "exponential mechanism over halfspaces", _exponential_halfspaces, ("epsilon",)
+        "exponential mechanism over halfspaces",
+        mechanisms.ExponentialHalfspaces,
+        ("epsilon",),
+        free={"cover": mechanisms.FiniteCover([[1]])},
     ),
     "enumerated-exponential": _learner(
         "exponential mechanism over a listed space",
@@ -189,6 +175,6 @@ KINDS: Mapping[str, Kind] = {
         "choice by noise on separating features", _separator, ("epsilon", "places")
     ),
     "gaussian-separator": _learner(
-        "choice by Gaussian noise on separating features", _gaussian_separator, ("sigma", "places")
+        "choice by Gaussian noise on separating features", _separator, ("sigma", "places")
     ),
 }

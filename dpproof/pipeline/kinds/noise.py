@@ -149,6 +149,7 @@ def _clampable(kind: Kind) -> Kind:
     return dataclasses.replace(kind, additions=(*kind.additions, (ends,)), build=build)
 
 
+_CLIPPED = (("sigma", "lower", "upper"), ("scale", "lower", "upper"))
 _NOISE: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -216,13 +217,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "bounded-sum": Kind(
         words="noise on a sum of clipped values",
-        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
+        forms=_CLIPPED,
         build=_clipped(mechanisms.BoundedSum),
     ),
     "bounded-mean": Kind(
-        words="mean of clipped values",
-        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
-        build=_clipped(mechanisms.BoundedMean),
+        words="mean of clipped values", forms=_CLIPPED, build=_clipped(mechanisms.BoundedMean)
     ),
     "within-bound": Kind(
         words="sum or mean within a released bound",

@@ -257,7 +257,7 @@ def save_pipeline(pipeline: Pipeline, path: str, seconds: float | None = None) -
     ):
         draw_change = partial(
             sweep,
-            _changed(pipeline, change),
+            partial(_changed, pipeline, change),
             _FACTORS,
             delta=pipeline.delta,
             epsilon=allowed,
@@ -347,15 +347,11 @@ def _finished(axes: Axes, title: str) -> Axes:
 
 
 def _changed(
-    pipeline: Pipeline, change: Callable[[Stage, Fraction], Stage]
-) -> Callable[[float], Guarantee[Relation]]:
-    """Return the cost of a pipeline as a function of the factor of a change."""
-
-    def build(factor: float) -> Guarantee[Relation]:
-        stages = [change(stage, Fraction(factor)) for stage in pipeline.stages]
-        return total([one.guarantee(pipeline.relation) for one in stages], pipeline.delta)
-
-    return build
+    pipeline: Pipeline, change: Callable[[Stage, Fraction], Stage], factor: float
+) -> Guarantee[Relation]:
+    """Return what a pipeline costs after a change by a factor."""
+    stages = [change(stage, Fraction(factor)) for stage in pipeline.stages]
+    return total([one.guarantee(pipeline.relation) for one in stages], pipeline.delta)
 
 
 def _noise(stage: Stage, factor: Fraction) -> Stage:

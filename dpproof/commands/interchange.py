@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -227,7 +228,7 @@ def comparison(
         "peers": [
             {
                 "name": peer.name,
-                "epsilon": None if peer.epsilon is None else _number(peer.epsilon),
+                "epsilon": peer.epsilon if math.isfinite(peer.epsilon or 0.0) else None,
                 "why": peer.why,
                 "noise_saved": peer.saved,
                 "refuted": peer.refuted,
@@ -240,10 +241,6 @@ def comparison(
 def bracket(ends: Mapping[str, Any]) -> str:
     """Return both ends of a bracket in JSON as text."""
     return f"[{', '.join('∞' if ends[end] == 'inf' else repr(ends[end]) for end in ENDS)}]"
-
-
-def _number(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
 
 
 def lines(answer: Mapping[str, Any]) -> list[str]:

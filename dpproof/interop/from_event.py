@@ -97,15 +97,11 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
     if noise == 0:
         return _non_private(event, relation)
     odds = 1 + buckets * (1 - noise) / noise
-    epsilon = _log_up(odds)
+    # Above the logarithm, which is computed within 16 units of roundoff.
+    epsilon = Fraction(log_exact(odds) * (1 + 2.0**-48))
     return mechanisms.RandomizedResponse(
         epsilon=epsilon, categories=buckets, relation=relation
     ).guarantee()
-
-
-def _log_up(ratio: Fraction) -> Fraction:
-    """Return a float above the log of a ratio above 1: computed within 16 units of roundoff."""
-    return Fraction(log_exact(ratio) * (1 + 2.0**-48))
 
 
 def _epsilon_delta(event: Event, relation: Relation) -> Result:

@@ -63,7 +63,10 @@ def curve(
     if mark is not None:
         at, up = _across(x, mark[0]), _up(y, mark[1])
         parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{up:.1f}" r="5"/>')
-    return _figure(name, words, parts)
+    return (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg">'
+        f"<title>{escape(name)}</title><desc>{escape(words)}</desc>{''.join(parts)}</svg>"
+    )
 
 
 def smooth(points: Sequence[Point]) -> list[Point]:
@@ -106,13 +109,6 @@ def smooth_below(corners: Sequence[Point]) -> list[Point]:
             first, second, last = (1 - t) ** 2, 2 * t * (1 - t), t**2
             line.append((first * a + second * x + last * c, first * b + second * y + last * d))
     return line
-
-
-def _figure(name: str, words: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{escape(name)}</title><desc>{escape(words)}</desc>{''.join(parts)}</svg>"
-    )
 
 
 def _across(axis: Axis, value: float) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, Self, final
 from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.certificates.format import serialize
+from dpproof.accountant.certificates import serialize
 from dpproof.accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee

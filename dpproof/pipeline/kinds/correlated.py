@@ -8,8 +8,7 @@ from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.mechanisms.correlated.factors import Factor
-from dpproof.mechanisms.correlated.participation import Participation
+from dpproof.mechanisms.correlated.factors import Factor, Participation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 

@@ -129,8 +129,9 @@ class OpacusAccountant:
             InputError: there is no history in it, or one whose batches were drawn otherwise.
         """
         if not isinstance(state_dict, Mapping):
-            got = type(state_dict).__name__
-            raise InputError(f"expected the state of an accountant, got {got}")
+            raise InputError(
+                f"expected the state of an accountant, got {type(state_dict).__name__}"
+            )
         history = state_dict.get("history")
         if not isinstance(history, list):
             raise InputError('expected a state with "history", a list')

@@ -109,5 +109,5 @@ def selection(section: Section) -> RunLaw:
             raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(rules)}")
     numbers = {key: table.number(key, rule) for key, rule in rules.items()}
     with placed(f"{section.place}: select"):
-        numbers = {key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
-        return RUNS[name].build(**numbers)
+        law = {key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
+        return RUNS[name].build(**law)

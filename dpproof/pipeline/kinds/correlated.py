@@ -63,7 +63,8 @@ def _rounds(release: ReleaseParameters) -> int:
 
 def _square_root(release: ReleaseParameters) -> Factor:
     bands = release.values.get("bands")
-    return mechanisms.SquareRoot(rounds=_rounds(release), bands=bands and int(bands))
+    most = None if bands is None else int(bands)
+    return mechanisms.SquareRoot(rounds=_rounds(release), bands=most)
 
 
 def _toeplitz(release: ReleaseParameters) -> Factor:

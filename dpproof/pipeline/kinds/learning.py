@@ -20,7 +20,8 @@ _STOP_NAMES = tuple(name for names in _STOPS for name in names)
 # The cube of so many signs is the largest that can be listed.
 _MOST_SIGNS = 26
 _FIXED_SIZE = (("batch_size", "population_size"),)
-_STEPS, _FREE = ("sigma", "steps"), {"norm": 1, "batch_rate": 1}
+_STEPS = ("sigma", "steps")
+_FREE: Mapping[str, Any] = {"norm": 1, "batch_rate": 1}
 
 
 def _learner(

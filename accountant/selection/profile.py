@@ -39,7 +39,8 @@ _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tri
 _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
-_MOST = 160  # Blocks and cells of the lines for one epsilon beyond rough ones. Heuristic.
+# Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
+_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
 _MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
 _SHIFTS = 512  # Shifts for many epsilons. Heuristic.
@@ -297,8 +298,17 @@ def selection(base: Product, runs: RunLaw) -> Selection:
 
 @lru_cache(maxsize=8)  # 30 MB each
 def _finer(one: Selection, epsilon: float) -> Lines:
-    """Return lines that bound delta at every epsilon, closely at one."""
-    return one.coarse.refined(epsilon).refined(epsilon, more=_MOST)
+    """Return lines that bound delta at every epsilon, closely at one: more of them while it helps."""
+    lines, before = one.coarse.refined(epsilon), math.inf
+    for more in _MOST:
+        lines = lines.refined(epsilon, more=more)
+        upper = min(one.rough(epsilon), lines.delta(epsilon))
+        low = instance(one.below, one.runs, lines.order(epsilon)).lower(np.array([epsilon]))
+        gap = upper - float(low[0])
+        if gap <= _NARROW * upper or gap > _HELPED * before:
+            break
+        before = gap
+    return lines
 
 
 def _near(one: Selection, epsilon: float) -> Lines:

@@ -119,9 +119,9 @@ class SelectedPair(TabulatedPair):
         """Bound what losses beyond an end add by the base's."""
         return end, log_tail(self.base, self.runs, s, end)
 
-    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+    def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Bound log E_P[e^{sL}] by the table and what is beyond it, or by one run's moment."""
-        bound = self.log_moment_by_table(s, table)
+        bound = TabulatedPair.log_moment_above(self, s, table)
         return np.minimum(bound, log_moment(self.base, self.runs, s))
 
     @property
@@ -255,7 +255,7 @@ def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
     return np.maximum(ahead, np.maximum(behind, 0.0))
 
 
-_FEW = 16  # Orders whose moments are bounded each by itself. Heuristic.
+_FEW = 64  # Orders whose moments are bounded each by itself. Heuristic.
 _ORDERS = np.geomspace(0.05, 3e4, 160)  # At which one run's moments are bounded. Heuristic.
 
 

@@ -113,26 +113,36 @@ class Lines:
         return t * np.minimum(self.base.ratio[self.base.place(k)], _MOST_SLOPE / t)
 
     def _parts(self, epsilon: float) -> Reals:
-        """Return what each block adds to the bound.
+        """Return what each block adds to the bound."""
+        row, ends, weights = self._chords(epsilon)
+        values = np.zeros(row.size)
+        for g, y, part in zip(self.gains, self.costs, weights, strict=True):
+            for at, weight in zip(ends, part, strict=True):
+                values += weight * np.maximum((g[row] - at[:, None] * y[row]).max(axis=1), 0.0)
+        return np.bincount(row, values, minlength=self.cuts.size - 1).astype(float)
+
+    def _chords(self, epsilon: float) -> tuple[NDArray[np.intp], Reals, Reals]:
+        """Return the blocks of some chords, s at both their ends, and weights of what is there.
 
         The largest of lines is convex in s, so that it is at most its chord between outcomes of a
-        block whose s are alike.
+        block whose s are alike: they become two outcomes. The weights' shape is (2, 2, n), by the
+        block's end and by the chord's.
         """
         middle, width, block, share = self.base.parts(self.cuts)
         s = self._slopes(epsilon, middle)
         size = np.floor(np.log(np.maximum(s, 1e-300)) / _ALIKE)
         first = np.flatnonzero((np.diff(block, prepend=-1) > 0) | (np.diff(size, prepend=0.0) > 0))
         many = np.diff(first, append=s.size)
-        row, start, end = block[first], np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
-        length = np.repeat(np.where(end > start, end - start, 1.0), many)
-        after = (s - np.repeat(start, many)) / length
-        before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0) / length
-        values = np.zeros(s.size)
-        for g, y, part in zip(self.gains, self.costs, (1.0 - share, share), strict=True):
-            for at, weight in ((start, before), (end, after)):
-                height = np.maximum((g[row] - at[:, None] * y[row]).max(axis=1), 0.0)
-                values += width * part * weight * np.repeat(height, many)
-        return np.bincount(block, values, minlength=self.cuts.size - 1).astype(float)
+        start, end = np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
+        apart = np.where(end > start, end - start, 1.0)
+        after = (s - np.repeat(start, many)) / np.repeat(apart, many)
+        before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0)
+        before /= np.repeat(apart, many)
+        weights = [
+            [np.add.reduceat(width * part * one, first) for one in (before, after)]
+            for part in (1.0 - share, share)
+        ]
+        return block[first], np.stack([start, end]), np.array(weights)
 
     def order(self, epsilon: float) -> tuple[Reals, Reals, Reals]:
         """Return the cuts, about what each block adds, and the best x in its middle.
@@ -181,7 +191,7 @@ class Lines:
     def terms(self) -> Terms:
         """Return the bound at all epsilons."""
         least = np.tile(self.base.ratio[self.base.place(self.cuts[:-1])], 2)
-        return _sorted(self.base, self.cuts, *_hulls(self.gains, self.costs, least))
+        return _sorted(*self._chords(0.0), *_hulls(self.gains, self.costs, least))
 
 
 def _vertex(x: Reals, y: Reals) -> Reals:
@@ -441,23 +451,32 @@ def _corners(
 
 
 def _sorted(
-    base: NeymanPearsonCurve, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]
+    block: NDArray[np.intp],
+    ends: Reals,
+    weights: Reals,
+    gain: Reals,
+    cost: Reals,
+    counts: NDArray[np.intp],
 ) -> Terms:
-    """Return all terms by falling gain over cost.
+    """Return all terms by falling gain over cost: the steps of a block at each end of its chords.
 
-    They are, for every outcome in a block, the block's steps scaled by its mass and ratio.
+    Args:
+        block: with ``ends`` and ``weights``, as ``Lines._chords`` returns them for epsilon = 0.
+        ends: see there.
+        weights: see there.
+        gain: with ``cost`` and ``counts``, as ``_hulls`` returns them.
+        cost: see there.
+        counts: see there.
     """
-    middle, width, block, share = base.parts(cuts)
-    ratio, starts = base.ratio[base.place(middle)], np.cumsum(counts) - counts
-    terms = []
-    for end, part in enumerate((1.0 - share, share)):
-        row = block + end * (cuts.size - 1)
+    starts, terms = np.cumsum(counts) - counts, []
+    for side, at in np.ndindex(2, 2):
+        some = np.flatnonzero(weights[side, at] > 0.0)
+        row = block[some] + side * (counts.size // 2)
         many = counts[row]
-        piece = np.repeat(np.arange(row.size), many)
-        step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many, many)
-        step += np.repeat(starts[row], many)
-        weight = (width * part)[piece]
-        both = weight * gain[step], weight * ratio[piece] * cost[step]
+        piece = np.repeat(some, many)
+        step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many - starts[row], many)
+        weight = weights[side, at][piece]
+        both = weight * gain[step], weight * ends[at][piece] * cost[step]
         used = both[0] > both[1]
         terms.append(np.stack([one[used] for one in both]))
     gain, cost = np.concatenate(terms, axis=1)

@@ -30,7 +30,7 @@ _COARSE = 128, 192  # Blocks and masses of lines that are refined. Heuristic.
 _LOOSE = 0.5  # Share of the upper end below which a lower end is looked for elsewhere. Heuristic.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR = 24, 160
+_INSTANCES, _NEAR, _DENSER = 16, 128, 1.5
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
@@ -40,10 +40,10 @@ _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
 # Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
-_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
+_MOST, _NARROW = (160, 240, 320), 5e-5
 _MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
-_SHIFTS = 512  # Shifts for many epsilons. Heuristic.
+_SHIFTS = 256  # Shifts for many epsilons. Heuristic.
 _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
 _LOOKS, _ROW = 2, 33  # Rows of points by which that is found. Heuristic.
@@ -194,7 +194,7 @@ class Selection:
         grid = np.linspace(0.0, top, 400)
         high = self.upper(grid)
         end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
-        near = np.linspace(0.0, grid[end], _NEAR)
+        near = grid[end] * np.linspace(0.0, 1.0, _NEAR) ** _DENSER
         return np.concatenate([near, grid[_spread(grid, high, _FAINT, _INSTANCES)]])
 
     def rough(self, epsilon: float) -> float:
@@ -298,16 +298,13 @@ def selection(base: Product, runs: RunLaw) -> Selection:
 
 @lru_cache(maxsize=8)  # 30 MB each
 def _finer(one: Selection, epsilon: float) -> Lines:
-    """Return lines that bound delta at every epsilon, closely at one: more of them while it helps."""
-    lines, before = one.coarse.refined(epsilon), math.inf
+    """Return lines that bound delta at every epsilon, closely at one."""
+    lines = one.coarse.refined(epsilon)
     for more in _MOST:
         lines = lines.refined(epsilon, more=more)
-        upper = min(one.rough(epsilon), lines.delta(epsilon))
-        low = instance(one.below, one.runs, lines.order(epsilon)).lower(np.array([epsilon]))
-        gap = upper - float(low[0])
-        if gap <= _NARROW * upper or gap > _HELPED * before:
+        upper = lines.delta(epsilon)
+        if abs(upper - lines.order(epsilon)[1].sum()) <= _NARROW * upper:
             break
-        before = gap
     return lines
 
 

@@ -256,7 +256,7 @@ def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
 
 
 _FEW = 64  # Orders whose moments are bounded each by itself. Heuristic.
-_ORDERS = np.geomspace(0.05, 3e4, 160)  # At which one run's moments are bounded. Heuristic.
+_ORDERS = np.geomspace(0.05, 3e4, 80)  # At which one run's moments are bounded. Heuristic.
 
 
 def log_tail(base: Product, runs: RunLaw, s: Reals, end: float) -> Reals:

@@ -48,8 +48,8 @@ def renyi(product: Product, order: float) -> Bound:
 def smallest_rho(product: Product, least: float = 0.0) -> Bound:
     """Bracket the smallest rho such that every order a > 1 has divergence at most rho a.
 
-    With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K is convex, so on a cell it
-    is below its chord. Left of the grid the ratio is at most each K(s_j) / s_j, as K(s)/s increases;
+    With s = a - 1 this is the supremum over s > 0 of K(s) / (s (s+1)). K is convex: on a cell it is
+    below its chord. Left of the grid the ratio is at most each K(s_j) / s_j, as K(s)/s increases;
     right of it each pair adds at most its own ``rho_beyond``.
 
     Args:

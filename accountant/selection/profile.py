@@ -55,12 +55,7 @@ _NEARBY = 0.03  # The same of its start by coarse lines. Heuristic.
 @final
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """One direction of the selection from a base.
-
-    Attributes:
-        base: dominates the base in this direction.
-        runs: the law of the number of runs.
-    """
+    """One direction of the selection from a base, by a law of the number of runs."""
 
     base: Product
     runs: RunLaw
@@ -82,10 +77,7 @@ class Selection:
 
     @cached_property
     def change(self) -> float:
-        """Return the change of log w over a cell.
-
-        Its square adds to epsilon, so it follows the base's losses. Heuristic.
-        """
+        """Return the change of log w over a cell, which follows the base's losses."""
         return min(_CHANGE, 0.1 * math.sqrt(self.curve.end))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -147,8 +139,7 @@ class Selection:
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at many epsilons at or above 0, in any order.
 
-        The f-divergence bound is the smaller one where delta is next to rounding, and of many runs
-        where it is next to what the last cell of the worst order adds.
+        Shifts give the smaller one where delta is next to rounding, or to what the last cell adds.
         """
         bound = self.terms.upper(epsilon)
         small = bound < _CERTAIN
@@ -157,10 +148,7 @@ class Selection:
         return bound
 
     def reach(self, delta: float) -> float:
-        """Return an epsilon near the least at which the upper end is at most delta, or +inf.
-
-        Heuristic.
-        """
+        """Return an epsilon near the least at which the upper end is at most delta, or +inf."""
         low, high = 0.0, self._where_shifts_reach(delta, math.inf, _ROUGHLY)
         for _ in range(_LOOKS if 0.0 < high < math.inf else 0):
             grid = np.linspace(low, high, _ROW)
@@ -172,8 +160,7 @@ class Selection:
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
 
-        Every order bounds delta from below at any real epsilons. The result is a maximum of convex
-        functions of e^epsilon, so itself convex.
+        Every order bounds delta at all real epsilons, by a convex function of e^epsilon.
         """
         low = np.zeros(epsilon.shape)
         for one in designs:
@@ -187,10 +174,7 @@ class Selection:
         return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
 
     def designs(self, top: float) -> Reals:
-        """Return epsilons up to ``top`` whose worst orders serve a whole table.
-
-        Heuristic.
-        """
+        """Return epsilons up to ``top`` whose worst orders serve a whole table."""
         grid = np.linspace(0.0, top, 400)
         high = self.upper(grid)
         end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
@@ -204,9 +188,7 @@ class Selection:
     def epsilon(self, delta: Bound, top: float) -> Bound:
         """Bracket the smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
 
-        Args:
-            delta: above the infinite mass, else the upper end is infinite.
-            top: an upper bound of the losses of the selection, possibly +inf.
+        Infinite from above unless delta exceeds the infinite mass; no loss exceeds ``top``.
         """
         start = self._where_shifts_reach(delta.lower, top)
         if start == 0.0:
@@ -241,8 +223,7 @@ class Selection:
     ) -> float:
         """Return an epsilon, or the start, at which a bound is at most delta, near the least such.
 
-        Newton's method on log delta, kept between an epsilon that is too small and one that
-        is large enough, until the bound is within a relative ``close`` of delta.
+        Newton's method on log delta, kept between points on either side, until it is ``close``.
         """
         low, high, point = 0.0, start, start
         slope = self._slope(start)
@@ -262,10 +243,7 @@ class Selection:
         return high
 
     def _slope(self, epsilon: float) -> float:
-        """Estimate how fast log delta falls there.
-
-        Heuristic.
-        """
+        """Estimate how fast log delta falls there."""
         step = 1e-4 * epsilon
         near = self.shifts.upper(np.array([epsilon - step, epsilon]))
         if not near[1] > 0.0:
@@ -273,10 +251,7 @@ class Selection:
         return max(float(np.log(near[0] / near[1])) / step, 1e-3 / epsilon)
 
     def _where_instance_exceeds(self, delta: float, epsilon: float) -> float:
-        """Return an epsilon at which an instance's delta exceeds delta, or 0.
-
-        It is at most the given epsilon.
-        """
+        """Return an epsilon up to the one given where an instance exceeds delta, or 0."""
         best = 0.0
         for back in _BACK:  # where delta is nearly flat at 0 the order has to be another's
             order = _order(self, epsilon * (1.0 - back))
@@ -334,10 +309,7 @@ def _rough_order(one: Selection, epsilon: float, reach: float) -> Instance:
 def _bisect(
     exceeds: Callable[[float], bool], high: float, near: float = 1e-12
 ) -> tuple[float, float]:
-    """Return two close points, at the left of which the function is true and at the right not.
-
-    The left one may be 0 instead.
-    """
+    """Return close points, the function true at the left one, or that 0, and false at the right."""
     return bisect(exceeds, 0.0, high, near=near) if exceeds(0.0) else (0.0, 0.0)
 
 

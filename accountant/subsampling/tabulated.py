@@ -192,7 +192,7 @@ class TabulatedPair(Pair, ABC):
         return self.above(1).lattice(c)
 
     def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
-        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair, or by +inf."""
+        """Bound log E_P[e^{sL}] from above at real s > 0: by a table above the pair, or by +inf."""
         if table is None:
             return np.full(s.shape, math.inf)
         return self.log_moment_by_table(s, table)

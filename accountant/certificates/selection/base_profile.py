@@ -46,15 +46,7 @@ _FAINT = 1e-8  # Share of phi'(1) below which values need no fine cells.
 @final
 @dataclass(frozen=True, slots=True)
 class SelectionProof:
-    """The proof of a point of the profile of a selection.
-
-    Attributes:
-        rule: of the checker.
-        epsilon: of the point.
-        delta: of the point.
-        facts: bounds of the base's profile.
-        witness: for each direction.
-    """
+    """The rule, point, facts about the base and witness that prove a selection's profile."""
 
     rule: str
     epsilon: Fraction
@@ -66,12 +58,9 @@ class SelectionProof:
 @final
 @dataclass(frozen=True, slots=True)
 class BaseProfile:
-    """The base's profile H_t in one direction.
+    """The base's profile in one direction: bounds ``level`` of H_t at growing ratios t.
 
-    Attributes:
-        ratio: t, increasing.
-        level: bounds of H_t.
-        missing: 1 - (c - level)/ratio at c = 1, with all its digits.
+    ``missing`` is 1 - (c - level)/ratio at c = 1, with all its digits.
     """
 
     ratio: Reals
@@ -80,10 +69,7 @@ class BaseProfile:
 
     @staticmethod
     def of(points: Mapping[Fraction, Fraction]) -> BaseProfile:
-        """Return the profile from bounds by log t.
-
-        Below t = 1 they are those of the other direction.
-        """
+        """Return the profile from bounds by log t; below t = 1 they are the other direction's."""
         logs = np.array([float(x) for x in sorted(points)])
         delta = np.array([float(points[x]) for x in sorted(points)])
         ratio = np.exp(logs)
@@ -107,10 +93,7 @@ class BaseProfile:
         return np.interp(t, ratio, level)
 
     def cells(self, runs: RunLaw, count: int) -> list[Fraction]:
-        """Return masses from 1 to 0 at which the logs of phi' change evenly.
-
-        These are log phi'(1 - a) and log phi'(tau(1 - a)).
-        """
+        """Return masses a from 1 to 0 at which log phi' of 1 - a and tau(1 - a) change evenly."""
         fine = np.geomspace(1.0, _SMALLEST, _FINE)
         along = evenly(runs, 1.0 - fine, self.lines(fine, 1.0 - fine).max(axis=1), _FAINT)
         chosen = np.interp(np.linspace(along[0], along[-1], count), along, fine)
@@ -123,10 +106,7 @@ def base_facts(
 ) -> tuple[list[Step], dict[str, BaseProfile]]:
     """Return facts about a base, and the profile that they prove for each different direction.
 
-    Args:
-        base: what is run.
-        runs: how often.
-        shifted: logs of ratios at which a direction's profile is asked for.
+    ``shifted`` tells the logs of ratios at which a direction's profile is asked for.
     """
     ways = {"forward": (base.forward, base.backward)}
     if base.forward != base.backward:
@@ -153,12 +133,8 @@ def base_facts(
 def proved_point(
     delta: Callable[[float], float], point: Point, near: float
 ) -> tuple[Fraction, Fraction]:
-    """Return the point that a bound proves: delta at its epsilon, or epsilon at its delta.
+    """Return the point that a falling bound proves: delta at its epsilon, or epsilon at its delta.
 
-    Args:
-        delta: the bound, which falls.
-        point: what is asked for.
-        near: approximately the epsilon that is looked for.
     Raises:
         NotCertified: the bound says nothing there.
     """
@@ -196,14 +172,7 @@ def _bends(base: Product, runs: RunLaw) -> Reals:
 
 
 def evenly(runs: RunLaw, c: Reals, tau: Reals, faint: float) -> Reals:
-    """Return a coordinate that grows as log phi' and log phi' o tau do, unless they are negligible.
-
-    Args:
-        runs: their number.
-        c: masses, increasing.
-        tau: others, likewise.
-        faint: what is negligible, of phi'(1).
-    """
+    """Return a coordinate that grows as log phi' and log phi' o tau do, unless ``faint``."""
     least = faint * runs.mean
     logs = [np.log(runs.derivative(np.clip(one, 0.0, 1.0)) + least) for one in (c, tau)]
     return np.asarray(np.maximum.accumulate(logs[0]) + np.maximum.accumulate(logs[1]))
@@ -229,10 +198,7 @@ def finite_guarantee(
 
 
 def with_logistic(pair: DominatingPair[Any]) -> DominatingPair[Any]:
-    """Return the pair that the checker knows, or itself.
-
-    Bounded ranges become logistic pairs, shuffled batches Gaussian pairs.
-    """
+    """Return the logistic or Gaussian pair that the checker knows in a pair's place, or itself."""
     forward, backward = (as_gaussian(as_logistic(one)) for one in (pair.forward, pair.backward))
     if (forward, backward) == (pair.forward, pair.backward):
         return pair
@@ -254,10 +220,7 @@ def moved_to(pair: DominatingPair[Any], point: Point) -> Point:
 @final
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """The finite pairs that replace selected pairs, and whole products of bounded ranges.
-
-    Gaussian pairs replace shuffled batches.
-    """
+    """What replaces selected pairs, products of bounded ranges, and shuffled batches."""
 
     known: dict[Pair, Pair] = field(default_factory=dict)
     products: dict[Product, Product] = field(default_factory=dict)

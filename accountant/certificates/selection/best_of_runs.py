@@ -57,16 +57,11 @@ _UNIT = 2.0**-128  # The checker's unit of rounding.
 @final
 @dataclass(frozen=True, slots=True)
 class BestOfRuns:
-    """One direction's sum of (gain - t cost)_+ at ratios t >= 1.
+    """One direction's sum of (gain - t cost)_+ at ratios t >= 1, by blocks of outcomes and cells.
 
-    Attributes:
-        blocks: the ends of the blocks of outcomes by falling loss.
-        masses: the ends of the cells.
-        close: for each block, of how many cells after it chords bound A better than tangents.
-        turn: gain over cost, falling, shape (n,).
-        gain: sums of the first gains, shape (n + 1,).
-        cost: of the first costs, shape (n + 1,).
-        room: at least what the checker's roundings add.
+    ``close`` says for each block of how many cells after it chords bound A better than tangents.
+    ``turn`` is gain over cost, falling; ``gain`` and ``cost`` are sums of the first ones.
+    ``room`` is at least what the checker's roundings add.
     """
 
     blocks: list[Fraction]
@@ -102,14 +97,7 @@ class BestOfRuns:
 def pairs_above_best(
     forward: FinitePair, backward: FinitePair, runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, Object]:
-    """Return finite pairs above the best of some runs of finite pairs, and their witness.
-
-    Args:
-        forward: one run, in one direction.
-        backward: in the other.
-        runs: how often.
-        aim: what the pairs are for.
-    """
+    """Return finite pairs above the best of some runs of finite pairs, and their witness."""
     names = {"forward": forward}
     if forward != backward:
         names["backward"] = backward

@@ -58,10 +58,8 @@ class ProfileBound(Protocol):
 class Aim:
     """The purpose of finite pairs above selections.
 
-    Attributes:
-        tail: the mass of losses that may be counted as infinite.
-        selections: the number that share the checker's work.
-        epsilon: a value near which no chord of the profile is to be long; 0 for none.
+    ``tail`` may be counted as infinite losses, ``selections`` share the checker's work, and no
+    chord of the profile is to be long near ``epsilon``, 0 for none.
     """
 
     tail: float = 0.0
@@ -80,19 +78,10 @@ def ratios(
     size: Callable[[Reals], Reals] | None = None,
     finest: float = _FINEST,
 ) -> list[Fraction]:
-    """Return ratios t from e^-least to beyond e^most, dense if the profile bends much for its size.
+    """Return ratios t from e^-least to beyond e^most, dense where H_t bends for ``size`` or itself.
 
-    Neighbours differ by powers of two, which keeps the masses short.
-
-    Args:
-        profile: H_t at ratios, approximately.
-        least: nats, at or above 0.
-        most: nats, above 0.
-        extra: logs of ratios to be listed too.
-        floor: what matters little of a profile.
-        count: at most so many but the extra ones.
-        size: what a bend is compared with, the profile itself by default.
-        finest: least relative distance.
+    Neighbours differ by powers of two, which keeps the masses short. What is below ``floor``
+    matters little. There are at most ``count``, apart from those of ``extra`` logs.
     """
     octaves = range(-math.ceil(least / math.log(2)), math.ceil(most / math.log(2)) + 1)
     listed = np.array([2.0**octave for octave in octaves])
@@ -122,15 +111,7 @@ def ratios(
 def pair_of_bounds(
     ahead: ProfileBound, behind: ProfileBound, aim: Aim, *, one_way: bool, count: int
 ) -> FinitePair:
-    """Return the finite pair of two bounds; if used one way, losses below 0 matter less.
-
-    Args:
-        ahead: of H_t(P || Q).
-        behind: of H_t(Q || P).
-        aim: what the pair is for.
-        one_way: whether they are the same, so that the pair is used in one direction only.
-        count: of the ratios, approximately.
-    """
+    """Return the finite pair of two bounds; used ``one_way``, losses below 0 matter less."""
     tail = aim.tail
     ends = behind.end(max(tail, _SEEN) if one_way else tail), ahead.end(tail)
 
@@ -196,12 +177,7 @@ _SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
 def finite_base_pairs(
     base: DominatingPair[Any], tail: float
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """Return a finite pair above each direction, forward first, and the facts that prove it.
-
-    Args:
-        base: products whose profiles the checker can bound.
-        tail: the mass of losses that may be counted as infinite.
-    """
+    """Return a finite pair above each direction, forward first, and the facts that prove it."""
     ways = {base.forward: base.backward, base.backward: base.forward}
     grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in ways.items()}
     wanted: dict[Product, set[Fraction]] = {product: set() for product in ways}
@@ -228,13 +204,7 @@ def finite_base_pairs(
 def finite_mixture_pairs(
     mixture: DominatingPair[Any], parts: Sequence[tuple[Fraction, DominatingPair[Any]]], aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """Return a finite pair above each direction of a mixture, and facts about its parts.
-
-    Args:
-        mixture: of the parts.
-        parts: each with its weight.
-        aim: what the pairs are for.
-    """
+    """Return a finite pair above each direction of a mixture, and facts about its parts."""
     pairs = {mixture.forward: [(weight, one.forward, one.backward) for weight, one in parts]}
     pairs[mixture.backward] = [(weight, one.backward, one.forward) for weight, one in parts]
     others = {mixture.forward: mixture.backward, mixture.backward: mixture.forward}

@@ -32,13 +32,10 @@ _NEAR, _SLIP = 1e-9, 1e-6
 class Grid:
     """Gains and costs of some blocks; the first axis is a block's beginning and end.
 
-    Attributes:
-        first: the first mass at or after each block.
-        gains: phi'(x - k), shape (2, blocks, masses).
-        beside: the cost at the first mass, shape (2, blocks).
-        plane: costs by tangents at the beginnings and ends of the cells, shape (2, 2, blocks,
-            masses - 1), the second axis the cell's; infinite before the first mass.
-        chord: costs by chords at the ends of the cells, shape (2, blocks, masses - 1), likewise.
+    ``first`` is the first mass at or after each block, ``beside`` the cost there. ``gains`` are
+    phi'(x - k), (2, blocks, masses); ``plane`` costs by tangents, (2, 2, blocks, masses - 1), the
+    second axis the cell's ends; ``chord`` costs by chords at the cells' ends. Before the first mass
+    they are infinite.
     """
 
     first: NDArray[np.intp]
@@ -62,11 +59,7 @@ class Grid:
         return Grid(first, gains, beside, plane, chord)
 
     def costs(self, close: NDArray[np.intp]) -> Reals:
-        """Return the least costs of the masses, shape (2, blocks, masses).
-
-        Args:
-            close: for each block, of how many cells after it chords bound A.
-        """
+        """Return the least costs, (2, blocks, masses), with chords of ``close`` cells."""
         cell = np.arange(self.plane.shape[3])
         near = cell < (self.first + close)[:, None]
         start = np.where(near, math.inf, self.plane[:, 0])
@@ -80,14 +73,7 @@ class Grid:
         return np.asarray(costs)
 
     def largest(self, scale: Reals) -> Reals:
-        """Return the largest gain less cost at either end, by the number of cells with chords.
-
-        Args:
-            scale: of the costs, shape (2, blocks).
-
-        Returns:
-            Shape (2, blocks, masses), the last axis up to which cell there are chords.
-        """
+        """Return the largest gain less scaled cost at either end, by the cells with chords."""
         s, before, after = scale[:, :, None], self.gains[:, :, :-1], self.gains[:, :, 1:]
         by_chord = after - s * self.chord
         by_plane = np.maximum(before - s * self.plane[:, 0], after - s * self.plane[:, 1])
@@ -120,14 +106,7 @@ def _bend(runs: RunLaw) -> float:
 
 
 def _planes(runs: RunLaw, base: NeymanPearsonCurve, x: Reals, heights: Reals) -> Reals:
-    """Return tangents of phi' above the lines of the outcomes in the middle of the cells.
-
-    Args:
-        runs: their number.
-        base: A.
-        x: the ends of the cells.
-        heights: A at the beginnings and ends of the blocks.
-    """
+    """Return tangents of phi' above the lines of the outcomes in the middle of the cells."""
     at = base.place(0.5 * (x[1:] + x[:-1]))
     line = [base.least[at] + base.ratio[at] * (one - base.k[at]) for one in (x[:-1], x[1:])]
     inside = heights[:, :, None]
@@ -156,10 +135,7 @@ def _rounded(z: Reals) -> Reals:
 
 
 def _chords(runs: RunLaw, x: Reals, least: Reals, starts: Reals) -> Reals:
-    """Return r^(n-1) for at most n runs, r the slopes of A's chords from the blocks' starts to x.
-
-    The shape is (blocks, x.size); it returns 0 if the number of runs is unbounded.
-    """
+    """Return r^(n-1) for at most n runs, else 0, r the slopes of A's chords from starts to x."""
     if runs.largest is None:
         return np.zeros((starts.shape[1], x.size))
     rise, run = (one - mine[:, None] for one, mine in ((least, starts[1]), (x, starts[0])))
@@ -183,14 +159,7 @@ _TINY = 1e-300  # Replaces 0 in quotients.
 @final
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The ends of blocks and cells.
-
-    Attributes:
-        blocks: of outcomes by falling loss, from 0 to 1.
-        masses: from 0 to 1.
-        close: for each block, of how many cells after it chords bound A better than tangents.
-        grid: the grid that they bound.
-    """
+    """The ends of blocks and cells, the cells with chords after each block, and the grid."""
 
     blocks: list[Fraction]
     masses: list[Fraction]
@@ -227,13 +196,7 @@ class Cuts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """The approximate sum for some cuts.
-
-    Attributes:
-        grid: the grid that they bound.
-        width: of the blocks.
-        slope: ratios of the outcomes at both ends of the blocks, shape (2, blocks).
-    """
+    """The approximate sum for some cuts: grid, widths of blocks, and ratios at their ends."""
 
     grid: Grid
     width: Reals
@@ -280,10 +243,7 @@ def _start(base: NeymanPearsonCurve, smallest: float, count: int) -> Reals:
 
 
 def _masses(base: NeymanPearsonCurve, runs: RunLaw, count: int) -> list[Fraction]:
-    """Return masses at which the logs of phi' change evenly, and few outcomes' ends.
-
-    These are log phi'(c) and log phi'(A(c)).
-    """
+    """Return masses at which log phi' of c and A(c) change evenly, and few outcomes' ends."""
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.unique(np.concatenate([[0.0], small, 1.0 - small, [1.0]]))
     along = evenly(runs, fine, base.under(fine), _FAINT)

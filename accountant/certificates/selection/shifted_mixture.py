@@ -43,15 +43,10 @@ _FARTHEST = 500.0  # Largest epsilon that is tried. Heuristic.
 @final
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """One direction's polygon.
+    """One direction's polygon: 1 minus its corners' masses, falling, and their heights, exactly.
 
-    Attributes:
-        a: 1 minus the masses of the corners, falling, exactly.
-        height: of the corners, exactly.
-        places: of the known points that the cells use, counted from 1, 0 for none.
-        base: the known bounds.
-        lengths: about, of the pieces between corners.
-        slopes: likewise.
+    ``places`` of the known points that the cells use count from 1, 0 for none. ``lengths`` and
+    ``slopes`` are about those of its pieces.
     """
 
     a: list[Fraction]
@@ -92,10 +87,7 @@ def prove_by_shifted_mixture(
 
 
 def _start(base: Product, runs: RunLaw, point: Point) -> float:
-    """Estimate the epsilon at which the mixture proves the point.
-
-    Heuristic: a poor polygon makes a larger bound, or a certificate that is rejected.
-    """
+    """Estimate the epsilon at which the mixture proves the point."""
     if not point.moves or not point.delta:
         return point.epsilon
     shifts, high = selection(base, runs).shifts, max(2.0 * point.epsilon, 1.0)

@@ -53,15 +53,10 @@ Places = NDArray[np.intp]
 @final
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Cells of a mass under P with a linear bound of the mass under Q, at their starts and ends.
+    """Cells of a mass under P, with a linear bound of that under Q at both ends, (2, n).
 
-    Attributes:
-        masses: their ends, from 0 to 1, exactly.
-        places: of the known points that the bounds use, counted from 1; 0 for none.
-        p: shape (2, n).
-        left: 1 - p, with all its digits.
-        q: shape (2, n).
-        spared: 1 - q likewise.
+    ``places`` of the known points that bounds use count from 1; 0 for none. ``left`` is 1 - p, and
+    ``spared`` 1 - q, with all digits.
     """
 
     masses: Masses
@@ -113,14 +108,10 @@ class Cells:
 @final
 @dataclass(frozen=True, slots=True)
 class ThresholdBound:
-    """One direction's bound, the largest of lines gain - t cost.
+    """One direction's bound, the largest of lines gain - t cost on the hull, both growing.
 
-    Attributes:
-        best: cells of the accepted mass of largest loss.
-        worst: of lowest loss.
-        gain: of the lines on the convex hull, growing.
-        cost: growing.
-        origin: the cells that each of these lines comes from, shape (2, n).
+    ``best`` and ``worst`` are cells of the accepted masses of largest and lowest loss; ``origin``
+    those that each line comes from, (2, n).
     """
 
     best: Cells
@@ -158,13 +149,7 @@ class ThresholdBound:
 def pairs_above_threshold(
     base: DominatingPair[Any], runs: RunLaw, aim: Aim
 ) -> tuple[FinitePair, FinitePair, list[Step], Object]:
-    """Return finite pairs above stopping at a threshold, facts about the base, and a witness.
-
-    Args:
-        base: what is run.
-        runs: at most how often.
-        aim: what the pairs are for.
-    """
+    """Return finite pairs above stopping at a threshold, facts about the base, and a witness."""
     least = max(aim.tail / runs.mean, _LEAST)
     first = math.log1p(-runs.probability_of_none) - math.log(runs.mean)
 
@@ -191,10 +176,7 @@ def _reach(base: Product, smallest: float) -> float:
 
 
 def _top(base: Product, smallest: float) -> Reals:
-    """Return losses beyond which little mass is left.
-
-    They are refused if nearly all is accepted.
-    """
+    """Return losses beyond which little mass is left: refused if nearly all is accepted."""
     base_curve = curve(base)
     outcomes = base_curve.above(*base_curve.size)
     at = np.searchsorted(np.cumsum(outcomes.p), np.geomspace(smallest, 0.5, _TOP))
@@ -237,10 +219,7 @@ def _halved(masses: Masses, active: Places) -> Masses:
 
 
 def _between(start: Fraction, end: Fraction) -> Fraction:
-    """Return an approximate middle.
-
-    For small masses, or small remainders, it is the middle of the logs.
-    """
+    """Return an approximate middle, for small masses or small remainders that of their logs."""
     if not start or end == 1:
         middle = 0.5 * float(start + end)
     elif end <= Fraction(1, 2):

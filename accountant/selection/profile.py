@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import Reals, distinct, down, up
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, distinct, down, up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import delta_of_rare_losses
 from dpproof.accountant.pairs.product import Product
@@ -30,7 +30,7 @@ _COARSE = 128, 192  # Blocks and masses of lines that are refined. Heuristic.
 _LOOSE = 0.5  # Share of the upper end below which a lower end is looked for elsewhere. Heuristic.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR, _DENSER = 16, 128, 1.5
+_INSTANCES, _NEAR, _DENSER = 24, 128, 1.5
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
@@ -40,7 +40,7 @@ _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
 # Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
-_MOST, _NARROW = (160, 240, 320), 5e-5
+_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
 _MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
 _SHIFTS = 256  # Shifts for many epsilons. Heuristic.
@@ -273,13 +273,21 @@ def selection(base: Product, runs: RunLaw) -> Selection:
 
 @lru_cache(maxsize=8)  # 30 MB each
 def _finer(one: Selection, epsilon: float) -> Lines:
-    """Return lines that bound delta at every epsilon, closely at one."""
+    """Return lines that bound delta, closely at one epsilon: more while that narrows it."""
+
+    def width(lines: Lines) -> float:
+        upper = min(one.rough(epsilon), lines.delta(epsilon))
+        below = instance(one.below, one.runs, lines.order(epsilon))
+        return 1.0 - float(below.lower(np.array([epsilon]))[0]) / max(upper, LEAST_DELTA)
+
     lines = one.coarse.refined(epsilon)
+    before = width(lines)
     for more in _MOST:
         lines = lines.refined(epsilon, more=more)
-        upper = lines.delta(epsilon)
-        if abs(upper - lines.order(epsilon)[1].sum()) <= _NARROW * upper:
+        now = width(lines)
+        if not _NARROW < now < _HELPED * before:
             break
+        before = now
     return lines
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
+        ApproxDPFilter as ApproxDPFilter,
         GDPFilter as GDPFilter,
         PrivacyFilter as PrivacyFilter,
         RenyiFilter as RenyiFilter,
@@ -84,8 +84,6 @@ if TYPE_CHECKING:
         FixedRuns as FixedRuns,
         PoissonRuns as PoissonRuns,
         RunLaw as RunLaw,
-    )
-    from dpproof.accountant.run_counts.truncated_negative_binomial import (
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (

@@ -30,8 +30,13 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.cut_gaussian import cut
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.ranges import renyi as of_range
-from dpproof.accountant.ranges.pair import ComposedRangePair, composed_alone, ranges_apart
+from dpproof.accountant.ranges import (
+    ComposedRangePair,
+    composed_alone,
+    range_divergence,
+    ranges_apart,
+    smallest_range_rho,
+)
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
@@ -42,24 +47,6 @@ from dpproof.accountant.subsampling.released_few import ReleasedFew, released_fe
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
-
-__all__ = [
-    "delta",
-    "deltas",
-    "epsilon",
-    "larger_delta",
-    "larger_deltas",
-    "larger_epsilon",
-    "larger_epsilons",
-    "larger_mu",
-    "larger_power",
-    "larger_rho",
-    "of_orders",
-    "renyi",
-    "smallest_mu",
-    "smallest_rho",
-    "true_positive_rate",
-]
 
 _WIDE = 1e-4  # Width from which a table is tried. Heuristic.
 _VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too. Heuristic.
@@ -100,14 +87,7 @@ def delta(product: Product, epsilon: float) -> Bound:
 
 @lru_cache(maxsize=64)
 def epsilon(product: Product, delta: float | Bound) -> Bound:
-    """Return the smallest epsilon >= 0 at which one direction's profile is at most delta.
-
-    Some brackets are kept, as those of ``renyi`` are.
-
-    Args:
-        product: one direction.
-        delta: a number, or the bracket of one, in [0, 1].
-    """
+    """Return the smallest epsilon >= 0 at which one direction's profile is at most delta."""
     low, high = _sides(product)
     if low != high:
         return Bound(epsilon(low, delta).lower, epsilon(high, delta).upper)
@@ -134,16 +114,13 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
 
 @lru_cache(maxsize=64)
 def renyi(product: Product, order: float) -> Bound:
-    """Bracket the Rényi divergence of a real order > 1 of one direction.
-
-    Some brackets are kept: whoever spends or certifies a divergence asks for it again.
-    """
+    """Bracket the Rényi divergence of a real order > 1 of one direction."""
     low, high = _sides(product)
     if low != high:
         return Bound(renyi(low, order).lower, renyi(high, order).upper)
     lengths, rest = ranges_apart(product)
     divergences = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
-    return _summed(divergences + [(n, of_range.divergence(one, order)) for one, n in lengths])
+    return _summed(divergences + [(n, range_divergence(one, order)) for one, n in lengths])
 
 
 def smallest_rho(product: Product, least: float = 0.0) -> Bound:
@@ -154,7 +131,7 @@ def smallest_rho(product: Product, least: float = 0.0) -> Bound:
     lengths, rest = ranges_apart(product)
     known = 0.0 if lengths else least
     rhos = [(1, divergence.smallest_rho(rest, known))] if rest.factors or not lengths else []
-    total = _summed(rhos + [(n, of_range.smallest_rho(one)) for one, n in lengths])
+    total = _summed(rhos + [(n, smallest_range_rho(one)) for one, n in lengths])
     if len(rhos) + len(lengths) == 1:
         return total
     least = max(renyi(product, order).lower / order for order in _ORDERS) * (1 - 1e-15)
@@ -231,8 +208,8 @@ def larger_deltas(forward: Product, backward: Product, epsilon: Reals) -> tuple[
 def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[Reals, Reals]:
     """Return both ends of the larger epsilon of two directions at many deltas; nan where unknown.
 
-    Those next to 0, of tiny deltas, beyond what saddles reach and where the second direction is
-    the larger one are not known.
+    Those next to 0, of tiny deltas, beyond what saddles reach, and where the second direction is
+    larger are not known.
     """
     lower, upper = np.full(delta.shape, np.nan), np.full(delta.shape, np.nan)
     target = log_down(delta), log_up(delta)
@@ -261,10 +238,7 @@ def larger_epsilons(forward: Product, backward: Product, delta: Reals) -> tuple[
 
 
 def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) -> Bound:
-    """Return the larger epsilon of two directions.
-
-    The second is left out where a look at the first one's lower end shows that it is no larger.
-    """
+    """Return the larger epsilon of two directions, the second asked only if it may be larger."""
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
     if backward == forward or _selection_below(backward, first.upper, least):
@@ -369,10 +343,7 @@ def _paired(product: Product, delta: float | None = None) -> Product:
 
 
 def _alone(product: Product) -> Alone | None:
-    """Return the one selection, sample or mixture, or few samples, of a product, else None.
-
-    These answer without sums over K.
-    """
+    """Return what a product alone is if it answers without sums over K, else None."""
     composed = composed_alone(product)
     if composed is not None:
         return composed

@@ -7,6 +7,7 @@ message: ``check.positive(sigma=sigma)``.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable
 from decimal import Decimal
@@ -52,72 +53,60 @@ def real(**argument: object) -> Fraction:
     return _exact(name, value, "a finite number")
 
 
+def _within(
+    argument: dict[str, object], allowed: str, inside: Callable[[Fraction], bool]
+) -> Fraction:
+    """Return the argument as an exact number in a domain, or raise."""
+    name, value = _one(argument)
+    exact = _exact(name, value, allowed)
+    if not inside(exact):
+        raise ParameterError(name, value, allowed)
+    return exact
+
+
 def positive(**argument: object) -> Fraction:
     """Return the argument as an exact finite number above 0, or raise."""
-    name, value = _one(argument)
-    exact = _exact(name, value, "a finite number > 0")
-    if not exact.numerator > 0:
-        raise ParameterError(name, value, "a finite number > 0")
-    return exact
+    return _within(argument, "a finite number > 0", lambda x: x.numerator > 0)
 
 
 def non_negative(**argument: object) -> Fraction:
     """Return the argument as an exact finite number at or above 0, or raise."""
-    name, value = _one(argument)
-    exact = _exact(name, value, "a finite number >= 0")
-    if not exact.numerator >= 0:
-        raise ParameterError(name, value, "a finite number >= 0")
-    return exact
+    return _within(argument, "a finite number >= 0", lambda x: x.numerator >= 0)
 
 
 def probability(**argument: object) -> Fraction:
     """Return the argument as an exact number in [0, 1], or raise."""
-    name, value = _one(argument)
-    exact = _exact(name, value, "in [0, 1]")
-    if not 0 <= exact.numerator <= exact.denominator:
-        raise ParameterError(name, value, "in [0, 1]")
-    return exact
+    return _within(argument, "in [0, 1]", lambda x: 0 <= x.numerator <= x.denominator)
 
 
 def open_probability(**argument: object) -> Fraction:
     """Return the argument as an exact number in (0, 1), or raise."""
-    name, value = _one(argument)
-    exact = _exact(name, value, "in (0, 1)")
-    if not 0 < exact.numerator < exact.denominator:
-        raise ParameterError(name, value, "in (0, 1)")
-    return exact
+    return _within(argument, "in (0, 1)", lambda x: 0 < x.numerator < x.denominator)
 
 
 def rate(**argument: object) -> Fraction:
     """Return the argument as an exact number in (0, 1], or raise."""
-    name, value = _one(argument)
-    exact = _exact(name, value, "in (0, 1]")
-    if not 0 < exact.numerator <= exact.denominator:
-        raise ParameterError(name, value, "in (0, 1]")
-    return exact
+    return _within(argument, "in (0, 1]", lambda x: 0 < x.numerator <= x.denominator)
 
 
 def count(**argument: object) -> int:
     """Return the argument as a whole number from 1 to 10**12, or raise."""
-    name, value = _one(argument)
-    allowed = f"a whole number from 1 to {MAX_COUNT}"
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(name, value, allowed, "give an int")
-    whole_value = int(value)
-    if not 1 <= whole_value <= MAX_COUNT:
-        raise ParameterError(name, value, allowed)
-    return whole_value
+    return _whole(argument, f"a whole number from 1 to {MAX_COUNT}", 1, MAX_COUNT)
 
 
 def whole(**argument: object) -> int:
     """Return the argument as a whole number at or above 0, or raise."""
+    return _whole(argument, "a whole number >= 0", 0, math.inf)
+
+
+def _whole(argument: dict[str, object], allowed: str, least: int, most: float) -> int:
+    """Return the argument as an integer within a range, or raise."""
     name, value = _one(argument)
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(name, value, "a whole number >= 0", "give an int")
-    whole_value = int(value)
-    if not whole_value >= 0:
-        raise ParameterError(name, value, "a whole number >= 0")
-    return whole_value
+        raise ParameterError(name, value, allowed, "give an int")
+    if not least <= int(value) <= most:
+        raise ParameterError(name, value, allowed)
+    return int(value)
 
 
 def line(**argument: object) -> str:
@@ -131,19 +120,7 @@ def line(**argument: object) -> str:
 def array(
     allowed: str, within: Callable[[NDArray[np.float64]], NDArray[np.bool_]], **argument: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the argument as an array of the floats that it denotes exactly, or raise.
-
-    Args:
-        allowed: the domain in words.
-        within: where finite floats are in the domain.
-        argument: numbers or arrays of numbers that are floats; others would be rounded.
-
-    Raises:
-        ParameterError: some are no such numbers, or outside; it names the first.
-    Example:
-        >>> array("above 0", lambda x: x > 0, sigma=[1, 2.5]).tolist()
-        [1.0, 2.5]
-    """
+    """Return the argument as an array of the floats that it denotes exactly, or raise."""
     name, value = _one(dict(argument))
     try:
         values = np.asarray(value)

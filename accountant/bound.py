@@ -86,11 +86,7 @@ class Bound(Readable):
         return isinstance(value, int | float) and self.lower <= value <= self.upper
 
     def __lt__(self, other: Bound | float) -> bool:
-        """Return whether the true value is below another.
-
-        Raises:
-            NotCertified: the brackets overlap, so that nothing is decided; so for the others.
-        """
+        """Return whether the true value is below another."""
         bound = Bound.of(other)
         return self._decided("<", bound, self.upper < bound.lower, self.lower >= bound.upper)
 

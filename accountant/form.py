@@ -64,12 +64,7 @@ a dict of length 1)
 
     @classmethod
     def of_both(cls, first: object, second: object) -> tuple[Form, Form]:
-        """Describe two values that differ, and where they do first.
-
-        Example:
-            >>> Form.of_both([1, 2], [1, 3])
-            (a list of length 2, a list of length 2, another from position 1 on)
-        """
+        """Describe two values that differ, and where they do first."""
         forms = cls.of(first), cls.of(second)
         if forms[0] != forms[1]:
             return forms
@@ -95,11 +90,6 @@ def withholding(call: Callable[P, T]) -> Callable[P, T]:
     A refusal of a value becomes a ``DataError`` of the same name. The message and the cause of what
     numpy, scikit-learn or a caller's own function raises may quote the data, so a ``DataError`` is
     raised in its place that says which type it was and where it came from.
-
-    Example:
-        >>> withholding(float)("Alice")
-        Traceback (most recent call last):
-        dpproof.accountant.form.DataError: data must be such that the called code raises ...
     """
 
     @functools.wraps(call)
@@ -139,12 +129,7 @@ class Withholding(ABC):  # noqa: B024  # a subclass has methods that take data
 
 
 def takes_data(method: FunctionType) -> bool:
-    """Return whether a function has a parameter that is data.
-
-    Example:
-        >>> takes_data(lambda data: 0), takes_data(lambda scale: 0)
-        (True, False)
-    """
+    """Return whether a function has a parameter that is data."""
     bare = inspect.unwrap(method)
     code = bare.__code__  # a signature takes long for every method of a package
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -153,12 +138,7 @@ def takes_data(method: FunctionType) -> bool:
 
 
 def origin(error: Exception) -> str:
-    """Return the type of an error, and the file and the line that raised it; not its message.
-
-    Example:
-        >>> origin(ValueError("Alice"))
-        'ValueError'
-    """
+    """Return the type of an error, and the file and the line that raised it; not its message."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

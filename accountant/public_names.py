@@ -12,10 +12,6 @@ def homes_of(package: str) -> dict[str, str]:
     """Return the module of each name that the source of a package imports from its own modules.
 
     They stand under ``if TYPE_CHECKING`` for type checkers, and are the only list of the names.
-
-    Example:
-        >>> homes_of("dpproof.accountant")["GDP"]
-        'dpproof.accountant.guarantees.dominating_pair'
     """
     source = pkgutil.get_data(package, "__init__.py") or b""
     homes = {
@@ -31,14 +27,7 @@ def homes_of(package: str) -> dict[str, str]:
 
 
 def fetch(package: str, homes: dict[str, str], name: str) -> object:
-    """Import a public name from its module, and keep it as an attribute of the package.
-
-    Raises:
-        AttributeError: not a public name of the package.
-    Example:
-        >>> fetch("dpproof.accountant", homes_of("dpproof.accountant"), "Bound").__name__
-        'Bound'
-    """
+    """Import a public name from its module, and keep it as an attribute of the package."""
     if name not in homes:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(homes[name]), name)

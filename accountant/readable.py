@@ -92,12 +92,7 @@ def readable(value: object) -> str:
 
 
 def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
-    """Return a small table for a notebook, one row a name and its value, every text escaped.
-
-    Example:
-        >>> table("Noise", [("kind", "<b>")])
-        '<table><caption>Noise</caption><tr><th>kind</th><td>&lt;b&gt;</td></tr></table>'
-    """
+    """Return a small table for a notebook, one row a name and its value, every text escaped."""
     body = "".join(
         f"<tr><th>{escape(name)}</th><td>{_cell(value)}</td></tr>" for name, value in rows
     )
@@ -138,13 +133,7 @@ def _is(value: object, default: object) -> bool:
 
 
 def declared(value: object) -> tuple[str, ...] | None:
-    """Return the fields of a dataclass or an attrs class that its equality compares; else None.
-
-    Example:
-        >>> from dpproof.accountant import PureDP
-        >>> declared(PureDP(epsilon=1)), declared(1)
-        (('stated_epsilon', 'relation'), None)
-    """
+    """Return the fields of a dataclass or an attrs class that its equality compares; else None."""
     kind: Any = type(value)
     if attrs.has(kind):
         return tuple(one.name for one in attrs.fields(kind) if one.eq)

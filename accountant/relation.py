@@ -69,14 +69,7 @@ R = TypeVar("R", bound=Relation)
 
 
 def require_relation(relation: object) -> Relation:
-    """Return the argument if it is a neighbouring relation, else raise ParameterError.
-
-    Raises:
-        ParameterError: anything else, a string or a class included.
-    Example:
-        >>> require_relation(AddRemove())
-        AddRemove()
-    """
+    """Return the argument if it is a neighbouring relation, else raise ParameterError."""
     if isinstance(relation, Relation):
         return relation
     names = ", ".join(f"{type(allowed).__name__}()" for allowed in RELATIONS)
@@ -84,14 +77,7 @@ def require_relation(relation: object) -> Relation:
 
 
 def require_same_relation(relations: list[R], what: str) -> R:
-    """Return the one relation that all parts share, or refuse.
-
-    Args:
-        relations: the relation of each part, in order, at least one.
-        what: what is being done, for the message ("compose").
-    Raises:
-        RelationMismatch: naming both relations and their positions.
-    """
+    """Return the one relation that all parts share, or refuse."""
     first = relations[0]
     for position, relation in enumerate(relations):
         if relation != first:

@@ -14,15 +14,10 @@ from typing import Final, final
 @final
 @dataclass(frozen=True, slots=True)
 class SideCondition:
-    """One condition that a theorem takes for granted.
+    """One condition that a theorem takes for granted."""
 
-    Attributes:
-        name: its name in ``Assumes:``.
-        text: one clause; what stands in braces depends on the application.
-    """
-
-    name: str
-    text: str
+    name: str  # its name in ``Assumes:``
+    text: str  # one clause; what stands in braces depends on the application
 
     def __call__(self, **values: object) -> str:
         """Return the clause with the values of one application."""

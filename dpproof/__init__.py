@@ -51,8 +51,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import dpproof.mechanisms.learning as learning  # noqa: F401, PLR0402  # no file defines it
     from dpproof import plot as plot
-    from dpproof.accountant.adaptive.approx_dp_filter import ApproxDPFilter as ApproxDPFilter
     from dpproof.accountant.adaptive.privacy_filter import (
+        ApproxDPFilter as ApproxDPFilter,
         GDPFilter as GDPFilter,
         PrivacyFilter as PrivacyFilter,
         RenyiFilter as RenyiFilter,
@@ -89,8 +89,9 @@ if TYPE_CHECKING:
         ReplaceOne as ReplaceOne,
         ZeroOut as ZeroOut,
     )
-    from dpproof.accountant.run_counts.law import FixedRuns as FixedRuns, PoissonRuns as PoissonRuns
-    from dpproof.accountant.run_counts.truncated_negative_binomial import (
+    from dpproof.accountant.run_counts.law import (
+        FixedRuns as FixedRuns,
+        PoissonRuns as PoissonRuns,
         TruncatedNegativeBinomial as TruncatedNegativeBinomial,
     )
     from dpproof.accountant.sampling import (
@@ -177,8 +178,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.statistics.bounded_mean import (
         BoundedMean as BoundedMean,
         BoundedSum as BoundedSum,
+        NumericAnswers as NumericAnswers,
     )
-    from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.pipeline.stated import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check
     from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs

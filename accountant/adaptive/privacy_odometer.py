@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import ClassVar, Generic, cast, final, overload
+from typing import cast, final, overload
 
 from dpproof.accountant import arguments
-from dpproof.accountant.adaptive.approx_dp_filter import rho_and_delta
-from dpproof.accountant.adaptive.largest_parameter import divergence_cost, mixture_bound
-from dpproof.accountant.adaptive.privacy_filter import NO_COST, Costs, Undivided
+from dpproof.accountant.adaptive.privacy_filter import (
+    Costs,
+    Undivided,
+    divergence_cost,
+    mixture_bound,
+    rho_and_delta,
+)
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
-from dpproof.accountant.errors import NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.guarantee import (
-    DEFAULT_RELATION,
-    Guarantee,
-    renyi_order,
-    require_single,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import ZCDP
-from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.relation import AddRemove, R, Relation, require_relation
+from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.theorems.conversion import convert
 
 
-class PrivacyOdometer(Undivided, ABC, Generic[R]):
+class PrivacyOdometer(Undivided[R], ABC):
     """A running total of mechanisms that are chosen one by one, without a budget.
 
     Spend a guarantee before its mechanism runs. Let delta be fixed in advance, and spent_t what
@@ -44,34 +41,19 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
     forked process.
     """
 
-    __slots__ = ("_relation", "_total")
+    __slots__ = ("_total",)
+    _KIND = "an odometer"
 
-    _UNITS: ClassVar[tuple[str, ...]]  # of the first parts of the total, which a repr shows
-
-    _relation: R
     _total: Costs
 
     @final
     def __repr__(self) -> str:
         """Return the class, what is spent, and the relation, on one line."""
-        amounts = " and ".join(
-            f"{unit} = {show(part)}" for unit, part in zip(self._UNITS, self._total, strict=False)
-        )
-        return f"<{type(self).__name__}: {amounts} spent, {self._relation}>"
-
-    @property
-    @final
-    def relation(self) -> R:
-        """Return the neighbouring relation."""
-        return self._relation
+        return f"<{type(self).__name__}: {self._shown(self._total)} spent, {self._relation}>"
 
     @abstractmethod
     def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        """Return upper bounds of what a guarantee adds to each part of the total.
-
-        Raises:
-            NotImplied: the guarantee says nothing in the odometer's notion.
-        """
+        """Return upper bounds of what a guarantee adds to each part of the total."""
 
     @abstractmethod
     def _bound(self, delta: Fraction) -> float:
@@ -86,17 +68,7 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
             RelationMismatch: it is about other neighbours.
             NotShared: the odometer was made by another process.
         """
-        required_guarantee(guarantee)
-        require_single(guarantee, "an odometer")
-        if guarantee.relation != self._relation:
-            raise RelationMismatch(
-                f"the odometer is about {self._relation} neighbours, the guarantee about "
-                f"{guarantee.relation}; state every sensitivity under one relation"
-            )
-        try:
-            costs = self._costs(guarantee)
-        except NotImplied as refusal:
-            raise NotImplied(f"{guarantee.describe()} {NO_COST}") from refusal
+        costs = self._priced(guarantee, self._costs)
         with self._alone():
             self._total = tuple(one + cost for one, cost in zip(self._total, costs, strict=True))
 
@@ -112,9 +84,8 @@ class PrivacyOdometer(Undivided, ABC, Generic[R]):
 
     def _begin(self, relation: R, parts: int = 1) -> None:
         """Keep the relation, with nothing spent."""
-        require_relation(relation)
-        self._own()
-        self._relation, self._total = relation, (Fraction(0),) * parts
+        self._own(relation)
+        self._total = (Fraction(0),) * parts
 
 
 def log_inverse_up(delta: Fraction) -> float:
@@ -138,8 +109,6 @@ class GDPOdometer(PrivacyOdometer[R]):
     Laws: sharp: Gaussian releases of small mu_i exceed it with a probability that tends to 0.98
         delta, so that no bound is lower at every sum.
 
-    Args:
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> odometer = GDPOdometer()
         >>> odometer.spend(GDP(mu=0.1))
@@ -176,8 +145,6 @@ class ZCDPOdometer(PrivacyOdometer[R]):
         (arXiv:2203.05481). Proof: proofs/theory/filters.md.
     Rounds: up.
 
-    Args:
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> odometer = ZCDPOdometer()
         >>> odometer.spend(ZCDP(rho=0.01))
@@ -215,7 +182,6 @@ class RenyiOdometer(PrivacyOdometer[R]):
 
     Args:
         order: above 1.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> from dpproof.accountant import ZCDP
         >>> odometer = RenyiOdometer(order=17)
@@ -265,7 +231,6 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
     Args:
         failures: how much the deltas of the parts may add up to, at or above 0; half of the delta
             that is asked by default. 0 is best if every part is pure or concentrated.
-        relation: which datasets are neighbours; every guarantee has to be about the same.
     Example:
         >>> odometer = ApproxDPOdometer()
         >>> for _ in range(100):

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.adaptive.largest_parameter import MARGIN, largest_parameter
+from dpproof.accountant.adaptive.privacy_filter import MARGIN, largest_parameter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, up
 from dpproof.accountant.errors import ParameterError
@@ -55,17 +55,6 @@ def several_filters(
     Rounds: nothing.
     Assumes: spent before.
     Laws: k = 1 is the filter itself.
-
-    Args:
-        epsilon: above 0, nats.
-        delta: at or above 0, below 1.
-        relation: which datasets are neighbours.
-        budgets: of the filters by way, as ``limits`` divides them, for a certificate that they
-            are (epsilon, delta_j)-DP; None if they are not divided yet.
-    Example:
-        >>> from dpproof.accountant import AddRemove
-        >>> several_filters(epsilon=3, delta=1e-6, relation=AddRemove()).describe()
-        '(3, 1e-06)-DP'
     """
     derivation = Derivation(
         theorem=SEVERAL_FILTERS,
@@ -84,10 +73,6 @@ def ways(*, epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
     "renyi-" with an order for divergences there. With L = log(1/share), R at order a implies
     epsilon = R + L/(a - 1) and little else, so that a budget admits most at the a with
     epsilon (a - 1)^2 = L (2a - 1) if divergences grow like a.
-
-    Example:
-        >>> ways(epsilon=Fraction(8), delta=Fraction(1, 10**6))
-        ('basic', 'zcdp', 'gdp', 'renyi-3', 'renyi-5', 'renyi-7', 'renyi-11')
     """
     if not delta:
         return tuple(SHARES)
@@ -101,14 +86,7 @@ def ways(*, epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
 
 
 def order_of(way: str) -> int | None:
-    """Return the order of a way that spends divergences; None for the others.
-
-    Raises:
-        ParameterError: it is no way.
-    Example:
-        >>> order_of("renyi-5")
-        5
-    """
+    """Return the order of a way that spends divergences; None for the others."""
     if way in SHARES:
         return None
     order = way.removeprefix(RENYI)
@@ -122,37 +100,14 @@ def order_of(way: str) -> int | None:
 def limits(
     *, epsilon: Fraction, delta: Fraction, ways: Collection[str]
 ) -> dict[str, tuple[Fraction, ...]]:
-    """Return the budgets of the filters that share a delta: whatever they admit is together DP.
-
-    Args:
-        epsilon: of all of them, above 0.
-        delta: divided among them in proportion to ``SHARES``; below 1.
-        ways: as the function of this name returns them, or some of these.
-    Raises:
-        ParameterError: an unknown way.
-    Example:
-        >>> {way: len(limit) for way, limit in limits(
-        ...     epsilon=Fraction(3), delta=Fraction(1, 10**6), ways=["basic", "gdp"]).items()}
-        {'basic': 2, 'gdp': 1}
-    """
+    """Return the budgets of the filters that share a delta: whatever they admit is together DP."""
     parts = {way: _SHARE_OF_AN_ORDER if order_of(way) is not None else SHARES[way] for way in ways}
     whole = sum(parts.values())
     return {way: _limit(way, epsilon, delta * part / whole) for way, part in parts.items()}
 
 
 def needed(way: str, limit: tuple[Fraction, ...], epsilon: Fraction) -> Fraction:
-    """Return a delta for which everything that one filter admits is (epsilon, delta)-DP.
-
-    Args:
-        way: of its budget.
-        limit: its budget, as ``limits`` returns it.
-        epsilon: of all filters, above 0.
-    Returns:
-        The delta, rounded up; 1 if nothing less is proved.
-    Example:
-        >>> needed("basic", (Fraction(3), Fraction(1, 100)), Fraction(3))
-        Fraction(1, 100)
-    """
+    """Return a delta for which everything that one filter admits is (epsilon, delta)-DP."""
     if min(limit) < 0:
         return Fraction(1)
     if way == "basic":
@@ -174,17 +129,6 @@ def within(limit: Mapping[str, tuple[Fraction, ...]], epsilon: Fraction, delta: 
 
     It asks each filter what delta it needs, so that a budget which was divided by other roundings
     or into other shares, or below the largest, is accepted as well.
-
-    Args:
-        limit: budgets by way, as ``limits`` divides them.
-        epsilon: of all of them, above 0.
-        delta: of all of them.
-    Example:
-        >>> goal = {"epsilon": Fraction(3), "delta": Fraction(1, 10**6)}
-        >>> within(limits(**goal, ways=["basic", "gdp", "renyi-8"]), **goal)
-        True
-        >>> within({"gdp": (Fraction(1),)}, **goal)
-        False
     """
     try:
         needs = [needed(way, one, epsilon) for way, one in limit.items()]

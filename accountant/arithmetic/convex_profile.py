@@ -59,38 +59,22 @@ _LONG_ROUNDOFF = float(np.finfo(np.longdouble).eps)
 @final
 @dataclass(frozen=True, slots=True)
 class ProfileHalf:
-    """One half of a profile, given by bounds at losses that start from 0.
+    """One half of a profile, given by bounds at losses that start from 0."""
 
-    Attributes:
-        loss: shape (n,), n >= 2, increasing from 0, nats.
-        lower: shape (n,), at or below the profile there.
-        upper: shape (n,), at or above it.
-        rest: at or below the profile everywhere: what stays however large the loss.
-        slopes: two of shape (n,), or None: s and S with s <= S such that the profile is at or
-            above lower + s (t_k - t) left of each t_k = e^loss and lower - S (t - t_k) right of it.
-    """
-
-    loss: Reals
-    lower: Reals
-    upper: Reals
-    rest: float = 0.0
+    loss: Reals  # shape (n,), n >= 2, increasing from 0, nats
+    lower: Reals  # shape (n,), at or below the profile there
+    upper: Reals  # shape (n,), at or above it
+    rest: float = 0.0  # at or below the profile everywhere: what stays however large the loss
+    # Two of shape (n,), or None: s and S with s <= S such that the profile is at or above lower + s
+    # (t_k - t) left of each t_k = e^loss and lower - S (t - t_k) right of it.
     slopes: tuple[Reals, Reals] | None = None
 
 
 def above(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions]:
-    """Return a finite pair whose profile is at least the one bounded by the upper ends.
+    """Return a finite pair above the profile of both sides' upper ends.
 
-    Args:
-        forward: the profile at and above epsilon = 0.
-        backward: the same for the swapped pair.
-
-    Returns:
-        The pair's outcomes, by increasing loss, and the position of each on its side: k >= 0
-        for ``forward.loss[k]``, -k for the loss ``-backward.loss[k]``.
-
-    Raises:
-        NotCertified: losses are too large, or rounding is not covered even by a relative margin
-            of 1e-3.
+    Its outcomes come by increasing loss, with their positions: k >= 0 for ``forward.loss[k]``, -k
+    for the loss ``-backward.loss[k]``.
     """
     wanted = []
     for side in (forward, backward):
@@ -116,11 +100,7 @@ def below(forward: ProfileHalf, backward: ProfileHalf) -> tuple[Atoms, Positions
 
 
 def gaps(loss: Reals, heights: Reals) -> Reals:
-    """Bound from above how far a profile through these heights lies below its chord on each cell.
-
-    Raises:
-        NotCertified: losses are too large.
-    """
+    """Bound from above how far a profile through these heights lies below its chords."""
     required_reach(float(loss.max(initial=0.0)))
     width = _widths(loss)
     chord = np.diff(heights) / width
@@ -133,14 +113,7 @@ def gaps(loss: Reals, heights: Reals) -> Reals:
 
 
 def required_reach(largest: float) -> None:
-    """Refuse losses whose exponentials are not representable as floats.
-
-    Args:
-        largest: loss of a table, nats.
-
-    Raises:
-        NotCertified: above 700, or no number.
-    """
+    """Refuse losses whose exponentials are not representable as floats."""
     if not largest <= _LARGEST:
         raise NotCertified(
             f"privacy losses up to {largest:.4g} are too large for a table, allowed is up to "
@@ -149,10 +122,7 @@ def required_reach(largest: float) -> None:
 
 
 def _lowered(side: ProfileHalf) -> tuple[Reals, Reals]:
-    """Return losses and heights all of whose chords are below the profile.
-
-    It uses that the slope in t is at least -1 before t = 1.
-    """
+    """Return losses and heights all of whose chords are below the profile, of slope at least -1."""
     required_reach(float(side.loss.max(initial=0.0)))
     if side.slopes is not None:
         loss, raw = _tangents(side.loss, side.lower, *side.slopes)
@@ -293,10 +263,7 @@ def _bridge(
 
 
 def _single(atoms: Atoms) -> Atoms:
-    """Return a pair with one outcome, the larger mass outside it computed from the smaller.
-
-    The outcome has mass p under P and p e^{-l} under Q.
-    """
+    """Return a pair with one outcome, the larger mass outside it computed from the smaller."""
     loss = float(atoms.loss[0])
     if atoms.missing_mass < atoms.infinite_mass:
         log_p = loss + math.log1p(-atoms.missing_mass)

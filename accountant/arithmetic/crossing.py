@@ -48,15 +48,9 @@ def bisect(
     near: float = 0.0,
     close: float = 0.0,
 ) -> tuple[X, X]:
-    """Halve an interval at whose left end a condition holds and at whose right end it does not.
+    """Halve an interval at whose left end a condition holds, and at whose right end it does not.
 
-    Args:
-        exceeds: the condition; only its values at the middles are used.
-        low: the left end.
-        high: the right end.
-        rounds: most halvings.
-        near: the width at which to stop, relative to the right end.
-        close: the width at which to stop, added to the relative one.
+    It stops at a width of ``near`` times the right end plus ``close``.
     """
     for _ in range(rounds):
         middle = (low + high) / 2
@@ -75,15 +69,7 @@ def bisect_integers(exceeds: Callable[[int], bool], low: int, high: int) -> tupl
 
 
 def least_count(suffices: Callable[[int], bool], most: int) -> int | None:
-    """Return a number up to ``most`` that suffices while the one before does not, or None.
-
-    Args:
-        suffices: once true, expected to stay true; it is called, never assumed.
-        most: the largest that is tried.
-    Example:
-        >>> least_count(lambda n: n * n >= 50, 100)
-        8
-    """
+    """Return a number up to ``most`` that suffices while the one before does not, or None."""
     high = 1
     while not suffices(high):
         if high >= most:
@@ -103,14 +89,7 @@ def invert(
 
     A point at which the upper bound of log delta is at most the target is an upper end, one at
     which the lower bound is at least the target a lower end, whatever lies between. A bound that is
-    nan proves nothing.
-
-    Args:
-        brackets: rigorous logs of delta at an array of epsilons.
-        target: log of the target, rounded down (for the upper end) and up.
-        start: a guess of the answer.
-        width: the size of the first interval around it.
-        top: largest loss, where delta is 0.
+    nan proves nothing. The target is a log, rounded down (for the upper end) and up.
     """
     best = 0.0
 
@@ -163,16 +142,10 @@ def crossings(
     *,
     rough: Brackets | None = None,
 ) -> tuple[Reals, Reals]:
-    """Bracket where each of many falling functions reaches its target, as ``invert`` does for one.
+    """Bracket where each of p falling functions reaches its target, as ``invert`` does for one.
 
-    Args:
-        brackets: rigorous logs at points, shape (k, n), of the functions with k indices.
-        target: shape (p,), log of each target, rounded down (for the upper end) and up.
-        start: shape (p,), guesses of the answers, above 0.
-        slope: shape (p,), guesses of by how much the logs fall.
-        rough: brackets by which the search goes, if they are cheaper; infinite ones end it.
-    Returns:
-        Both ends, each shape (p,), above 0; nan where an end is not proved.
+    The target is its log, rounded down (for the upper end) and up. ``rough`` brackets, if cheaper,
+    lead the search; infinite ones end it. Both ends have shape (p,); nan where one is not proved.
     """
     x, steep = start.copy(), slope.copy()
     left, right = np.zeros(x.shape), np.full(x.shape, np.inf)
@@ -260,9 +233,7 @@ def _crossing(
 def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
     """Estimate by inverse interpolation where falling values cross 0, and the estimate's error.
 
-    Heuristic.
-
-    Neville's scheme through the four values nearest to 0, against that through three.
+    Heuristic: Neville's scheme through the four values nearest to 0, against that through three.
     """
     nearest = np.argsort(np.abs(values))
     places: dict[float, float] = {}
@@ -282,13 +253,7 @@ def _inverse(points: Reals, values: Reals) -> tuple[float, float]:
 def _straddle(
     gap: Callable[[Reals], Reals], start: float, width: float, top: float
 ) -> tuple[float, float, float, float]:
-    """Return two points around the sign change and the gaps there.
-
-    The ends are 0 and ``top`` if no other point is found.
-
-    Raises:
-        NotCertified: all gaps up to the farthest point are above 0.
-    """
+    """Return two points around the sign change and the gaps there; the ends are 0 and ``top``."""
     at = float(gap(np.array([start]))[0])
     right = at > 0
     here, step = start, width

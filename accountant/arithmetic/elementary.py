@@ -55,19 +55,12 @@ def exponential_sums(
 ) -> tuple[Complexes, Reals, Reals]:
     """Return sums over g of w e^{alpha g}, w = e^log_weights, and of |w e^{alpha g}| times columns.
 
-    The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` +
-    8 |alpha g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0,
-    as w e^{alpha_0 g + i r d g} times e^{i p d g}: products of matrices; what these leave out
-    as too small is in the second. Leading axes are for many sums at once.
-
-    Args:
-        alpha: shape (n,).
-        growth: shape (..., m), g.
-        log_weights: shape (..., m).
-        columns: shape (..., m, k), at or above 0.
-    Returns:
-        Both divided by e^peak, shapes (..., n) and (..., n, k) or (..., 1, k) where rows are
-        equal; the peaks, shape (..., n) or (..., 1).
+    The first errs by at most u times the sum of |w e^{alpha g}| (16 c + 2 ``summing(m)`` + 8 |alpha
+    g| + 8 |log w|). Where alpha goes up a vertical line in equal steps and Im g >= 0, as w
+    e^{alpha_0 g + i r d g} times e^{i p d g}: products of matrices; what these leave out as too
+    small is in the second. The shapes are (n,) of alpha, (..., m) of the next two and (..., m, k)
+    of the columns. Both sums are divided by e^peak, and have shapes (..., n) and (..., n, k); those
+    that are equal for all alpha have n = 1, as have the peaks.
     """
     step = equal_step(alpha)
     if step is None or growth.imag.min() < 0:
@@ -152,10 +145,7 @@ def _exp_or_zero(exponent: Complexes) -> Complexes:
 
 
 def complex_product(one: Complexes, other: Complexes) -> Complexes:
-    """Return the product of complex matrices by products of real ones.
-
-    Heuristic: for real ones libraries start threads at larger sizes only.
-    """
+    """Return the product of complex matrices by real ones, for which fewer threads are started."""
     real = one.real @ other.real - one.imag @ other.imag
     return np.asarray(real + 1j * (one.real @ other.imag + one.imag @ other.real))
 
@@ -172,10 +162,7 @@ def _modulus_sums(second: Reals, first: Reals, columns: Reals) -> Reals:
 
 
 def equal_step(alpha: Complexes) -> float | None:
-    """Return the step of the points of a vertical line, or None.
-
-    It returns None unless the points are many and equally spaced, exactly.
-    """
+    """Return the step of many points of a vertical line if they are exactly equally spaced."""
     if alpha.size < _FEW:
         return None
     step = float(alpha.imag[1] - alpha.imag[0])
@@ -186,10 +173,7 @@ def equal_step(alpha: Complexes) -> float | None:
 def _modulus_and_phase(
     alpha: Complexes, growth: Numbers, log_weights: Numbers
 ) -> tuple[Reals, Reals]:
-    """Return log modulus and phase of w e^{alpha g}.
-
-    The shape is (..., n, m), or n = 1 for the modulus if all rows are equal.
-    """
+    """Return log modulus and phase of w e^{alpha g}, shape (..., n, m); n = 1 if rows are equal."""
     tilt, turn = alpha.real[:, None], alpha.imag[:, None]
     grown, turned = growth.real[..., None, :], growth.imag[..., None, :]
     same = not np.iscomplexobj(growth) and bool((tilt == tilt[0]).all())
@@ -224,11 +208,6 @@ def exp_minus_linear(alpha: Complexes, growth: Numbers, log_weights: Numbers) ->
     relative error (2 k + c + |log w| + 50) u; otherwise |z| > 1/2 for all, and directly, where
     1, |z| and |e^z| together are at most 13 |z|^2 e^{max(Re z, 0)}.
     The weight goes into the exponent, so that a huge e^z with a tiny weight does not overflow.
-
-    Args:
-        alpha: shape (n,), none of them 0.
-        growth: shape (m,), real or complex.
-        log_weights: shape (m,).
     """
     size, grown = np.abs(alpha), np.abs(growth)
     least = float(size.min())
@@ -261,10 +240,7 @@ def _by_moments(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Comp
 
 
 def _directly(alpha: Complexes, growth: Numbers, log_weights: Numbers) -> Complexes:
-    """Sum w e^z and w (1 + z) apart.
-
-    Real alphas are summed by themselves, as the others may be on a line.
-    """
+    """Sum w e^z and w (1 + z) apart; real alphas by themselves, as the others may be on a line."""
     weights = np.exp(log_weights)
     total = np.empty(alpha.shape, dtype=_complex(growth))
     flat = alpha.imag == 0.0

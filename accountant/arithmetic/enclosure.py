@@ -44,14 +44,10 @@ class Enclosure:
 
     Where the radius is infinite, the real part of ``value`` is an upper bound of the real
     part of the true value, and nothing else is known.
-
-    Attributes:
-        value: shape (n,), complex, of the usual or the longest floats.
-        radius: shape (n,), at or above 0.
     """
 
-    value: Complexes
-    radius: Reals
+    value: Complexes  # shape (n,), complex, of the usual or the longest floats
+    radius: Reals  # shape (n,), at or above 0
 
 
 def from_swapped(lower: Reals, upper: Reals, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -74,12 +70,7 @@ def joined(parts: Sequence[Enclosure]) -> Enclosure:
 
 
 def weighted_sum(each: Enclosure, counts: Reals) -> Enclosure:
-    """Enclose the sum over rows of count times value, for counts above 0.
-
-    Args:
-        each: shape (k, n).
-        counts: shape (k,), floats or integers.
-    """
+    """Enclose the sum over the k rows of ``each``, shape (k, n), times their counts above 0."""
     weights = np.asarray(counts)[:, None]
     with np.errstate(invalid="ignore"):  # an infinite value of infinite radius; see ``lost``
         scaled = weights * each.value
@@ -167,10 +158,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def distinct(points: NDArray[T]) -> NDArray[T]:
-    """Return the points in increasing order, each once.
-
-    This is numpy.unique, whose first call imports other modules and is slow for that reason.
-    """
+    """Return the points in increasing order, each once: numpy.unique imports more, and is slow."""
     ordered = np.sort(points)
     return np.concatenate([ordered[:1], ordered[1:][ordered[1:] != ordered[:-1]]])
 

@@ -15,10 +15,6 @@ def triangular_factors(matrix: Matrix) -> tuple[list[list[Fraction]], list[Fract
 
     Statement: they exist, all D being positive, exactly if a symmetric matrix is positive definite.
     Source: Gaussian elimination; Sylvester's criterion, as products of D are leading minors.
-
-    Example:
-        >>> triangular_factors([[Fraction(4), Fraction(2)], [Fraction(2), Fraction(2)]])[1]
-        [Fraction(4, 1), Fraction(1, 1)]
     """
     size = len(matrix)
     lower = [[Fraction(i == j) for j in range(size)] for i in range(size)]
@@ -35,12 +31,7 @@ def triangular_factors(matrix: Matrix) -> tuple[list[list[Fraction]], list[Fract
 
 
 def solved(lower: Matrix, vector: Vector) -> list[Fraction]:
-    """Return x with lower x = vector, ``lower`` triangular with ones on its diagonal.
-
-    Example:
-        >>> solved([[Fraction(1), Fraction(0)], [Fraction(3), Fraction(1)]], [Fraction(2)] * 2)
-        [Fraction(2, 1), Fraction(-4, 1)]
-    """
+    """Return x with lower x = vector, ``lower`` triangular with ones on its diagonal."""
     solution: list[Fraction] = []
     for i, value in enumerate(vector):
         solution.append(value - sum((lower[i][k] * solution[k] for k in range(i)), Fraction(0)))

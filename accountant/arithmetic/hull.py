@@ -13,12 +13,7 @@ X = TypeVar("X", float, Fraction)
 
 
 def lower_hull(points: Iterable[tuple[X, X]]) -> tuple[tuple[X, X], ...]:
-    """Return the vertices of the lower convex hull, first coordinates increasing.
-
-    Example:
-        >>> lower_hull([(0.0, 2.0), (2.0, 1.0), (1.0, 0.0), (1.0, 3.0)])
-        ((0.0, 2.0), (1.0, 0.0), (2.0, 1.0))
-    """
+    """Return the vertices of the lower convex hull, first coordinates increasing."""
     hull: list[tuple[X, X]] = []
     for x, y in sorted(points):
         if hull and hull[-1][0] == x:
@@ -35,14 +30,8 @@ def lower_hull(points: Iterable[tuple[X, X]]) -> tuple[tuple[X, X], ...]:
 def hull_positions(x: NDArray[Any], y: NDArray[Any], *, passes: int | None = 0) -> NDArray[np.intp]:
     """Return positions of the lower convex hull, from the first point to the largest x.
 
-    Args:
-        x: first coordinates, growing; one that does not grow counts if it is lower.
-        y: second coordinates.
-        passes: rounds that drop all points on or above the segment of their neighbours, before
-            points are looked at one by one; None for as many as drop any. They take growing x.
-    Example:
-        >>> hull_positions(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 0.0, 1.0, 1.0]))
-        array([0, 1, 3])
+    An x that does not grow counts if it is lower. Each of the ``passes``, of growing x alone, drops
+    all points on or above the segment of their neighbours; None stands for as many as drop any.
     """
     left = np.arange(x.size)
     while passes is None or passes > 0:

@@ -58,16 +58,10 @@ _TERM: Final = 64.0 * ELEMENTARY_ULPS
 def mean_shortfall(
     variance: float, count: int, c: Reals, *, excess: bool = False
 ) -> tuple[Reals, Reals]:
-    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1).
+    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1) of the ``excess``.
 
-    Args:
-        variance: of log Y, above 0, exact.
-        count: the number of variables, from 2.
-        c: shape (n,), above 0; the ends hold for all numbers within 8 u of it.
-        excess: whether of E(M - c)_+.
-    Returns:
-        Lower and upper ends; (c - 1)_+ and c, rounded, where nothing better is computed, or 0 and 1
-        of the excess.
+    The ends hold for all numbers within 8 u of c > 0. They are (c - 1)_+ and c, rounded, where
+    nothing better is computed, or 0 and 1 of the excess.
     """
     lower, upper = np.maximum((1.0 - c if excess else c - 1.0), 0.0), c.copy()
     if excess:
@@ -175,12 +169,8 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
 def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
     """Enclose log phi(w), up to turns, at w = size e^{i angle}; the radius is infinite near 0.
 
-    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small.
-
-    Args:
-        a: standard deviation of log Y.
-        size: shape (n,), at or above 0.
-        angle: shape (n,), from 0 to 3 pi/4.
+    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small. The
+    angle is in [0, 3 pi/4]; ``a`` is the standard deviation of log Y.
     """
     strip = min(_STRIP, _STRIP / a)
     most = _STRIP - a * strip  # angle of w Y on the line
@@ -218,23 +208,15 @@ def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
 @final
 @dataclass(frozen=True, slots=True)
 class _Tilts:
-    """The p of hyperbolas, and the c for which each is best.
+    """The p of hyperbolas, and the c for which each is best."""
 
-    Attributes:
-        p: shape (n,), increasing.
-        ends: shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1].
-    """
-
-    p: Reals
-    ends: Reals
+    p: Reals  # shape (n,), increasing
+    ends: Reals  # shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1]
 
 
 @lru_cache(maxsize=64)
 def _tilts(variance: float, count: int) -> _Tilts:
-    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c.
-
-    Heuristic: every p is sound.
-    """
+    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c. Any is sound."""
     places, heights = _excess(variance, count)
     p = places[1::_EVERY]
     log = heights[1::_EVERY] - p
@@ -246,27 +228,18 @@ def _tilts(variance: float, count: int) -> _Tilts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Hyperbola:
-    """A trapezoid sum over one hyperbola, and what bounds its error.
+    """A trapezoid sum over one hyperbola, and what bounds its error."""
 
-    Attributes:
-        u: shape (n,), from the real axis upwards; the other half is conjugate.
-        log_power: shape (n,), t log phi(u/t).
-        radius: shape (n,), how much that errs by; where it is infinite the real part is a bound.
-        factor: shape (n,), by what e^{uc} phi^t is multiplied.
-        p: where the inner hyperbola, a vertical line, crosses the real axis.
-        log_inner: log of the error by that line, over e^{pc}.
-        rest: the error by the outer hyperbola and by the terms left out.
-        constant: the error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of
-            it; None if the terms do not end.
-    """
-
-    u: Complexes
-    log_power: Complexes
+    u: Complexes  # shape (n,), from the real axis upwards; the other half is conjugate
+    log_power: Complexes  # shape (n,), t log phi(u/t)
+    # Shape (n,), how much that errs by; where it is infinite the real part is a bound.
     radius: Reals
-    factor: Complexes
-    p: float
-    log_inner: float
-    rest: float
+    factor: Complexes  # shape (n,), by what e^{uc} phi^t is multiplied
+    p: float  # where the inner hyperbola, a vertical line, crosses the real axis
+    log_inner: float  # log of the error by that line, over e^{pc}
+    rest: float  # the error by the outer hyperbola and by the terms left out
+    # The error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of it; None if
+    # the terms do not end.
     constant: tuple[float, float] | None
 
     def integral(self, c: Reals) -> tuple[Reals, Reals]:
@@ -283,10 +256,7 @@ class _Hyperbola:
         return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + self._outside(c))
 
     def excess(self, c: Reals) -> tuple[Reals, Reals]:
-        """Return E(M - c)_+ and how much it errs by, without cancellation from c = 2 on.
-
-        It is the sum for M less that for the constant 1, which is c - 1.
-        """
+        """Return E(M - c)_+ and its error: the sum for M less that for the constant 1, c - 1."""
         if self.constant is None:
             found, error = self.integral(c)
             return found - (c - 1.0), error + 16 * UNIT_ROUNDOFF * c
@@ -312,14 +282,12 @@ class _Hyperbola:
 
 @lru_cache(maxsize=512)
 def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
-    """Return the sum through one p, of the angle that takes about the fewest terms.
-
-    None if these are too many.
-    """
+    """Return the sum through one p, of the angle that takes about fewest terms; None if many."""
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
-    line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
+    high = float(tilts.ends[place - 1]) if place else _LARGEST_C
+    line = _Line(variance, count, p, low, high, log_real)
     upright = line.upright()
     if upright is not None:
         return upright
@@ -330,11 +298,6 @@ def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
             break
         best = min(best, other, key=lambda one: one.terms)
     return line.nodes(best) if best.terms <= _MOST else None
-
-
-def _highest(tilts: _Tilts, place: int) -> float:
-    """Return the largest c of one p."""
-    return float(tilts.ends[place - 1]) if place else _LARGEST_C
 
 
 @final
@@ -351,23 +314,14 @@ class _Shape:
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
+    """The vertical line through p, and the hyperbolas that it may be bent to, for some c."""
 
-    Attributes:
-        variance: of log Y.
-        count: t.
-        p: where the line crosses the real axis.
-        low: the least c.
-        high: the largest.
-        log_real: an upper bound of t log phi(p/t).
-    """
-
-    variance: float
-    count: int
-    p: float
-    low: float
-    high: float
-    log_real: float
+    variance: float  # of log Y
+    count: int  # t
+    p: float  # where the line crosses the real axis
+    low: float  # the least c
+    high: float  # the largest
+    log_real: float  # an upper bound of t log phi(p/t)
 
     @property
     def a(self) -> float:
@@ -390,10 +344,7 @@ class _Line:
         return self.low >= _TWICE
 
     def upright(self) -> _Hyperbola | None:
-        """Return a sum over the vertical line itself, or None if it takes more terms than few.
-
-        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
-        """
+        """Return a sum over the vertical line, where phi falls fast for many rounds, or None."""
         depth = _DIGITS - self.level
         period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
         step = 2 * math.pi / period

@@ -68,9 +68,7 @@ def log_ndtr(x: Reals) -> Reals:
 
 
 def log_odds_quantile(log_odds: float) -> float:
-    """Return the x with Phi(x) / Phi(-x) = e^log_odds, within 1e-14 of itself.
-
-    The log odds are at least 0.
+    """Return the x with Phi(x) / Phi(-x) = e^log_odds >= 1, within 1e-14 of itself.
 
     The log odds g of Phi are convex from 0 on and at least x g'(0) and x^2/2, so that the smaller
     of the two solutions is above x, and Newton's steps from there stay above it.

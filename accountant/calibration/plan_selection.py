@@ -16,8 +16,7 @@ from dpproof.accountant.calibration.calibrate import HasGuarantee, calibrate, gu
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw, TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import self_compose
 from dpproof.accountant.theorems.selection import select
 
@@ -197,10 +196,7 @@ def _negative_binomial(eta: Fraction, share: float) -> RunLaw:
 
 
 def _reaching(build: Callable[[float], RunLaw], candidates: int, wanted: float) -> RunLaw | None:
-    """Return the first law in a family that reaches the probability, or None.
-
-    The probability grows with the family's parameter in (0, 1).
-    """
+    """Return the first law in a family, by its parameter, that reaches the probability."""
 
     def reaches(share: float) -> bool:
         return build(share).probability_drawn(candidates=candidates) >= wanted

@@ -10,20 +10,28 @@ from typing import Any
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.certificates.attacks import prove_advantage, prove_true_positive_rate
-from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, factors
-from dpproof.accountant.certificates.hockey_stick.cells import lower_fact_by_cells, needs_cells
-from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct
-from dpproof.accountant.certificates.hockey_stick.lower_bound import lower_fact
-from dpproof.accountant.certificates.lower_ends import power_facts, renyi_fact
-from dpproof.accountant.certificates.prove import prove_divergence, prove_point
-from dpproof.accountant.certificates.rederive import raise_numbers
+from dpproof.accountant.certificates.choose import Point, distinct
+from dpproof.accountant.certificates.conversions import raise_numbers
+from dpproof.accountant.certificates.lower_ends import (
+    lower_fact,
+    lower_fact_by_cells,
+    needs_cells,
+    power_facts,
+    renyi_fact,
+)
+from dpproof.accountant.certificates.prove import (
+    prove_advantage,
+    prove_divergence,
+    prove_point,
+    prove_true_positive_rate,
+)
+from dpproof.accountant.certificates.serialize import UNCERTIFIED, factors
 from dpproof.accountant.certificates.steps import Steps
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges.pair import composes_ranges
+from dpproof.accountant.ranges import composes_ranges
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated
 from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
@@ -131,7 +139,9 @@ def unchecked(
     elif delta is not None:
         prove_point(steps, guarantee, _at_delta(guarantee, delta))
     elif epsilon is not None:
-        prove_point(steps, guarantee, _at_epsilon(guarantee, epsilon))
+        exact = float_down(arguments.non_negative(epsilon=epsilon))
+        point = Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
+        prove_point(steps, guarantee, point)
     else:
         steps.derive(guarantee.derivation)
     return Certificate(_named(steps.listed, guarantee.derivation.label))
@@ -155,12 +165,6 @@ def _at_delta(guarantee: Guarantee[Any], delta: object) -> Point:
             "nothing to certify; try a larger delta"
         )
     return Point(epsilon=epsilon, delta=exact, moves=True)
-
-
-def _at_epsilon(guarantee: Guarantee[Any], epsilon: object) -> Point:
-    """Return the point to prove if delta is queried at an epsilon."""
-    exact = float_down(arguments.non_negative(epsilon=epsilon))
-    return Point(epsilon=exact, delta=guarantee.delta(epsilon=exact).upper, moves=False)
 
 
 def _products_with_rules(guarantee: Guarantee[Any]) -> list[Product]:
@@ -238,6 +242,7 @@ def _larger(
 ) -> Step:
     """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
     used = [as_largest(product) if by_largest else product for product in products]
+    fact = lower_fact_by_cells if by_largest else lower_fact
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
         ends = [answers.epsilon(product, wanted).lower for product in used]
@@ -247,18 +252,11 @@ def _larger(
                 f"epsilon at delta = {wanted:g} has no finite lower end above 0: there is nothing "
                 "to certify; try another delta"
             )
-        return _fact(products[place], ends[place], wanted, moves=True, by_largest=by_largest)
+        return fact(products[place], ends[place], wanted, moves=True)
     at = float_up(arguments.non_negative(epsilon=epsilon))
     ends = [answers.delta(product, at).lower for product in used]
     place = max(range(len(ends)), key=ends.__getitem__)
-    return _fact(products[place], at, ends[place], moves=False, by_largest=by_largest)
-
-
-def _fact(product: Product, epsilon: float, delta: float, *, moves: bool, by_largest: bool) -> Step:
-    """Return the fact by cells of the largest coordinate, or by sums and tables."""
-    if by_largest:
-        return lower_fact_by_cells(product, epsilon, delta, moves=moves)
-    return lower_fact(product, epsilon, delta, moves=moves)
+    return fact(products[place], at, ends[place], moves=False)
 
 
 def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[Step, ...]:

@@ -12,23 +12,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.accountant.certificates.format.serialize import Object, conclusion, points
-from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from dpproof.accountant.certificates.hockey_stick.closed_form import ClosedForm, has_closed_profile
-from dpproof.accountant.certificates.hockey_stick.curve import facts
-from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
-from dpproof.accountant.certificates.single_number.gdp_zcdp import (
+from dpproof.accountant.certificates.base_profile import moved_to, with_logistic
+from dpproof.accountant.certificates.choose import Point, distinct, facts, prove
+from dpproof.accountant.certificates.finite_sums import ClosedForm, has_closed_profile
+from dpproof.accountant.certificates.serialize import Object, conclusion, points, unsaid
+from dpproof.accountant.certificates.single_number import (
     gdp_witness,
-    needs_points,
-    smallest_mu,
-    zcdp_witness,
-)
-from dpproof.accountant.certificates.single_number.renyi import (
     has_tables,
+    needs_points,
     rdp_witness,
     renyi_point,
+    smallest_mu,
     tabulated_points,
     with_room,
+    zcdp_witness,
 )
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
@@ -55,20 +52,14 @@ from dpproof.proofs.core.certificate import Step, show_rational
 @final
 @dataclass(frozen=True, slots=True)
 class ProvedGuarantee:
-    """A guarantee with the steps that prove it.
+    """A guarantee with the steps that prove it."""
 
-    Attributes:
-        guarantee: the proved guarantee.
-        premise: from what.
-        steps: distance of the premise's datasets -> steps, the last of which concludes;
-            premise 0 stands for the premise, k for the k-th of these steps.
-        size: factor by which the conclusion's datasets are further apart.
-    """
-
-    guarantee: Guarantee[Any]
-    premise: Guarantee[Any]
+    guarantee: Guarantee[Any]  # the proved guarantee
+    premise: Guarantee[Any]  # from what
+    # Distance of the premise's datasets -> steps, the last of which concludes; premise 0 stands for
+    # the premise, k for the k-th of these steps.
     steps: Callable[[int], Sequence[Step]]
-    size: int = 1
+    size: int = 1  # factor by which the conclusion's datasets are further apart
 
 
 # Bits of the slack by which the last curve is lowered, tried in this order. Heuristic.
@@ -125,10 +116,7 @@ def to_group(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | Non
 
 
 def _lowered(curve: Points, bits: int) -> Points:
-    """Return the larger of a curve and its inverse, lowered.
-
-    Its corners move towards the origin, except for those with a coordinate 1.
-    """
+    """Return the larger of a curve and its inverse, corners without a coordinate 1 lowered."""
     share = 1 - Fraction(1, 1 << bits)
     corners = symmetric(curve)
     return shortened([(x, y) if 1 in {x, y} else (x * share, y * share) for x, y in corners])
@@ -140,10 +128,7 @@ def _below(curve: Points, limit: Points) -> bool:
 
 
 def _links(size: int) -> list[tuple[int, int]]:
-    """Return for each curve the two that it is made of.
-
-    Curve 0 is that of one step, the last that of ``size``.
-    """
+    """Return for each curve the two that it is made of; curve 0 is one step, the last ``size``."""
     links: list[tuple[int, int]] = []
     for digit in f"{size:b}"[1:]:
         links.append((len(links), len(links)))
@@ -160,10 +145,7 @@ _NOTHING: Final = Fraction(1, 2**300)
 
 
 def to_approx(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
-    """Prove one point (epsilon, delta), its epsilon raised a little.
-
-    Return None if no rule applies.
-    """
+    """Prove one point (epsilon, delta), its epsilon raised; return None if no rule applies."""
     stated = node.conclusion
     if not isinstance(stated, ApproxDP):
         return None
@@ -225,8 +207,7 @@ def to_profile(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | N
 def to_rdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     """Prove Renyi points of samples by the checker's tables, of bounded ranges as logistic pairs.
 
-    Points at orders that are too large for its quadratures are left out. It returns None if no
-    number changes.
+    Points at orders too large for its quadratures are left out; None if no number changes.
     """
     stated = node.conclusion
     if not isinstance(stated, RDP) or not isinstance(premise, FaithfulPairGuarantee):
@@ -341,10 +322,7 @@ def _proved_conversion(
 def _curve(
     product: Product, heights: Mapping[float, Fraction]
 ) -> tuple[dict[float, Fraction], list[Step]]:
-    """Return bounds of one direction's profile, with their facts.
-
-    Lines that serve many points are used first; the other points are proved one by one.
-    """
+    """Return bounds of one direction's profile with facts: shared lines, then points alone."""
     points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
     close = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
     among = 2 * max(len(heights) - len(close), 1)  # both directions share what lines leave
@@ -357,3 +335,64 @@ def _curve(
             _, close[x], alone = prove([product], point)
             steps += alone
     return close, steps
+
+
+def raise_numbers(guarantee: Guarantee[Any]) -> tuple[Guarantee[Any], dict[int, ProvedGuarantee]]:
+    """Return the guarantee rederived from raised numbers, and their proofs by id of derivation."""
+    raised: dict[int, Guarantee[Any]] = {}
+    shown: dict[int, ProvedGuarantee] = {}
+    stack = [guarantee.derivation]
+    while stack:
+        node = stack[-1]
+        missing = [one for one in node.premises if id(one) not in raised]
+        if missing and id(node) not in raised:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if id(node) not in raised:
+            one = _raise_node(node, [raised[id(one)] for one in node.premises], shown)
+            raised[id(node)] = _with_label(one, node, shown)
+    return raised[id(guarantee.derivation)], shown
+
+
+def _with_label(
+    one: Guarantee[Any], node: Derivation, shown: dict[int, ProvedGuarantee]
+) -> Guarantee[Any]:
+    """Return what is made of a derivation anew with the label that it had."""
+    if not node.label or one.derivation.label == node.label:
+        return one
+    labelled = one.labelled(node.label)
+    if id(one.derivation) in shown:
+        shown[id(labelled.derivation)] = shown.pop(id(one.derivation))
+    return labelled
+
+
+def _raise_node(
+    node: Derivation, premises: list[Guarantee[Any]], shown: dict[int, ProvedGuarantee]
+) -> Guarantee[Any]:
+    """Return the conclusion of one theorem for raised premises."""
+    if not isinstance(node.conclusion, Guarantee):
+        raise NotCertified(unsaid(node.rule))
+    if node.rule in RAISED_CONVERSIONS:
+        proof = RAISED_CONVERSIONS[node.rule](node, premises[0])
+        if proof is not None:
+            shown[id(proof.guarantee.derivation)] = proof
+            return proof.guarantee
+    same = zip(premises, node.premises, strict=True)
+    if all(one.derivation is old for one, old in same):
+        return node.conclusion
+    return _apply_again(node, premises)
+
+
+def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[Any]:
+    """Apply a theorem to other premises, with the parameters that it had."""
+    if node.theorem.again is None:
+        raise NotCertified(
+            f"{node.rule} is not certified of numbers that come from a conversion; certify what "
+            "it was applied to"
+        )
+    parameters = dict(node.parameters)
+    if isinstance(node.conclusion, RDP):
+        parameters["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
+    again: Guarantee[Any] = node.theorem.again(premises, parameters)
+    return again

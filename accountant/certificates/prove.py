@@ -1,13 +1,23 @@
-"""Prove one number of a guarantee: a point of its profile, or a divergence."""
+"""Prove one number of a guarantee: a point of its profile, a divergence, a bound of attacks."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
-from dpproof.accountant.certificates.format.serialize import (
+import numpy as np
+
+from dpproof.accountant import answers
+from dpproof.accountant.arithmetic.enclosure import Reals, float_up
+from dpproof.accountant.certificates.base_profile import moved_to, range_parts, with_logistic
+from dpproof.accountant.certificates.best_of_runs import prove_by_shifted_mixture
+from dpproof.accountant.certificates.choose import Point, distinct, prove
+from dpproof.accountant.certificates.conversions import raise_numbers
+from dpproof.accountant.certificates.finite_pairs import Aim
+from dpproof.accountant.certificates.serialize import (
     UNCERTIFIED,
     Object,
     conclusion,
@@ -15,20 +25,16 @@ from dpproof.accountant.certificates.format.serialize import (
     unsaid,
     unwritten,
 )
-from dpproof.accountant.certificates.hockey_stick.choose import Point, distinct, prove
-from dpproof.accountant.certificates.ranges import range_parts
-from dpproof.accountant.certificates.rederive import raise_numbers
-from dpproof.accountant.certificates.selection.base_profile import moved_to, with_logistic
-from dpproof.accountant.certificates.selection.finite_base import Aim
-from dpproof.accountant.certificates.selection.shifted_mixture import prove_by_shifted_mixture
-from dpproof.accountant.certificates.single_number.renyi import (
+from dpproof.accountant.certificates.single_number import (
     has_tables,
+    power_order,
     rdp_witness,
     renyi_point,
     tabulated_points,
     with_room,
 )
 from dpproof.accountant.certificates.steps import Steps, law_of
+from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.errors import NotCertified, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -72,28 +78,25 @@ _BY_FINITE_PAIRS: Final = {
 
 
 def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
-    """Add the steps that prove a guarantee and a point (epsilon, delta) of it.
-
-    Raises:
-        NotCertified: no rule covers some theorem, or no proof comes near the point.
-    """
+    """Add the steps that prove a guarantee and a point (epsilon, delta) of it."""
     if isinstance(guarantee, PairGuarantee):
-        if _is_stated(guarantee, point):
+        exact = Fraction(point.epsilon), Fraction(point.delta)
+        if any(x <= exact[0] and y <= exact[1] for x, y in guarantee.stated_points()):
             _prove_stated(steps, guarantee, point)
         else:
             _prove_pair(steps, guarantee.to_pair(), point)
     elif isinstance(guarantee, RenyiGuarantee):
-        _prove_renyi(steps, guarantee, point)
+        place, apart = steps.derive(guarantee.derivation)
+        epsilon, delta, order = renyi_point(guarantee, point)
+        claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
+        witness: Object = {"order": show_rational(order)}
+        steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
     else:
         raise NotCertified(unwritten(guarantee.describe()))
 
 
 def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -> None:
-    """Add the steps that prove a guarantee's Renyi divergence at one order.
-
-    Raises:
-        NotCertified: it is infinite or unknown, or no rule covers some theorem.
-    """
+    """Add the steps that prove a guarantee's Renyi divergence at one order."""
     stated = with_logistic(guarantee) if isinstance(guarantee, DominatingPair) else guarantee
     value = stated.rdp(order=order).upper
     if math.isinf(value):
@@ -185,7 +188,9 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
             refusal = error
             continue
         tries.append(trial)
-        if _is_near(trial, point):
+        epsilon, delta = _claimed(trial)
+        wanted, proved = (point.epsilon, epsilon) if point.moves else (point.delta, delta)
+        if proved <= wanted * (1 + _NEAR):
             break
     if not tries:
         raise refusal
@@ -197,14 +202,6 @@ def _claimed(trial: Steps) -> tuple[Fraction, Fraction]:
     said = trial.listed[-1].conclusion
     epsilon, delta = (Fraction(str(said[name])) for name in ("epsilon", "delta"))
     return epsilon, delta
-
-
-def _is_near(trial: Steps, point: Point) -> bool:
-    """Return whether a trial proves a point near the one wanted."""
-    epsilon, delta = _claimed(trial)
-    if point.moves:
-        return epsilon <= point.epsilon * (1 + _NEAR)
-    return delta <= point.delta * (1 + _NEAR)
 
 
 def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
@@ -222,10 +219,7 @@ def _prove_pure(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
 
 
 def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | None:
-    """Return the selection's pure DP if the base has bounded losses, else None.
-
-    It is stated, or follows from the largest loss.
-    """
+    """Return the selection's pure DP, stated or by the base's largest loss, else None."""
     base, *stated = (one.conclusion for one in pair.derivation.premises)
     for one in stated:
         if isinstance(one, PureDP):
@@ -254,14 +248,6 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 
-def _is_stated(guarantee: PairGuarantee[Any], point: Point) -> bool:
-    """Return whether the guarantee states a point at least as strong."""
-    return any(
-        x <= Fraction(point.epsilon) and y <= Fraction(point.delta)
-        for x, y in guarantee.stated_points()
-    )
-
-
 def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> None:
     """Prove a point by the statement."""
     place, apart = steps.derive(guarantee.derivation)
@@ -269,15 +255,6 @@ def _prove_stated(steps: Steps, guarantee: PairGuarantee[Any], point: Point) -> 
         epsilon=Fraction(point.epsilon), delta=Fraction(point.delta), relation=guarantee.relation
     )
     steps.add("convert/point", conclusion(claim, apart), [place], {})
-
-
-def _prove_renyi(steps: Steps, guarantee: RenyiGuarantee[Any], point: Point) -> None:
-    """Prove a point by one order of a Renyi curve."""
-    place, apart = steps.derive(guarantee.derivation)
-    epsilon, delta, order = renyi_point(guarantee, point)
-    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
-    witness: Object = {"order": show_rational(order)}
-    steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
 
 
 _SELECTIONS: Final = ("select/pair", "select/above")
@@ -291,11 +268,7 @@ def has_selections(derivation: Derivation) -> bool:
 
 
 def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
-    """Return the same computation by Renyi divergences at some orders.
-
-    Raises:
-        NotCertified: it has a theorem that Renyi divergences do not have.
-    """
+    """Return the same computation by Renyi divergences at some orders."""
     conclusion, parameters = derivation.conclusion, dict(derivation.parameters)
     if not isinstance(conclusion, Guarantee):
         raise NotCertified(unsaid(derivation.rule))
@@ -321,3 +294,113 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
                 f"Renyi divergences through {derivation.rule} of a selection are not certified; "
                 f"{UNCERTIFIED}"
             )
+
+
+# Relative room for the rounding of a true-positive rate. Heuristic: the checker decides.
+_POWER_ROOM: Final = Fraction(1, 2**40)
+_NEGLIGIBLE: Final = 1e-9  # Share of a rate below which a delta need not be proved. Heuristic.
+_REFINEMENTS: Final = 8  # Refinements of the search for an epsilon. Heuristic.
+_GRID_POINTS: Final = 25  # Points in each refinement. Heuristic.
+# Relative slacks of a power, tried in this order. Heuristic.
+_SLACKS: Final = (2.0**-36, 2.0**-30, 2.0**-26, 2.0**-22)
+
+
+def prove_true_positive_rate(steps: Steps, guarantee: Guarantee[Any], rate: float) -> None:
+    """Add the steps that bound P(S) of every event S with Q(S) at most a rate.
+
+    P(S) <= e^eps a + delta(eps) and P(S) <= 1 - (1 - a - delta(eps)) e^-eps at every eps >= 0, and
+    the least of all is the trade-off (Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12).
+    """
+    if isinstance(guarantee, PairGuarantee):  # its proof uses each pair in its own order alone
+        ways = distinct(guarantee.to_pair())
+        most = max(answers.true_positive_rate(product, rate).upper for product in ways)
+    else:
+        most = guarantee.true_positive_rate(false_positive_rate=rate).upper
+    if isinstance(guarantee, RenyiGuarantee) and _by_order(steps, guarantee, rate, most):
+        return
+
+    def by_event(epsilon: Reals) -> Reals:
+        return np.asarray(np.exp(epsilon) * rate + _deltas(guarantee, epsilon))
+
+    def by_rest(epsilon: Reals) -> Reals:
+        missed = (rate + _deltas(guarantee, epsilon)) * np.exp(-epsilon)
+        return np.asarray(missed - np.expm1(-epsilon))
+
+    tried = [
+        _minimum(by_event, -math.log(max(rate, 1e-300))),
+        _minimum(by_rest, -math.log(max(1.0 - most, 1e-16))),
+    ]
+    bound, epsilon = min(tried)
+    if not bound < 1.0:
+        raise NotCertified(
+            f"the true-positive rate at a false-positive rate of {rate:.6g} has no proved bound "
+            "below 1, so there is nothing to certify; ask at a smaller rate"
+        )
+    least = max(guarantee.delta(epsilon=epsilon).upper, bound * _NEGLIGIBLE)
+    delta = _proved_delta(steps, guarantee, Point(epsilon, least, moves=False))
+    exact, other = Fraction(math.exp(epsilon)), Fraction(math.exp(-epsilon))
+    power = min(exact * Fraction(rate) + delta, 1 - (1 - Fraction(rate) - delta) * other)
+    shown = min(Fraction(float_up(power * (1 + _POWER_ROOM))), Fraction(1))
+    said = {**_rates(Fraction(rate), shown), **_about(steps)}
+    steps.add("convert/approx-true-positive-rate", said, [len(steps.listed) - 1], {})
+
+
+def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
+    """Add the steps that bound P(S) - Q(S) of every event: delta at epsilon = 0."""
+    delta = _proved_delta(steps, guarantee, Point(0.0, guarantee.advantage().upper, moves=False))
+    said: Object = {"notion": "advantage", "advantage": show_rational(delta), **_about(steps)}
+    steps.add("convert/approx-advantage", said, [len(steps.listed) - 1], {})
+
+
+def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
+    """Add the steps by one order if one excludes a power just above the known one, or not."""
+    for slack in _SLACKS:
+        power = most * (1.0 + slack)
+        order = power_order(guarantee, rate, power)
+        if order is not None:
+            place, _ = steps.derive(guarantee.derivation)
+            said = {**_rates(Fraction(rate), Fraction(power)), **_about(steps, place)}
+            hint: Object = {"order": show_rational(order)}
+            steps.add("convert/renyi-true-positive-rate", said, [place], hint)
+            return True
+    return False
+
+
+def _proved_delta(steps: Steps, guarantee: Guarantee[Any], point: Point) -> Fraction:
+    """Prove a point, and return the delta that was proved."""
+    prove_point(steps, guarantee, point)
+    return Fraction(str(steps.listed[-1].conclusion["delta"]))
+
+
+def _rates(false: Fraction, true: Fraction) -> Object:
+    """Return both rates in the certificate's JSON."""
+    return {
+        "notion": "true-positive-rate",
+        "false_positive_rate": show_rational(false),
+        "true_positive_rate": show_rational(true),
+    }
+
+
+def _about(steps: Steps, place: int = -1) -> Object:
+    """Return the relation and the distance of the datasets that a step compares."""
+    before = steps.listed[place].conclusion
+    return {name: before[name] for name in ("relation", "steps")}
+
+
+def _deltas(guarantee: Guarantee[Any], epsilon: Reals) -> Reals:
+    """Return upper ends of delta, for a pair all computed together."""
+    if not isinstance(guarantee, PairGuarantee):
+        return np.array([guarantee.delta(epsilon=one).upper for one in epsilon.tolist()])
+    ends = [deltas(product, epsilon)[1] for product in distinct(guarantee.to_pair())]
+    return np.asarray(np.max(ends, axis=0))
+
+
+def _minimum(bound: Callable[[Reals], Reals], end: float) -> tuple[float, float]:
+    """Return the least value of a function with one minimum on [0, end], and its place."""
+    left, right = 0.0, end
+    for _ in range(_REFINEMENTS):
+        x = np.linspace(left, right, _GRID_POINTS)
+        values = bound(x)
+        at = int(np.argmin(values))
+        left, right = float(x[max(at - 1, 0)]), float(x[min(at + 1, _GRID_POINTS - 1)])
+    return float(values[at]), float(x[at])

@@ -8,8 +8,22 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 from dpproof.accountant.arithmetic.hull import lower_hull
+from dpproof.accountant.certificates.base_profile import (
+    RangeParts,
+    Substitutes,
+    finite_guarantee,
+    single_finite_pair,
+    with_logistic,
+)
+from dpproof.accountant.certificates.best_of_runs import pairs_above_best
 from dpproof.accountant.certificates.conversions import ProvedGuarantee
-from dpproof.accountant.certificates.format.serialize import (
+from dpproof.accountant.certificates.finite_pairs import (
+    Aim,
+    finite_base_pairs,
+    finite_mixture_pairs,
+    pair_above_reports,
+)
+from dpproof.accountant.certificates.serialize import (
     UNCERTIFIED,
     Object,
     conclusion,
@@ -17,28 +31,15 @@ from dpproof.accountant.certificates.format.serialize import (
     scheme,
     unsaid,
 )
-from dpproof.accountant.certificates.ranges import RangeParts
-from dpproof.accountant.certificates.selection.base_profile import (
-    Substitutes,
-    finite_guarantee,
-    single_finite_pair,
-    with_logistic,
-)
-from dpproof.accountant.certificates.selection.best_of_runs import pairs_above_best
-from dpproof.accountant.certificates.selection.finite_base import (
-    Aim,
-    finite_base_pairs,
-    finite_mixture_pairs,
-)
-from dpproof.accountant.certificates.selection.threshold import pairs_above_threshold
-from dpproof.accountant.certificates.shuffled_reports import pair_above_reports
-from dpproof.accountant.certificates.single_number.filters import filter_witness
-from dpproof.accountant.certificates.single_number.gdp_zcdp import (
+from dpproof.accountant.certificates.single_number import (
+    filter_witness,
     gdp_witness,
+    rdp_witness,
+    selected_witness,
     unsampled,
     zcdp_witness,
 )
-from dpproof.accountant.certificates.single_number.renyi import rdp_witness, selected_witness
+from dpproof.accountant.certificates.threshold import pairs_above_threshold
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation, Parameter
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
@@ -51,34 +52,29 @@ from dpproof.accountant.sampling import OneStepScheme
 from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
+Proved: TypeAlias = Guarantee[Any]
+Place: TypeAlias = tuple[int, int]
+"""The position of a step, and how many steps of its relation its datasets are apart."""
+
 
 @final
 @dataclass(slots=True)
 class Steps:
-    """The steps so far; a derivation that was added already is cited, not repeated.
+    """The steps so far; a derivation that was added already is cited, not repeated."""
 
-    Attributes:
-        raised: conversions to raised numbers, by id of their derivation.
-        aim: purpose of finite pairs above selections; without a tail there are none.
-        ranges: a composition whose bounded ranges are counted together, if any.
-    """
-
+    # Conversions to raised numbers, by id of their derivation.
     raised: Mapping[int, ProvedGuarantee] = field(default_factory=dict)
+    # Purpose of finite pairs above selections; without a tail there are none.
     aim: Aim = field(default_factory=Aim)
+    # A composition whose bounded ranges are counted together, if any.
     ranges: RangeParts | None = None
     substitutes: Substitutes = field(default_factory=Substitutes)
     listed: list[Step] = field(default_factory=list)
     _places: dict[int, tuple[int, int]] = field(default_factory=dict)
     _kept: list[Derivation] = field(default_factory=list)  # an id is only good for what lives
 
-    def derive(self, derivation: Derivation) -> tuple[int, int]:
-        """Add a derivation with all that it rests on.
-
-        Returns:
-            Its position, and how many steps of its relation its datasets are apart.
-        Raises:
-            NotCertified: no rule of the checker covers some theorem in it.
-        """
+    def derive(self, derivation: Derivation) -> Place:
+        """Add a derivation with all that it rests on; return its place and distance."""
         stack = [derivation]
         while stack:
             node = stack[-1]
@@ -114,7 +110,7 @@ class Steps:
             both = f"{previous}; {node.label}" if previous else node.label
             self.listed[place] = replace(self.listed[place], label=both[:MAX_LABEL])
 
-    def _step(self, node: Derivation) -> tuple[int, int]:
+    def _step(self, node: Derivation) -> Place:
         """Add the step of one derivation, whose premises are listed already."""
         proof = self.raised.get(id(node))
         if proof:
@@ -149,31 +145,22 @@ class Steps:
             return tuple(part for part, _ in self.ranges.parts)
         return node.premises[:1] if node.rule == "select/pair" else node.premises
 
-    def plain(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def plain(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a step of the theorem's own name, whose witness is its parameters."""
         parameters = {name: _json(value) for name, value in node.parameters}
         said = conclusion(self.substitutes.substituted(proved), steps)
         name = node.rule.replace("repeat/", "compose/")  # of one part, so many times
         return self.add(name, said, places, parameters), steps
 
-    def composed(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
-        """Add a composition.
-
-        One part is cited as it is, or restated at the orders that are queried.
-        """
+    def composed(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
+        """Add a composition; cite one part as it is, or restate it at the orders queried."""
         if len(places) > 1:
             return self.plain(node, proved, places, steps)
         if not isinstance(proved, RDP):
             return places[0], steps
         return self.add("convert/rdp-rdp", conclusion(proved, steps), places, {}), steps
 
-    def with_ranges(
-        self, _: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def with_ranges(self, _: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a composition whose bounded ranges are counted together."""
         if not (isinstance(proved, DominatingPair) and self.ranges):
             raise NotCertified(unsaid("a composition of bounded ranges that is no pair"))
@@ -198,16 +185,12 @@ class Steps:
         base = with_logistic(self.substitutes.of(base))
         return base, proved, law_of(dict(node.parameters))
 
-    def filtered(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def filtered(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a budget that was spent from, with what was spent."""
         said = conclusion(proved, steps)
         return self.add(node.rule, said, places, filter_witness(node, proved)), steps
 
-    def first_above(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def first_above(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add bounds of the base's profile, and a finite pair above the selection."""
         base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
@@ -217,8 +200,8 @@ class Steps:
         return self.add("select/above-pair", said, [place, *self.facts(facts)], witness), steps
 
     def best_of_runs(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add a finite pair above the base, unless it is one, and one above the selection."""
         base, released, runs = self._selected(node, proved)
         (place,) = places[:1]
@@ -232,9 +215,7 @@ class Steps:
         said = conclusion(finite_guarantee(released, forward, backward), steps)
         return self.add("select/pair", said, [place], witness), steps
 
-    def mixed(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def mixed(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add bounds of the profiles of all parts, and a finite pair above their mixture."""
         if not isinstance(proved, DominatingPair) or not self.aim.tail:
             raise NotCertified(
@@ -242,7 +223,8 @@ class Steps:
                 f"above 0, and for delta; {UNCERTIFIED}"
             )
         parts, shares = [], dict.fromkeys(places, Fraction(0))
-        for place, one, weight in zip(places, node.premises, _weights(node), strict=True):
+        listed: Any = dict(node.parameters)["weights"]
+        for place, one, weight in zip(places, node.premises, listed, strict=True):
             shares[place] += weight
             if not isinstance(one.conclusion, DominatingPair):
                 raise NotCertified(unsaid(one.statement))
@@ -254,8 +236,8 @@ class Steps:
         return self.add(node.rule, said, [*shares, *self.facts(facts)], witness), steps
 
     def shuffled_reports(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add a finite pair above hidden reports, with the layers that prove it."""
         if not isinstance(proved, DominatingPair):
             raise NotCertified(unsaid(node.rule))
@@ -266,7 +248,7 @@ class Steps:
         parameters = {name: _json(value) for name, value in node.parameters}
         return self.add(node.rule, said, places, {**parameters, **witness}), steps
 
-    def _raised(self, proof: ProvedGuarantee) -> tuple[int, int]:
+    def _raised(self, proof: ProvedGuarantee) -> Place:
         """Add the steps that prove a conversion to raised numbers."""
         premise, apart = self._places[id(proof.premise.derivation)]
         before = len(self.listed) - 1
@@ -275,16 +257,12 @@ class Steps:
             self.listed.append(replace(step, premises=tuple(sorted(places))))
         return len(self.listed) - 1, apart * proof.size
 
-    def to_pure(
-        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
-    ) -> tuple[int, int]:
+    def to_pure(self, node: Derivation, proved: Proved, _: list[int], steps: int) -> Place:
         """Add a conversion to pure DP by the largest loss of the premise's pairs."""
         place = self._pair(node)[1]
         return self.add("convert/pair-pure", conclusion(proved, steps), [place], {}), steps
 
-    def restated(
-        self, node: Derivation, proved: Guarantee[Any], _: list[int], steps: int
-    ) -> tuple[int, int]:
+    def restated(self, node: Derivation, proved: Proved, _: list[int], steps: int) -> Place:
         """Add a conversion to the smallest mu or rho of the premise's pairs."""
         pair, place = self._pair(node)
         if isinstance(proved, GDP):
@@ -299,9 +277,7 @@ class Steps:
             raise NotCertified(unsaid(node.rule))
         return self.add(node.rule, conclusion(proved, steps), [place], witness), steps
 
-    def to_rdp(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+    def to_rdp(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add Renyi points of a pair, of zCDP, or of other points."""
         premise, said = node.premises[0].conclusion, conclusion(proved, steps)
         if isinstance(premise, ZCDP):
@@ -330,8 +306,8 @@ class Steps:
         return with_logistic(pair), place
 
     def to_selected_rdp(
-        self, node: Derivation, proved: Guarantee[Any], places: list[int], steps: int
-    ) -> tuple[int, int]:
+        self, node: Derivation, proved: Proved, places: list[int], steps: int
+    ) -> Place:
         """Add bounds at the corners of a selection's convex curve, and the rest by convexity."""
         base, parameters = node.premises[0].conclusion, dict(node.parameters)
         if not isinstance(base, RenyiGuarantee) or not isinstance(proved, RDP):
@@ -349,14 +325,6 @@ class Steps:
         if corners.points == proved.points:
             return place, steps
         return self.add("convert/rdp-rdp", conclusion(proved, steps), [place], {}), steps
-
-
-def _weights(node: Derivation) -> list[Fraction]:
-    """Return the probabilities among a theorem's parameters."""
-    weights = dict(node.parameters)["weights"]
-    return (
-        [one for one in weights if isinstance(one, Fraction)] if isinstance(weights, tuple) else []
-    )
 
 
 def law_of(parameters: Mapping[str, object]) -> RunLaw:
@@ -378,7 +346,7 @@ def _json(value: Parameter | tuple[Fraction | int, ...]) -> Json:
     return show_rational(value) if isinstance(value, Fraction) else value
 
 
-Producer: TypeAlias = Callable[[Steps, Derivation, Guarantee[Any], list[int], int], tuple[int, int]]
+Producer: TypeAlias = Callable[[Steps, Derivation, Proved, list[int], int], Place]
 """From a derivation, its conclusion, the places of its premises and how many steps of the relation
 their datasets are apart, to the place of its own step and the distance of its datasets."""
 

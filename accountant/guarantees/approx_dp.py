@@ -20,6 +20,7 @@ from dpproof.accountant.guarantees.dominating_pair import (
     Points,
     checked_points,
     dominated,
+    falling_hull,
     pair_of_profile,
     pair_of_trade_off,
     symmetric,
@@ -81,7 +82,6 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = arguments.non_negative(epsilon=epsilon), arguments.probability(delta=delta)
         state(
             self, "approx-dp", relation, derivation, stated_epsilon=exact[0], stated_delta=exact[1]
@@ -164,7 +164,6 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
         state(self, "privacy-profile", relation, derivation, points=exact)
 
@@ -216,10 +215,7 @@ def _vertices(points: Points) -> Points:
     for epsilon, delta in points:
         ratio = exp_up(epsilon)
         candidates += [(ratio, delta), (1 / ratio, 1 - (1 - delta) / ratio)]
-    hull = list(lower_hull(candidates))
-    while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
-        hull.pop()
-    return tuple(hull)
+    return falling_hull(candidates)
 
 
 @lru_cache(maxsize=256)
@@ -275,7 +271,6 @@ class TradeOff(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda type_i: arguments.probability(type_i_error=type_i),
@@ -324,7 +319,4 @@ def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
     return len(hull) == 1 and hull[0] == point
 
 
-@lru_cache(maxsize=256)
-def _pair_of_curve(points: Points) -> FinitePair:
-    """Return the finite pair with this trade-off curve."""
-    return pair_of_trade_off(points)
+_pair_of_curve = lru_cache(maxsize=256)(pair_of_trade_off)

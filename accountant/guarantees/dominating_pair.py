@@ -44,13 +44,7 @@ GivenPoints = Sequence[tuple[Number, Number]]
 def checked_points(
     points: GivenPoints, first: Callable[[Number], Fraction], second: Callable[[Number], Fraction]
 ) -> Points:
-    """Return the points sorted by first coordinate; refuse an empty list, a repeat, or non-pairs.
-
-    Args:
-        points: pairs of numbers in any order.
-        first: checks a first coordinate and returns its exact value.
-        second: the same for a second coordinate.
-    """
+    """Return the points sorted by first coordinate; refuse none, a repeat, or non-pairs."""
     _require_sequence(points, points)
     for point in points:
         _require_sequence(points, point)
@@ -128,12 +122,16 @@ def symmetric(curve: Points) -> Points:
     return hull[: next(i for i, (_, y) in enumerate(hull) if y == 0) + 1]
 
 
+def falling_hull(points: Sequence[tuple[Fraction, Fraction]]) -> Points:
+    """Return the vertices of the lower convex hull of some points, up to where it is least."""
+    hull = lower_hull(points)
+    while len(hull) > 1 and hull[-1][1] >= hull[-2][1]:
+        hull = hull[:-1]
+    return hull
+
+
 def pair_of_profile(vertices: Points) -> FinitePair:
     """Return the pair whose profile, as a function of t = e^epsilon, is linear between vertices.
-
-    Args:
-        vertices: (t, delta) with t increasing from 0, delta falling from 1, convex, and at or
-            above 1 - t; constant after the last vertex.
 
     Proof: for a pair with mass q_k at likelihood ratio t_k under Q, mass p_k = t_k q_k under P,
         and P(L = inf) = p_inf, delta(t) = p_inf + sum_k (p_k - t q_k)_+ has slope -sum q_k over
@@ -159,10 +157,6 @@ def pair_of_profile(vertices: Points) -> FinitePair:
 def pair_of_trade_off(vertices: Points) -> FinitePair:
     """Return the pair whose trade-off curve is linear between the vertices.
 
-    Args:
-        vertices: (type_i, type_ii) from type_i = 0 to type_ii = 0, convex and falling; the
-            curve is 0 after the last one.
-
     Proof: each segment is one outcome, its horizontal extent the mass under Q (rejecting there
         is a false alarm) and its fall the mass under P; rejecting outcomes in the order of the
         segments, by convexity that of falling likelihood ratio, walks along the vertices. The
@@ -186,15 +180,7 @@ _LEAST: Final = 1e-24  # The smallest delta but 0. Heuristic.
 
 
 def profile_places(guarantee: Guarantee[Any]) -> list[float]:
-    """Return epsilons from 0 to the largest loss, where delta falls by equal factors.
-
-    Args:
-        guarantee: any notion.
-    Example:
-        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
-        >>> 0.999 < profile_places(PureDP(epsilon=1))[-1] < 1.001
-        True
-    """
+    """Return epsilons from 0 to the largest loss, where delta falls by equal factors."""
     most = guarantee.delta(epsilon=0).upper
     asked = [most * (_LEAST / most) ** (k / _PLACES) for k in range(1, _PLACES)] if most else []
     epsilons = {guarantee.epsilon(delta=delta).upper for delta in (*asked, 0)}
@@ -403,14 +389,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
 def dominated(
     guarantee: Guarantee[R], theorem: Theorem, statement: str, pair: Pair | None
 ) -> DominatingPair[R]:
-    """Return the pair of a notion, for both directions; None stands for one that reveals nothing.
-
-    Args:
-        guarantee: the notion.
-        theorem: says that the pair dominates.
-        statement: the same in words and numbers.
-        pair: what dominates.
-    """
+    """Return the pair of a notion, for both directions; None stands for nothing revealed."""
     product = Product(()) if pair is None else Product.of(pair)
     return DominatingPair(
         forward=product,

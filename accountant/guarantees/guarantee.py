@@ -243,12 +243,10 @@ class Guarantee(Readable, ABC, Generic[R]):
     def rdp(self, *, order: Number) -> Bound:
         """Return the largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
-        answer = ask_increasing(self._rdp_above_one, exact)
+        answer = ask_increasing(
+            lambda one: self._rdp_at(one) if one > 1.0 else Bound.exactly(0.0), exact
+        )
         return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
-
-    def _rdp_above_one(self, order: float) -> Bound:
-        """Return the Renyi divergence, and 0 at the order 1."""
-        return self._rdp_at(order) if order > 1.0 else Bound.exactly(0.0)
 
     @final
     @within_floats
@@ -292,12 +290,10 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     def _power(self, rate: Fraction) -> Bound:
         """Return the largest power at an exact rate."""
-        power = ask_power(self._true_positive_rate_below_one, rate)
+        power = ask_power(
+            lambda at: Bound.exactly(1.0) if at >= 1.0 else self._true_positive_rate_at(at), rate
+        )
         return self._marked(power, Attained.WHOLE)
-
-    def _true_positive_rate_below_one(self, rate: float) -> Bound:
-        """Return the largest power, and 1 at the rate 1."""
-        return Bound.exactly(1.0) if rate >= 1.0 else self._true_positive_rate_at(rate)
 
     @final
     @within_floats
@@ -422,18 +418,7 @@ def state(
     attained: Attained = Attained.WHOLE,
     **fields: object,
 ) -> None:
-    """Set the fields of a new guarantee; without a derivation it is an assumption.
-
-    Args:
-        guarantee: the new one.
-        notion: its name in rules.
-        relation: which datasets are neighbours.
-        derivation: what it follows from.
-        attained: what some mechanism that meets the statement attains of its answers.
-        fields: the others, by name.
-    Raises:
-        ParameterError: the relation is none.
-    """
+    """Set the fields of a new guarantee; without a derivation it is an assumption."""
     for name, value in {**fields, "relation": require_relation(relation)}.items():
         object.__setattr__(guarantee, name, value)
     proof = derivation or stated(notion, guarantee, attained)
@@ -448,16 +433,7 @@ def applied(
     attained: Attained | None = None,
     **parameters: Parameter,
 ) -> Derivation:
-    """Return one application of a theorem to guarantees, with its parameters by name.
-
-    Args:
-        theorem: what is applied.
-        statement: what follows, in words and numbers.
-        premises: the guarantees.
-        assumptions: what is taken for granted.
-        attained: the level, where it hangs on more than the theorem and the premises' levels.
-        parameters: by name.
-    """
+    """Return one application of a theorem to guarantees, with its parameters by name."""
     before = tuple(premise.derivation for premise in premises)
     node = Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
     return node if attained is None else replace(node, attained=attained)
@@ -468,6 +444,22 @@ def rederived(guarantee: N, derivation: Derivation) -> N:
     twin = copy.copy(guarantee)
     object.__setattr__(twin, "derivation", derived(twin, derivation))
     return twin
+
+
+def concluded(
+    result: N,
+    theorem: Theorem,
+    statement: str,
+    *premises: Guarantee[Any],
+    assumptions: tuple[str, ...] = (),
+    attained: Attained | None = None,
+    **parameters: Parameter,
+) -> N:
+    """Return what ``applied`` concludes, with its derivation."""
+    node = applied(
+        theorem, statement, *premises, assumptions=assumptions, attained=attained, **parameters
+    )
+    return rederived(result, node)
 
 
 def derived(guarantee: Guarantee[Any], derivation: Derivation) -> Derivation:
@@ -541,13 +533,7 @@ def pair_in_words(value: object) -> str:
 
 
 def in_words(guarantee: Guarantee[Any]) -> str:
-    """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself.
-
-    Example:
-        >>> from dpproof.accountant.guarantees.pure_dp import PureDP
-        >>> in_words(PureDP(epsilon=1)), in_words(PureDP(epsilon=1).labelled("counts"))
-        ('1-DP', 'counts')
-    """
+    """Return a guarantee's label, or the mechanism that it is of; a stated notion is itself."""
     return _words(guarantee.derivation) or guarantee.describe()
 
 

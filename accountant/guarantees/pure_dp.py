@@ -20,8 +20,7 @@ from dpproof.accountant.guarantees.dominating_pair import (
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, state
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
-from dpproof.accountant.ranges.pair import BoundedRangePair
-from dpproof.accountant.ranges.renyi import divergence, smallest_rho
+from dpproof.accountant.ranges import BoundedRangePair, range_divergence, smallest_range_rho
 from dpproof.accountant.relation import AddRemove, R, Relation
 
 DOMINATE_PURE_DP: Final = Theorem(
@@ -67,7 +66,6 @@ class PureDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "pure-dp",
@@ -147,7 +145,6 @@ class BoundedRange(PairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "bounded-range",
@@ -170,11 +167,11 @@ class BoundedRange(PairGuarantee[R]):
 
         Rounds: outwards. The pair's own rho is larger: for divergences a range says more than it.
         """
-        return smallest_rho(self.stated_epsilon)
+        return smallest_range_rho(self.stated_epsilon)
 
     def _rdp_at(self, order: float) -> Bound:
         """Enclose the largest divergence, that of a mechanism whose loss takes two values."""
-        return divergence(self.stated_epsilon, order)
+        return range_divergence(self.stated_epsilon, order)
 
     def to_pair(self) -> DominatingPair[R]:
         """Return the pair of two logistic distributions shifted by epsilon.
@@ -246,7 +243,6 @@ class MetricDP(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(
             self,
             "metric-dp",

@@ -348,7 +348,6 @@ class RDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         exact = checked_points(
             points,
             lambda order: renyi_order(order=order),
@@ -493,7 +492,6 @@ class ZCDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Derivation | None = None,
     ) -> None:
-        """State the guarantee; without a derivation it is an assumption."""
         state(self, "zcdp", relation, derivation, rho=arguments.non_negative(rho=rho))
 
     def describe(self) -> str:
@@ -524,14 +522,7 @@ class ZCDP(RenyiGuarantee[R]):
 
 
 def common_worst(parts: Sequence[Guarantee[R]]) -> tuple[list[Guarantee[R]], Guarantee[R]]:
-    """Return the parts in a notion that they share, and the one that all of them satisfy.
-
-    Raises:
-        NotImplied: parts of different notions, or with different pairs.
-    Example:
-        >>> common_worst([GDP(mu=1), GDP(mu=2)])[1].mu
-        Fraction(2, 1)
-    """
+    """Return the parts in a notion that they share, and the one that all of them satisfy."""
     listed = list(parts)
     if all(isinstance(part, GDP) for part in parts):
         return listed, max(parts, key=lambda part: part.mu_squared)  # type: ignore[attr-defined]
@@ -551,12 +542,7 @@ def common_worst(parts: Sequence[Guarantee[R]]) -> tuple[list[Guarantee[R]], Gua
 
 
 def has_common_worst(parts: Sequence[Guarantee[R]]) -> bool:
-    """Return whether ``common_worst`` has an answer.
-
-    Example:
-        >>> has_common_worst([GDP(mu=1), PureDP(epsilon=1)])
-        False
-    """
+    """Return whether ``common_worst`` has an answer."""
     try:
         common_worst(parts)
     except NotImplied:

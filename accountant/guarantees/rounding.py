@@ -34,10 +34,7 @@ def floats_around(value: Fraction) -> tuple[float, float]:
 
 
 def ask_increasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
-    """Answer a question that grows with its argument.
-
-    The argument may not be representable as a float.
-    """
+    """Answer a question that grows with its argument, which may be between floats."""
     below, above = floats_around(at)
     if below == above:
         return question(below)
@@ -58,10 +55,7 @@ def ask_power(question: Callable[[float], Bound], at: Fraction) -> Bound:
 
 
 def ask_decreasing(question: Callable[[float], Bound], at: Fraction) -> Bound:
-    """Answer a question that falls with its argument.
-
-    The argument may not be representable as a float.
-    """
+    """Answer a question that falls with its argument, which may be between floats."""
     below, above = floats_around(at)
     if below == above:
         return question(below)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class FiniteRuns(RunLaw):
     """
 
     probabilities: tuple[Fraction, ...]
+    # With a large but rare number of runs the ratio can rise twice.
+    corner_is_worst: ClassVar[bool] = False
 
     def __init__(self, *, probabilities: Sequence[Number]) -> None:
         """Keep the exact probabilities, without zeros at the end."""
@@ -64,11 +66,6 @@ class FiniteRuns(RunLaw):
     def largest(self) -> int | None:
         """Return the largest value of positive probability."""
         return len(self.probabilities) - 1
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return False: with a large but rare number of runs the ratio can rise twice."""
-        return False
 
     def describe(self) -> str:
         """Return the law in words and numbers."""

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.binomial import Binomial
+from dpproof.accountant.arithmetic.discrete_laws import Binomial
 from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.errors import NotCertified
 

@@ -16,15 +16,15 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.convex_profile import ProfileHalf, above, below
-from dpproof.accountant.arithmetic.crossing import invert
-from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
-from dpproof.accountant.arithmetic.two_tables import (
+from dpproof.accountant.arithmetic.atoms import (
     Outcomes,
     PiecewiseLinear,
     product_profile,
     product_tangents,
 )
+from dpproof.accountant.arithmetic.convex_profile import ProfileHalf, above, below
+from dpproof.accountant.arithmetic.crossing import invert
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import infinite_mass, log_ends, max_loss
 from dpproof.accountant.errors import EASIER, NotCertified

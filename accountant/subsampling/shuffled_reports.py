@@ -19,8 +19,8 @@ from typing import ClassVar, Final, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.binomial import Binomial
 from dpproof.accountant.arithmetic.crossing import bisect, invert
+from dpproof.accountant.arithmetic.discrete_laws import Binomial
 from dpproof.accountant.arithmetic.enclosure import (
     Reals,
     float_down,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, cast
 
-from dpproof.accountant import answers, arguments
+from dpproof.accountant import answers, arguments, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
@@ -30,17 +30,6 @@ from dpproof.accountant.sampling import (
     ShuffledBatches,
 )
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
-from dpproof.accountant.side_conditions import (
-    BLANK_ADDS_NOTHING,
-    BLANK_IGNORED,
-    CYCLIC_SAMPLE,
-    OUTPUT_ALONE,
-    RANDOM_ALLOCATION,
-    RANDOM_BITS,
-    SAMPLE_HIDDEN,
-    SHUFFLED_BATCHES,
-    SUM_OF_CONTRIBUTIONS,
-)
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
@@ -94,18 +83,6 @@ def allocate_random(
     Assumes: random allocation; hidden sample; blank ignored (under ZeroOut).
     Laws: one round is the mechanism itself, and all t of t are t of it; falls with t; kept rounds
         cost what less noise by sqrt(E) costs.
-
-    Args:
-        guarantee: of the mechanism in a round: Gaussian noise, once or several times, or another
-            whose loss is bounded, of which its largest loss is used.
-        scheme: the number of rounds, and how many of them a record draws or for how long it
-            keeps its round.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-one and replace-label, about groups, of other noise of unbounded
-            loss, or of one above 32, or when only a Renyi curve is known.
-        ParameterError: another scheme.
     Example:
         >>> from dpproof.accountant import GDP, RandomAllocation
         >>> epoch = allocate_random(GDP(mu=1), RandomAllocation(steps=1000))
@@ -136,10 +113,14 @@ def allocate_random(
     sizes = ((size + 1, larger), (size, chosen - larger))
     forward = Product.merge([Factor(one_of(n), count) for n, count in sizes if count])
     if mu_squared is not None and 1 < chosen < scheme.steps:
-        low = _attained(mu_squared, scheme.steps, chosen)
+        whole = GaussianPair(mu_squared=mu_squared * chosen**2 / scheme.steps)
+        largest = ShuffledGaussianPair(
+            mu_squared=mu_squared, batches=scheme.steps, replaced=True
+        )  # the sum of all rounds, or the largest of them: whichever shows more
+        low = _telling(Product.of(whole), Product.of(largest))
         forward = Product.of(BracketedPair(high=forward, low=low))
     per = f"{epochs} epochs" if epochs > 1 else "one epoch"
-    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
+    blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=forward,
         backward=forward.swapped(),
@@ -149,8 +130,8 @@ def allocate_random(
             f"random allocation of every record to {chosen} of {scheme.steps} rounds for {per}",
             premise,
             assumptions=(
-                RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
-                SAMPLE_HIDDEN(),
+                assumed.RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
+                assumed.SAMPLE_HIDDEN(),
                 *blank,
             ),
             rounds=scheme.steps,
@@ -171,13 +152,6 @@ def replace_allocated(guarantee: DominatingPair[AddRemove]) -> DominatingPair[Re
     Rounds: outwards; the trade-off curve of both steps is linear between its points.
     Assumes: nothing.
     Laws: never below the premise, nor above the record's rounds revealed.
-
-    Args:
-        guarantee: of ``allocate_random``, for a record more or less.
-    Returns:
-        One pair for both orders, of which one above and one below are known.
-    Raises:
-        NotImplied: as ``group`` and ``restrict``.
     Example:
         >>> from dpproof.accountant import GDP, RandomAllocation
         >>> epoch = allocate_random(GDP(mu=1), RandomAllocation(steps=1))
@@ -234,13 +208,6 @@ def _as_pure(guarantee: Guarantee[R], pair: DominatingPair[R], epochs: int) -> P
     return pure
 
 
-def _attained(mu_squared: Fraction, rounds: int, chosen: int) -> Product:
-    """Return what the sum of all rounds shows, or the largest if that shows more."""
-    whole = GaussianPair(mu_squared=mu_squared * chosen**2 / rounds)
-    largest = ShuffledGaussianPair(mu_squared=mu_squared, batches=rounds, replaced=True)
-    return _telling(Product.of(whole), Product.of(largest))
-
-
 def _telling(*products: Product) -> Product:
     """Return the product that shows most at a usual delta. Heuristic, as all of them are shown."""
     return max(products, key=lambda one: answers.epsilon(one, _USUAL).lower)
@@ -292,22 +259,6 @@ def allocate_cyclic(
     Assumes: sum of contributions; cyclic sample; hidden sample; random bits; output alone;
         blank adds nothing (under ZeroOut).
     Laws: one band and a cycle of 1 is a Poisson sample in every round; increases in mu, q and n.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum of a round, in data units, under
-            add-remove, zero-out or replace-one.
-        scheme: the rate within a part, and the number of parts.
-        rounds: how many.
-        bands: entries of C so far below the diagonal are 0; at most as many as parts.
-        column: the square of c.
-        factor: the kind of C, as a certificate names it.
-        listed: its numbers there.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: fewer parts than bands, where what is added to several rounds is mixed.
-        ParameterError: not an L2Contribution, or one under replace-label.
     Example:
         >>> from dpproof.accountant import CyclicPoisson, L2Contribution
         >>> step = allocate_cyclic(
@@ -348,12 +299,12 @@ def allocate_cyclic(
             f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
             f"{parts} parts in turn ({relation})",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,
@@ -403,18 +354,6 @@ def allocate_shuffled(
         (under ZeroOut).
     Laws: one batch is the Gaussian mechanism, from below as well; lower ends fall with the number
         of batches; a kept order costs what less noise by sqrt(E) costs.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to a sum, in data units. A sensitivity is
-            not enough: every record's contribution matters, as records change places. Under
-            zero-out or replace-one, where the number of records is public.
-        scheme: the number of batches, and for how many epochs the order is kept.
-    Returns:
-        One pair per direction, of which one pair above and one below are known.
-    Raises:
-        NotImplied: under add-remove, where shuffling amplifies nothing, and replace-label.
-        ParameterError: not an L2Contribution.
     Example:
         >>> from dpproof.accountant import L2Contribution, ShuffledBatches, ZeroOut, self_compose
         >>> epoch = allocate_shuffled(
@@ -445,11 +384,11 @@ def allocate_shuffled(
             f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
             f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
             ),
             sigma=noise,
             contribution=contribution.bound,

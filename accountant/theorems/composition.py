@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, side_conditions as assumed
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import (
@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, P
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
-    rederived,
+    concluded,
     required,
     required_guarantee,
 )
@@ -29,17 +29,12 @@ from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges.pair import has_worst_case, ranges_apart
+from dpproof.accountant.ranges import has_worst_case, ranges_apart
 from dpproof.accountant.relation import R
-from dpproof.accountant.side_conditions import (
-    CONCURRENT,
-    FIXED,
-    MAPPED_ALONE,
-    OUTPUTS_ALONE,
-    OWN_RANDOMNESS,
-)
 from dpproof.accountant.theorems.conversion import gdp_to_rdp, notion_to_rdp
 from dpproof.accountant.theorems.implications import gdp_to_zcdp
+
+_IN_ADVANCE: Final = (assumed.FIXED(), assumed.OWN_RANDOMNESS())
 
 COMPOSE_GDP: Final = Theorem(
     rule="compose/gdp",
@@ -58,31 +53,16 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Dong, Roth & Su, "Gaussian Differential Privacy", arXiv:1905.02383, Corollary 3.3.
     Rounds: nothing; squares are kept as exact rationals.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        GDP under that relation; mu dimensionless.
-
-    Raises:
-        RelationMismatch: two parts differ in relation; names both and their positions.
-        ParameterError: parts is empty.
     Laws: order does not matter; composing with mu = 0 changes nothing; monotone in every mu_i.
-
     Example:
         >>> compose_gdp([GDP(mu=3), GDP(mu=4)]).mu
         Fraction(5, 1)
     """
     relation = required(parts, "compose")
     total = sum((part.mu_squared for part in parts), Fraction(0))
-    derivation = applied(
-        COMPOSE_GDP,
-        f"{show(sqrt_up(total))}-GDP from {len(parts)} parts",
-        *parts,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return GDP(mu_squared=total, relation=relation, derivation=derivation)
+    result = GDP(mu_squared=total, relation=relation)
+    words = f"{show(sqrt_up(total))}-GDP from {len(parts)} parts"
+    return concluded(result, COMPOSE_GDP, words, *parts, assumptions=_IN_ADVANCE)
 
 
 COMPOSE_ZCDP: Final = Theorem(
@@ -102,31 +82,16 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     Assumes: fixed in advance; own randomness.
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.3 (Lemma 1.7 for two).
     Rounds: nothing; rho is an exact rational.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        ZCDP under that relation.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        ParameterError: parts is empty.
     Laws: order does not matter; composing with rho = 0 changes nothing; monotone in every rho_i.
-
     Example:
         >>> compose_zcdp([ZCDP(rho=1), ZCDP(rho=2)]).rho
         Fraction(3, 1)
     """
     relation = required(parts, "compose")
     total = sum((part.rho for part in parts), Fraction(0))
-    derivation = applied(
-        COMPOSE_ZCDP,
-        f"{show(total)}-zCDP from {len(parts)} parts",
-        *parts,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return ZCDP(rho=total, relation=relation, derivation=derivation)
+    result = ZCDP(rho=total, relation=relation)
+    words = f"{show(total)}-zCDP from {len(parts)} parts"
+    return concluded(result, COMPOSE_ZCDP, words, *parts, assumptions=_IN_ADVANCE)
 
 
 COMPOSE_RDP: Final = Theorem(
@@ -147,22 +112,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     Assumes: fixed in advance; own randomness.
     Source: Mironov, arXiv:1702.07476, Proposition 1.
     Rounds: up, once a part and order, and only for parts with a pair; the sum is exact.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-        orders: where to evaluate; by default every order that some part lists, up to the
-            smallest of the largest known orders, or a fixed list if no part lists any, up to
-            where every part can be computed.
-
-    Returns:
-        RDP at the orders where every part has a finite divergence.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        NotImplied: no order is finite for every part.
-        NotCertified: some part cannot be computed at an order asked for, or at any.
     Laws: order of the parts does not matter; a part that reveals nothing changes nothing.
-
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> compose_rdp([RDP(points=((2, 1), (4, 3))), ZCDP(rho=1)]).points[0]
@@ -180,13 +130,9 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
             "with to=PrivacyProfile (at epsilons) and compose as pairs"
         )
     points = [(order, sum((curve[order] for curve in points_of), Fraction(0))) for order in shared]
-    derivation = applied(
-        COMPOSE_RDP,
-        f"the Renyi curves of {len(parts)} parts added at {len(points)} orders",
-        *curves,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
-    )
-    return RDP(points=points, relation=relation, derivation=derivation)
+    result = RDP(points=points, relation=relation)
+    words = f"the Renyi curves of {len(parts)} parts added at {len(points)} orders"
+    return concluded(result, COMPOSE_RDP, words, *curves, assumptions=_IN_ADVANCE)
 
 
 def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
@@ -237,18 +183,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10; equivalently Dong, Roth & Su,
         arXiv:1905.02383, Theorem 3.2.
     Rounds: nothing; products are kept symbolically with whole counts.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
-
-    Returns:
-        DominatingPair under that relation, equal pairs merged by adding counts.
-
-    Raises:
-        RelationMismatch: two parts differ in relation.
-        ParameterError: parts is empty.
     Laws: order does not matter; a part that reveals nothing changes nothing.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -263,7 +198,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
         COMPOSE_PAIR,
         f"dominated by the product of the pairs of {len(parts)} parts",
         *pairs,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        assumptions=_IN_ADVANCE,
         attained=_composed_level(pairs, forward, backward),
     )
     return DominatingPair(
@@ -401,7 +336,7 @@ def _repeated(
         ),
         f"{guarantee.describe()}, {times} times",
         guarantee,
-        assumptions=(FIXED(), OWN_RANDOMNESS()),
+        assumptions=_IN_ADVANCE,
         attained=attained,
         count=times,
     )
@@ -483,14 +418,14 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
     total = compose(*parts)
     proof = total.derivation
     premises: list[Any] = [one.conclusion for one in proof.premises]
-    derivation = applied(
+    return concluded(
+        total,
         COMPOSE_CONCURRENT,
         f"{proof.statement}, asked at the same time",
         *premises,
-        assumptions=(FIXED(), OWN_RANDOMNESS(), CONCURRENT()),
+        assumptions=(*_IN_ADVANCE, assumed.CONCURRENT()),
         attained=proof.attained,
     )
-    return rederived(total, derivation)
 
 
 def _is_a_range(part: Guarantee[R]) -> bool:
@@ -540,14 +475,14 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    derivation = applied(
+    return concluded(
+        guarantee,
         POST_PROCESS,
         f"{guarantee.describe()} after {text}",
         guarantee,
-        assumptions=(OUTPUTS_ALONE(description=text),),
+        assumptions=(assumed.OUTPUTS_ALONE(description=text),),
         description=text,
     )
-    return rederived(guarantee, derivation)
 
 
 MAP_RECORDS: Final = Theorem(
@@ -586,22 +521,18 @@ def map_records(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what the map is")
-    derivation = applied(
+    return concluded(
+        guarantee,
         MAP_RECORDS,
         f"{guarantee.describe()} on records mapped by {text}",
         guarantee,
-        assumptions=(MAPPED_ALONE(description=text),),
+        assumptions=(assumed.MAPPED_ALONE(description=text),),
         description=text,
     )
-    return rederived(guarantee, derivation)
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
-    """Return a description without blanks at its ends.
-
-    Raises:
-        ParameterError: it is empty or no text, or the guarantee is none.
-    """
+    """Return a description without blanks at its ends."""
     required_guarantee(guarantee)
     if not isinstance(description, str) or not description.strip():
         raise ParameterError("description", description, allowed)

@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
-    applied,
+    concluded,
     renyi_order,
     required_guarantee,
 )
@@ -58,19 +58,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
         are a post-processing of the dominating pair); Mironov, arXiv:1702.07476, Proposition 7
         (Gaussian).
     Rounds: up, but exact for zCDP and at listed points. Infinite values are left out.
-
-    Args:
-        guarantee: any notion.
-        orders: one or more, each above 1.
-
-    Returns:
-        RDP at those of the orders where the divergence is finite.
-
-    Raises:
-        NotImplied: no listed order has a finite divergence.
-        ParameterError: orders is empty or holds a number that is not above 1.
     Laws: monotone in the order; loses everything that finitely many orders do not say.
-
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> notion_to_rdp(ZCDP(rho=1), orders=[2, 3]).points[1]
@@ -87,8 +75,9 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
             f"(from {floats_around(exact[0])[0]:g} to {floats_around(exact[-1])[0]:g}); "
             "try smaller orders, or convert with to=PrivacyProfile (at epsilons)"
         )
-    derivation = applied(CONVERT_NOTION_RDP, f"Renyi divergence at {len(points)} orders", guarantee)
-    return RDP(points=points, relation=guarantee.relation, derivation=derivation)
+    result = RDP(points=points, relation=guarantee.relation)
+    words = f"Renyi divergence at {len(points)} orders"
+    return concluded(result, CONVERT_NOTION_RDP, words, guarantee)
 
 
 def _value(guarantee: Guarantee[R], order: Fraction) -> Fraction | None:
@@ -106,18 +95,7 @@ def gdp_to_rdp(guarantee: GDP[R], *, orders: Sequence[Number]) -> RDP[R]:
     Assumes: nothing.
     Source: Mironov, arXiv:1702.07476, Proposition 7, through ``gdp_to_zcdp``.
     Rounds: nothing.
-
-    Args:
-        guarantee: mu-GDP.
-        orders: one or more, each above 1.
-
-    Returns:
-        RDP at these orders.
-
-    Raises:
-        ParameterError: orders is empty or holds a number that is not above 1.
     Laws: loses everything that finitely many orders do not say; commutes with composition.
-
     Example:
         >>> gdp_to_rdp(GDP(mu=2), orders=[3]).points
         ((Fraction(3, 1), Fraction(6, 1)),)
@@ -135,14 +113,7 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     Assumes: nothing.
     Source: the notion's ``to_pair``, where each is proved.
     Rounds: nothing, but e^epsilon of a profile's points, up.
-
-    Args:
-        guarantee: a notion with a dominating pair.
-
-    Returns:
-        DominatingPair for both directions.
     Laws: every answer is unchanged; lossless but for bounded range.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> len(notion_to_pair(GDP(mu=1)).forward.factors)
@@ -172,18 +143,7 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves), proved in
         ``renyi_bounds.log_delta_terms``.
     Rounds: up.
-
-    Args:
-        guarantee: any notion.
-        delta: in [0, 1].
-
-    Returns:
-        ApproxDP at that delta.
-
-    Raises:
-        NotImplied: no epsilon is enough at that delta.
     Laws: monotone: a larger delta never gives a larger epsilon; loses all other points.
-
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> round(float(notion_to_approx(ZCDP(rho=0.5), delta=1e-6).stated_epsilon), 4)
@@ -196,14 +156,9 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
             f"{guarantee.describe()} gives no finite epsilon at delta = {float(exact):g}; "
             "try a larger delta"
         )
-    derivation = applied(
-        CONVERT_NOTION_APPROX,
-        f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}",
-        guarantee,
-    )
-    return ApproxDP(
-        epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation, derivation=derivation
-    )
+    result = ApproxDP(epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation)
+    words = f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}"
+    return concluded(result, CONVERT_NOTION_APPROX, words, guarantee)
 
 
 CONVERT_NOTION_PROFILE: Final = Theorem(
@@ -225,19 +180,8 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7 (pairs); Canonne, Kamath &
         Steinke, arXiv:2004.00010, Proposition 12 (Renyi curves).
     Rounds: up.
-
-    Args:
-        guarantee: any notion.
-        epsilons: one or more, in [0, 700] nats, in any order.
-
-    Returns:
-        PrivacyProfile at these points.
-
-    Raises:
-        ParameterError: epsilons is empty, repeats itself or leaves [0, 700].
     Laws: the profile of the result is at or above the original everywhere, equal to its upper
         end at the points.
-
     Example:
         >>> from dpproof.accountant.guarantees.approx_dp import ApproxDP
         >>> ((epsilon, delta),) = notion_to_profile(
@@ -249,10 +193,9 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     if not epsilons:
         raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
     points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
-    derivation = applied(
-        CONVERT_NOTION_PROFILE, f"privacy profile at {len(points)} points", guarantee
-    )
-    return PrivacyProfile(points=points, relation=guarantee.relation, derivation=derivation)
+    result = PrivacyProfile(points=points, relation=guarantee.relation)
+    words = f"privacy profile at {len(points)} points"
+    return concluded(result, CONVERT_NOTION_PROFILE, words, guarantee)
 
 
 CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
@@ -273,14 +216,7 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: nothing beyond ``PrivacyProfile.vertices``; the points are exact rationals.
-
-    Args:
-        guarantee: a profile.
-
-    Returns:
-        TradeOff with one vertex a likelihood ratio.
     Laws: lossless: both are the same finite pair.
-
     Example:
         >>> profile_to_trade_off(PrivacyProfile(points=((0, 0.5),))).points
         ((Fraction(0, 1), Fraction(1, 2)), (Fraction(1, 2), Fraction(0, 1)))
@@ -295,10 +231,9 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
         type_i += mass
         type_ii -= vertices[k][0] * mass
         points.append((type_i, type_ii))
-    derivation = applied(
-        CONVERT_PROFILE_TRADE_OFF, f"f-DP with f linear between {len(points)} points", guarantee
-    )
-    return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
+    result = TradeOff(points=points, relation=guarantee.relation)
+    words = f"f-DP with f linear between {len(points)} points"
+    return concluded(result, CONVERT_PROFILE_TRADE_OFF, words, guarantee)
 
 
 def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> TradeOff[R]:
@@ -310,15 +245,7 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12.
     Rounds: down for type II errors, which is the safe side.
-
-    Args:
-        guarantee: any notion.
-        epsilons: one or more, in [0, 700] nats: minus the log slopes of the lines.
-
-    Raises:
-        ParameterError: epsilons is empty, repeats itself or leaves [0, 700].
     Laws: the trade-off of the result is at or below the original everywhere.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> len(notion_to_trade_off(GDP(mu=1), epsilons=[0, 1, 2]).points)
@@ -345,14 +272,7 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
     Assumes: nothing.
     Source: Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13.
     Rounds: up.
-
-    Args:
-        guarantee: a notion with a dominating pair.
-
-    Raises:
-        NotImplied: no mu is enough, as for (epsilon, delta)-DP with delta above 0.
     Laws: loses everything but mu.
-
     Example:
         >>> from dpproof.accountant.guarantees.approx_dp import TradeOff
         >>> mu = pair_to_gdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).mu
@@ -366,8 +286,8 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
             "Gaussian one in the tail; .gdp(smallest_delta=...) compares above a delta, and "
             "to=PrivacyProfile (at epsilons) keeps what is known"
         )
-    derivation = applied(CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
-    return GDP(mu=Fraction(mu), relation=guarantee.relation, derivation=derivation)
+    result = GDP(mu=Fraction(mu), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
 
 
 CONVERT_PAIR_PURE: Final = Theorem(
@@ -388,14 +308,7 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Zhu, Dong & Wang, arXiv:2106.08567, Definition 7, at delta = 0.
     Rounds: up.
-
-    Args:
-        guarantee: a notion with a dominating pair.
-
-    Raises:
-        NotImplied: the loss is unbounded.
     Laws: loses everything but the largest loss.
-
     Example:
         >>> from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
         >>> pair_to_pure(PrivacyProfile(points=((1, 0),))).stated_epsilon >= 1
@@ -410,8 +323,8 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon: the loss is unbounded; "
             "convert with to=ApproxDP at a delta above 0"
         )
-    derivation = applied(CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
-    return PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation, derivation=derivation)
+    result = PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
 
 
 CONVERT_PAIR_ZCDP: Final = Theorem(
@@ -433,14 +346,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Definition 1.1; Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: up.
-
-    Args:
-        guarantee: a notion with a dominating pair.
-
-    Raises:
-        NotImplied: no rho is enough.
     Laws: loses everything but the slope; for a product at most the sum of the parts' rho.
-
     Example:
         >>> from dpproof.accountant.guarantees.approx_dp import TradeOff
         >>> pair_to_zcdp(TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))).rho < 1
@@ -453,8 +359,8 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
             "infinite or grows faster than its order; convert with to=RDP (at orders), "
             "to=PrivacyProfile (at epsilons) or to=ApproxDP (at a delta)"
         )
-    derivation = applied(CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
-    return ZCDP(rho=Fraction(rho), relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=Fraction(rho), relation=guarantee.relation)
+    return concluded(result, CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
 
 
 Notion = type[Guarantee[Any]]
@@ -463,18 +369,12 @@ Notion = type[Guarantee[Any]]
 @final
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One conversion.
+    """One conversion."""
 
-    Attributes:
-        source: the notion it starts from; an abstract one stands for all below it.
-        target: the notion it ends in.
-        theorem: the function that carries it.
-        option: the keyword it takes and what that keyword is, None when it takes none.
-    """
-
-    source: type[object]
-    target: Notion
-    theorem: Callable[..., Guarantee[Any]]
+    source: type[object]  # the notion it starts from; an abstract one stands for all below it
+    target: Notion  # the notion it ends in
+    theorem: Callable[..., Guarantee[Any]]  # the function that carries it
+    # The keyword it takes and what that keyword is, None when it takes none.
     option: Option | None = None
 
 

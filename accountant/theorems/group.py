@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import (
     GDP,
     DominatingPair,
     chained,
     profile_places,
 )
-from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
+from dpproof.accountant.guarantees.guarantee import (
+    Guarantee,
+    applied,
+    concluded,
+    required_guarantee,
+)
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
@@ -41,10 +46,13 @@ from dpproof.accountant.theorems.conversion import (
     profile_to_trade_off,
 )
 
+N = TypeVar("N", bound=Guarantee[Any])
 
-def _for_groups(theorem: Theorem, guarantee: Guarantee[Any], size: int) -> Derivation:
-    """Return the derivation of a guarantee's statement for groups of so many."""
-    return applied(theorem, f"{guarantee.describe()}, for groups of {size}", guarantee, size=size)
+
+def _for_groups(result: N, theorem: Theorem, guarantee: Guarantee[Any], size: int) -> N:
+    """Return what a theorem states for groups of so many, with its derivation."""
+    words = f"{guarantee.describe()}, for groups of {size}"
+    return concluded(result, theorem, words, guarantee, size=size)
 
 
 GROUP_PAIR: Final = Theorem(
@@ -68,17 +76,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
         is 1 - f_s(a) = F(F^{-1}(a) + s), and shifts add. On the integers a shift by an integer s
         takes each step of F linearly onto another.
     Rounds: nothing.
-
-    Args:
-        guarantee: one Laplace, logistic, discrete Laplace or discrete Gaussian pair, used once,
-            or any product of Gaussian pairs; the same in both directions.
-        size: number of steps, from 1 to 10**12.
-
-    Raises:
-        NotImplied: any other product. Where each part of a composition has its own guarantee,
-            group the parts and compose; else convert to TradeOff at epsilons and group that.
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> from fractions import Fraction
         >>> pair = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
@@ -94,7 +92,8 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             f"no group-privacy theorem scales {guarantee.describe()}; group each part and "
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
-    derivation = _for_groups(GROUP_PAIR, guarantee, times)
+    words = f"{guarantee.describe()}, for groups of {times}"
+    derivation = applied(GROUP_PAIR, words, guarantee, size=times)
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 
 
@@ -148,22 +147,17 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     Proof: P_0(S) <= e^eps P_1(S) + delta <= e^{2 eps} P_2(S) + (1 + e^eps) delta, and so on: the
         factor of delta is the sum of e^{i epsilon} for i < size.
     Rounds: delta up, by at most 2**-60 relative.
-
     Laws: size 1 changes nothing; monotone in size; ``group_trade_off`` of the same statement is
         no weaker.
-
     Example:
         >>> group_approx(ApproxDP(epsilon=0, delta=0.125), size=3).stated_delta
         Fraction(3, 8)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_APPROX_DP, guarantee, times)
-    return ApproxDP(
-        epsilon=times * guarantee.stated_epsilon,
-        delta=_delta(guarantee.stated_epsilon, guarantee.stated_delta, times),
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    epsilon = guarantee.stated_epsilon
+    delta = _delta(epsilon, guarantee.stated_delta, times)
+    result = ApproxDP(epsilon=times * epsilon, delta=delta, relation=guarantee.relation)
+    return _for_groups(result, GROUP_APPROX_DP, guarantee, times)
 
 
 def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
@@ -214,18 +208,14 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
     Proof: the loss of the chain at an output is the sum of the losses of its steps there, each
         in an interval of length epsilon.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_bounded_range(BoundedRange(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_BOUNDED_RANGE, guarantee, times)
-    return BoundedRange(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = BoundedRange(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_BOUNDED_RANGE, guarantee, times)
 
 
 GROUP_GDP: Final = Theorem(
@@ -244,20 +234,14 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     Source: Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14 (the example after it).
     Proof: the power a -> Phi(Phi^{-1}(a) + mu) applied size times is the power for size mu.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_gdp(GDP(mu=1), size=3).mu
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_GDP, guarantee, times)
-    return GDP(
-        mu_squared=times**2 * guarantee.mu_squared,
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    result = GDP(mu_squared=times**2 * guarantee.mu_squared, relation=guarantee.relation)
+    return _for_groups(result, GROUP_GDP, guarantee, times)
 
 
 GROUP_METRIC: Final = Theorem(
@@ -278,18 +262,14 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
     Proof: the paths of the steps one after the other are one path of length size; at constant
         speed it takes time 1, and the loss grows size times as fast.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_metric(MetricDP(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_METRIC, guarantee, times)
-    return MetricDP(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = MetricDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_METRIC, guarantee, times)
 
 
 GROUP_PURE_DP: Final = Theorem(
@@ -308,18 +288,14 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     Source: Dwork & Roth 2014, Theorem 2.2.
     Proof: multiply the size inequalities P_i(S) <= e^epsilon P_{i+1}(S).
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_pure(PureDP(epsilon=1), size=3).stated_epsilon
         Fraction(3, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_PURE_DP, guarantee, times)
-    return PureDP(
-        epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
+    return _for_groups(result, GROUP_PURE_DP, guarantee, times)
 
 
 _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
@@ -345,16 +321,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         k a/(k a - 1) D_{(k a - 1)/(k - 1)}(P || S) + D_{k a}(S || Q). Apply it with k - 1 at
         order a' = (k a - 1)/(k - 1), where (k-1) a' = k a - 1; the factors telescope.
     Rounds: up.
-
-    Args:
-        guarantee: holds for one step between neighbours.
-        size: number of steps k, at most 10_000; orders reach the largest known one over k.
-
-    Raises:
-        NotImplied: the largest known order is at most k.
-        ParameterError: size out of range.
     Laws: size 1 changes nothing; a curve rho a becomes k^2 rho a.
-
     Example:
         >>> group_rdp(RDP(points=((2, 2), (3, 3), (4, 4))), size=2).points[1]
         (Fraction(2, 1), Fraction(8, 1))
@@ -371,8 +338,8 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
             f"{float(guarantee.largest_order):g}; list larger orders"
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
-    derivation = _for_groups(GROUP_RDP, guarantee, times)
-    return RDP(points=points, relation=guarantee.relation, derivation=derivation)
+    result = RDP(points=points, relation=guarantee.relation)
+    return _for_groups(result, GROUP_RDP, guarantee, times)
 
 
 def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
@@ -412,15 +379,7 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         1 - f(b) on the next one.
     Rounds: down for both errors, after every step, to 160 significant bits; the lower convex
         hull of lowered points is below the curve.
-
-    Args:
-        guarantee: f-DP, f piecewise linear.
-        size: number of records, from 1 to 1000; the time grows with its cube.
-
-    Raises:
-        NotImplied: size is above 1000.
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> f = TradeOff(points=((0, 1), (0.25, 0.25), (1, 0)))
         >>> [float(x) for x, _ in group_trade_off(f, size=2).points]
@@ -439,13 +398,9 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
         points = chained(points, guarantee.points)
         if len(points) == 1:
             break  # everything can be told: nothing is left to lose
-    derivation = applied(
-        GROUP_TRADE_OFF,
-        f"f-DP for groups of {times}, f linear between {len(points)} points",
-        guarantee,
-        size=times,
-    )
-    return TradeOff(points=points, relation=guarantee.relation, derivation=derivation)
+    result = TradeOff(points=points, relation=guarantee.relation)
+    words = f"f-DP for groups of {times}, f linear between {len(points)} points"
+    return concluded(result, GROUP_TRADE_OFF, words, guarantee, size=times)
 
 
 GROUP_ZCDP: Final = Theorem(
@@ -464,16 +419,14 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Proposition 1.9.
     Proof: ``group_rdp`` with R_a = rho a: each of its size terms is size rho a.
     Rounds: nothing.
-
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group_zcdp(ZCDP(rho=1), size=3).rho
         Fraction(9, 1)
     """
     times = arguments.count(size=size)
-    derivation = _for_groups(GROUP_ZCDP, guarantee, times)
-    return ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation)
+    return _for_groups(result, GROUP_ZCDP, guarantee, times)
 
 
 def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:

@@ -11,7 +11,7 @@ from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.guarantee import Guarantee, applied, derived, required_guarantee
+from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import epsilon_tanh_up, floats_around, show
@@ -34,14 +34,7 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-
-    Returns:
-        PureDP with that epsilon.
-
-    Raises:
-        NotImplied: delta is above 0; no epsilon is then enough.
     Laws: lossless; ``pure_to_approx`` is its inverse.
-
     Example:
         >>> approx_to_pure(ApproxDP(epsilon=1, delta=0)).stated_epsilon
         Fraction(1, 1)
@@ -51,10 +44,9 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
             f"{guarantee.describe()} implies epsilon-DP for no epsilon, as delta is above 0; "
             "keep it as ApproxDP"
         )
-    derivation = applied(CONVERT_APPROX_PURE, f"{guarantee.describe()} without delta", guarantee)
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"{guarantee.describe()} without delta"
+    return concluded(result, CONVERT_APPROX_PURE, words, guarantee)
 
 
 CONVERT_BOUNDED_RANGE_PURE: Final = Theorem(
@@ -75,21 +67,14 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-
-    Returns:
-        PureDP(epsilon).
     Laws: loses information: the way back gives 2 epsilon, not epsilon.
-
     Example:
         >>> bounded_range_to_pure(BoundedRange(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = applied(
-        CONVERT_BOUNDED_RANGE_PURE, f"loss at most the range of {guarantee.describe()}", guarantee
-    )
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"loss at most the range of {guarantee.describe()}"
+    return concluded(result, CONVERT_BOUNDED_RANGE_PURE, words, guarantee)
 
 
 CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
@@ -112,19 +97,16 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
         an interval of length epsilon, at most epsilon^2/4. So k(s) - s(s+1) epsilon^2/8 is
         concave and 0 at -1 and 0: it is at most 0 for s > 0. Divide by s = order - 1.
     Rounds: the first nothing, the second up by at most 1e-15 relative.
-
     Laws: loses information; at most a quarter of what epsilon-DP alone gives, for small epsilon.
-
     Example:
         >>> bounded_range_to_zcdp(BoundedRange(epsilon=1)).rho
         Fraction(1, 8)
     """
     epsilon = guarantee.stated_epsilon
-    derivation = applied(
-        CONVERT_BOUNDED_RANGE_ZCDP, f"rho = epsilon^2/8 of {guarantee.describe()}", guarantee
-    )
     rho = min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon))
-    return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=rho, relation=guarantee.relation)
+    words = f"rho = epsilon^2/8 of {guarantee.describe()}"
+    return concluded(result, CONVERT_BOUNDED_RANGE_ZCDP, words, guarantee)
 
 
 CONVERT_GDP_ZCDP: Final = Theorem(
@@ -146,18 +128,14 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     Source: Bun & Steinke, arXiv:1605.02065, Lemma 2.4 (the divergence); Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
     Rounds: nothing.
-
-    Returns:
-        ZCDP(mu^2/2).
     Laws: loses information; commutes with composition.
-
     Example:
         >>> gdp_to_zcdp(GDP(mu=2)).rho
         Fraction(2, 1)
     """
     rho = guarantee.mu_squared / 2
-    derivation = applied(CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
-    return ZCDP(rho=rho, relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=rho, relation=guarantee.relation)
+    return concluded(result, CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
 
 
 CONVERT_METRIC_PURE: Final = Theorem(
@@ -176,26 +154,14 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
     Assumes: nothing.
     Source: proofs/theory/path.md, Section 1.
     Rounds: nothing.
-
-    Args:
-        guarantee: epsilon-metric-DP along paths.
-
-    Returns:
-        PureDP(epsilon).
     Laws: loses information: there is no way back.
-
     Example:
         >>> metric_to_pure(MetricDP(epsilon=1)).stated_epsilon
         Fraction(1, 1)
     """
-    derivation = applied(
-        CONVERT_METRIC_PURE,
-        f"loss at most that between the ends of {guarantee.describe()}",
-        guarantee,
-    )
-    return PureDP(
-        epsilon=guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"loss at most that between the ends of {guarantee.describe()}"
+    return concluded(result, CONVERT_METRIC_PURE, words, guarantee)
 
 
 CONVERT_PURE_APPROX: Final = Theorem(
@@ -214,22 +180,14 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     Assumes: nothing.
     Source: Dwork et al., EUROCRYPT 2006, Definition 1 with delta = 0.
     Rounds: nothing.
-
-    Returns:
-        ApproxDP with delta = 0.
     Laws: lossless; ``approx_to_pure`` is its inverse.
-
     Example:
         >>> pure_to_approx(PureDP(epsilon=1)).stated_delta
         Fraction(0, 1)
     """
-    derivation = applied(CONVERT_PURE_APPROX, f"{guarantee.describe()} with delta = 0", guarantee)
-    return ApproxDP(
-        epsilon=guarantee.stated_epsilon,
-        delta=0,
-        relation=guarantee.relation,
-        derivation=derivation,
-    )
+    result = ApproxDP(epsilon=guarantee.stated_epsilon, delta=0, relation=guarantee.relation)
+    words = f"{guarantee.describe()} with delta = 0"
+    return concluded(result, CONVERT_PURE_APPROX, words, guarantee)
 
 
 CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
@@ -249,21 +207,14 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     Assumes: nothing.
     Source: Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3; the statement is its own proof.
     Rounds: nothing.
-
-    Returns:
-        BoundedRange(2 epsilon).
     Laws: loses information: the way back gives 2 epsilon, not epsilon.
-
     Example:
         >>> pure_to_bounded_range(PureDP(epsilon=1)).stated_epsilon
         Fraction(2, 1)
     """
-    derivation = applied(
-        CONVERT_PURE_BOUNDED_RANGE, f"range at most twice that of {guarantee.describe()}", guarantee
-    )
-    return BoundedRange(
-        epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation, derivation=derivation
-    )
+    result = BoundedRange(epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation)
+    words = f"range at most twice that of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_BOUNDED_RANGE, words, guarantee)
 
 
 CONVERT_PURE_GDP: Final = Theorem(
@@ -287,33 +238,20 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         G_mu(0) = 1, G_mu(1) = 0, while G_mu(a) = Phi(Phi^{-1}(1 - a) - mu) <= a iff
         mu >= 2 Phi^{-1}(1 - a).
     Rounds: up, by at most 1e-13 relative.
-
-    Raises:
-        NotImplied: epsilon is beyond every float.
     Laws: loses information; monotone in epsilon.
-
     Example:
         >>> round(float(pure_to_gdp(PureDP(epsilon=1)).mu), 6)
         1.232035
     """
-    derivation = applied(
-        CONVERT_PURE_GDP,
-        f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}",
-        guarantee,
-    )
-    mu = _mu(guarantee.stated_epsilon)
-    return GDP(mu=mu, relation=guarantee.relation, derivation=derivation)
-
-
-def _mu(epsilon: Fraction) -> Fraction:
-    """Return mu, rounded up; refuse an epsilon that is not representable as a float."""
-    above = floats_around(epsilon)[1]
+    above = floats_around(guarantee.stated_epsilon)[1]
     if math.isinf(above):
         raise NotImplied(
             "epsilon is not representable as a float, so that it implies no usable mu; state a "
             "smaller epsilon"
         )
-    return Fraction(pure_mu(above))
+    result = GDP(mu=Fraction(pure_mu(above)), relation=guarantee.relation)
+    words = f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_GDP, words, guarantee)
 
 
 CONVERT_PURE_ZCDP: Final = Theorem(
@@ -338,18 +276,15 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
         at w = 1/4: log E_P e^{sL} <= (u^2 - 1/4) epsilon tanh(epsilon/2), and u^2 - 1/4 is
         s(s+1), that is order times (order - 1). The tangent is met as the order falls to 1.
     Rounds: up, by at most 1e-15 relative; never above epsilon or epsilon^2/2, exact bounds.
-
     Laws: loses information; rho <= min(epsilon, epsilon^2/2).
-
     Example:
         >>> round(float(pure_to_zcdp(PureDP(epsilon=1)).rho), 6)
         0.462117
     """
     epsilon = guarantee.stated_epsilon
-    derivation = applied(
-        CONVERT_PURE_ZCDP, f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}", guarantee
-    )
-    return ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation, derivation=derivation)
+    result = ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation)
+    words = f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}"
+    return concluded(result, CONVERT_PURE_ZCDP, words, guarantee)
 
 
 RESTRICT_RELATION: Final = Theorem(
@@ -405,12 +340,7 @@ def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
     said = (
         "where one record is removed and one added"
         if replaced
-        else ("where labels alone differ; features and the number of records are public")
+        else "where labels alone differ; features and the number of records are public"
     )
-    statement = f"{guarantee.describe()} {said}"
-    if replaced:
-        derivation = applied(RESTRICT_RELATION, statement, guarantee, size=2)
-    else:
-        derivation = applied(RESTRICT_RELATION, statement, guarantee)
-    object.__setattr__(twin, "derivation", derived(twin, derivation))
-    return twin
+    sizes: dict[str, Any] = {"size": 2} if replaced else {}
+    return concluded(twin, RESTRICT_RELATION, f"{guarantee.describe()} {said}", guarantee, **sizes)

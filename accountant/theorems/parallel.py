@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeVar, cast
 
-from dpproof.accountant import arguments, arguments as check
+from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, P
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
-    rederived,
+    concluded,
     require_single,
     required,
 )
@@ -25,19 +25,6 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import Shuffle
-from dpproof.accountant.side_conditions import (
-    APART,
-    CATEGORIES,
-    FIXED,
-    OUTPUT_ALONE,
-    OWN_RANDOMNESS,
-    PUBLIC_DRAW,
-    RANDOM_BITS,
-    SHUFFLED_REPORTS,
-    SPLIT,
-    SPLIT_BY_POSITION,
-    SPLIT_KEPT,
-)
 from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.shuffled_reports import Reports, ShuffledReportsPair
 from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_rdp
@@ -117,18 +104,18 @@ def parallel_compose(
             f"parts known as {names} have no common worst one; give epsilons=[...] to compare "
             "their profiles, or convert the parts to one notion first"
         )
-    derivation = applied(
+    return concluded(
+        worst,
         PARALLEL,
         f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
         *compared,
         assumptions=(
-            SPLIT_KEPT() if isinstance(relation, ZeroOut) else SPLIT(),
-            OWN_RANDOMNESS(),
-            FIXED(),
-            *((APART(),) if isinstance(worst, BoundedRange) else ()),
+            assumed.SPLIT_KEPT() if isinstance(relation, ZeroOut) else assumed.SPLIT(),
+            assumed.OWN_RANDOMNESS(),
+            assumed.FIXED(),
+            *((assumed.APART(),) if isinstance(worst, BoundedRange) else ()),
         ),
     )
-    return rederived(worst, derivation)
 
 
 N = TypeVar("N", bound=Guarantee[Any])
@@ -221,13 +208,13 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
     for part in parts:
         require_single(part, "parallel composition")
     compared, worst = common_worst(parts)
-    derivation = applied(
+    return concluded(
+        worst,
         PARALLEL_POSITIONS,
         f"{worst.describe()}, the worst of {len(parts)} parts by position",
         *compared,
-        assumptions=(SPLIT_BY_POSITION(), OWN_RANDOMNESS(), FIXED()),
+        assumptions=(assumed.SPLIT_BY_POSITION(), assumed.OWN_RANDOMNESS(), assumed.FIXED()),
     )
-    return rederived(worst, derivation)
 
 
 CHOICE: Final = Theorem(
@@ -270,14 +257,14 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     if len(parts) == 1:
         return parts[0]
     compared, worst = common_worst(parts)
-    derivation = applied(
+    return concluded(
+        worst,
         CHOICE,
         f"{worst.describe()}, the worst of {len(parts)} of which one is drawn",
         *compared,
-        assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
+        assumptions=(assumed.FIXED(), assumed.OWN_RANDOMNESS(), assumed.PUBLIC_DRAW()),
         attained=None if all(part == worst for part in compared) else Attained.NO,
     )
-    return rederived(worst, derivation)
 
 
 MIXTURE: Final = Theorem(
@@ -346,18 +333,14 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
             MIXTURE,
             f"the mixture of {len(pairs)} pairs of which one is drawn",
             *pairs,
-            assumptions=(FIXED(), OWN_RANDOMNESS(), PUBLIC_DRAW()),
+            assumptions=(assumed.FIXED(), assumed.OWN_RANDOMNESS(), assumed.PUBLIC_DRAW()),
             weights=exact,
         ),
     )
 
 
 def _probabilities(weights: Sequence[Number], count: int) -> tuple[Fraction, ...]:
-    """Return exact weights.
-
-    Raises:
-        ParameterError: not so many, or they are no probabilities.
-    """
+    """Return exact weights."""
     exact = tuple(Fraction(check.positive(weights=one)) for one in weights)
     if len(exact) != count or sum(exact) != 1 or min(exact) < _LEAST:
         allowed = f"{count} probabilities of at least 1e-100 that sum to exactly 1"
@@ -390,17 +373,6 @@ def shuffle_randomized_response(
     Rounds: outwards; blocks of counts are bounded together.
     Assumes: categories; shuffled reports; random bits; output alone.
     Laws: one report is no better than randomised response; more records cost less.
-
-    Args:
-        epsilon: of each report, above 0 and at most 32.
-        categories: k, from 2.
-        scheme: the public number of records.
-        relation: replace-one, under which it is public.
-    Returns:
-        One pair per direction, of which one pair above and one below are known.
-    Raises:
-        NotImplied: under another relation.
-        ParameterError: an argument outside its domain.
     Example:
         >>> shuffled = shuffle_randomized_response(
         ...     epsilon=1, categories=4, scheme=Shuffle(records=10_000), relation=ReplaceOne()
@@ -420,10 +392,10 @@ def shuffle_randomized_response(
             f"{scheme.records} shuffled reports by randomised response at epsilon {show(exact)} on "
             f"{kinds} categories ({relation})",
             assumptions=(
-                CATEGORIES(categories=kinds),
-                SHUFFLED_REPORTS(records=scheme.records),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                assumed.CATEGORIES(categories=kinds),
+                assumed.SHUFFLED_REPORTS(records=scheme.records),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
             ),
             epsilon=exact,
             categories=kinds,
@@ -456,15 +428,6 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
     Rounds: outwards; blocks of counts are bounded together.
     Assumes: shuffled reports.
     Laws: more records cost less; never better than randomised response on two categories.
-
-    Args:
-        report: what is stated of one report, of a dataset of one record.
-        scheme: the public number of records.
-    Returns:
-        One pair, the same in both directions.
-    Raises:
-        NotImplied: under another relation than replace-one.
-        ParameterError: not a PureDP, or its epsilon is not above 0 and at most 32.
     Example:
         >>> from dpproof.accountant import PureDP
         >>> report = PureDP(epsilon=1, relation=ReplaceOne())
@@ -480,7 +443,7 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
             SHUFFLE_PURE,
             f"{scheme.records} shuffled reports, each {report.describe()} ({report.relation})",
             report,
-            assumptions=(SHUFFLED_REPORTS(records=scheme.records),),
+            assumptions=(assumed.SHUFFLED_REPORTS(records=scheme.records),),
             records=scheme.records,
         ),
     )

@@ -8,9 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from dpproof.accountant import arguments
-from dpproof.accountant.answers import deltas
-from dpproof.accountant.arguments import Number
+from dpproof.accountant import side_conditions as assumed
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
 from dpproof.accountant.errors import CONVERT, NotImplied
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
@@ -27,66 +25,11 @@ from dpproof.accountant.run_counts.law import (
     FixedRuns,
     PoissonRuns,
     RunLaw,
+    TruncatedNegativeBinomial,
     required_runs,
 )
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
-from dpproof.accountant.side_conditions import (
-    FIRST_ALONE,
-    OWN_RANDOMNESS,
-    RUNS_AT_NOTHING,
-    SCORE_AND_THRESHOLD,
-    selection_of_the_best,
-)
-
-# Points of the profile that the bound is minimised over. Heuristic: the bound is only compared
-# with.
-_POINTS = 400
-
-
-def koskela_redberg_wang(guarantee: PairGuarantee[R], runs: RunLaw, *, delta: Number) -> float:
-    """Return epsilon of a selection by an earlier bound, which ``select`` never exceeds.
-
-    Statement: for truncated negative binomial runs of mean m, every e >= 0, and the base's
-        profile d, the larger of both directions, the selection has profile at most
-        m d(epsilon - (eta + 1) log(e^e + (1 - gamma)/gamma d(e))); so its epsilon at delta is at
-        most the base's at delta/m plus the least of these shifts.
-    Assumes: what the theorem that applies assumes.
-    Source: Koskela, Redberg & Wang, arXiv:2402.06701; a consequence of Theorem 2 in
-        proofs/theory/selection.md, Section 3.
-    Rounds: up.
-    Laws: at or above the upper end of ``select``, up to that end's own rounding.
-
-    Args:
-        guarantee: of one run, with a dominating pair.
-        runs: truncated negative binomial.
-        delta: in (0, 1).
-    Raises:
-        NotImplied: another law of the number of runs.
-    Example:
-        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
-        >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
-        >>> round(koskela_redberg_wang(GDP(mu=0.25), law, delta=1e-6), 3)
-        1.983
-    """
-    if not isinstance(runs, TruncatedNegativeBinomial):
-        raise NotImplied(
-            f"this bound is for truncated negative binomial runs, not {runs!r}; use select, which "
-            "takes every law"
-        )
-    wanted = arguments.open_probability(delta=delta)
-    alone = guarantee.epsilon(delta=wanted / Fraction(runs.mean * (1 + 1e-10))).upper
-    if math.isinf(alone):
-        return math.inf
-    pair = guarantee.to_pair()
-    points = np.linspace(0.0, max(alone, 1e-9), _POINTS)
-    heights = np.maximum(deltas(pair.forward, points)[1], deltas(pair.backward, points)[1])
-    odds = float((1 - runs.gamma) / runs.gamma)
-    logs = points + np.log1p(odds * heights * np.exp(-points))  # digits next to 0, too
-    shift = float(runs.eta + 1) * float(logs.min())
-    return (alone + shift) * (1 + 1e-12)
-
 
 SELECT_PURE: Final = Theorem(
     rule="select/pure",
@@ -112,10 +55,6 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         2 with all orders infinite, is the weaker (2 + eta) eps.
     Rounds: up, by at most 1e-10.
     Laws: one run changes nothing; below (2 + eta) eps.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the number of runs.
     Example:
         >>> from dpproof.accountant import TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
@@ -130,7 +69,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
             SELECT_PURE,
             f"best of {runs.describe()} is {show(epsilon)}-DP",
             guarantee,
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             runs=runs,
         ),
     )
@@ -174,12 +113,6 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     Source: proofs/theory/selection.md, Theorems 1 and 2.
     Rounds: not at all; the pair answers by brackets, the smaller of the two upper bounds.
     Laws: one run changes nothing; more runs never cost less; never above releasing all runs.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the number of runs.
-    Returns:
-        One pair per direction, known by its profile.
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
@@ -199,7 +132,7 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
             theorem=SELECT_PAIR,
             statement=f"best of {runs.describe()}, for the worst score",
             premises=tuple(premises),
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             parameters=(("runs", runs),),
             attained=SELECT_PAIR.attained.of_premises([pair.attained], pointwise=False),
         ),
@@ -249,15 +182,6 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         Section 5.
     Rounds: up, by 1e-10 relative, at the smallest divergences as well.
     Laws: one run changes nothing; never below one run's divergence.
-
-    Args:
-        guarantee: zCDP, or RDP at some orders.
-        runs: the law of the number of runs.
-    Returns:
-        RDP at the guarantee's orders, or at a fixed list of them; its derivation says which of
-        the four is the smallest how often.
-    Raises:
-        NotImplied: none of the bounds is finite at any order.
     Example:
         >>> from dpproof.accountant.guarantees.rdp import ZCDP
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
@@ -288,7 +212,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
             SELECT_RDP,
             f"best of {runs.describe()}; smallest bound: {said}",
             guarantee,
-            assumptions=selection_of_the_best(),
+            assumptions=assumed.selection_of_the_best(),
             runs=runs,
             bounds=" ".join(winners),
         ),
@@ -405,7 +329,12 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
             SELECT_ABOVE,
             f"first of {runs.describe()} above a threshold, for the worst score",
             pair,
-            assumptions=(RUNS_AT_NOTHING(), OWN_RANDOMNESS(), SCORE_AND_THRESHOLD(), FIRST_ALONE()),
+            assumptions=(
+                assumed.RUNS_AT_NOTHING(),
+                assumed.OWN_RANDOMNESS(),
+                assumed.SCORE_AND_THRESHOLD(),
+                assumed.FIRST_ALONE(),
+            ),
             runs=runs,
         ),
     )

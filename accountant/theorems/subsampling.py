@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments, arguments as check
+from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
-    rederived,
+    concluded,
     require_single,
     required_guarantee,
 )
@@ -37,23 +37,6 @@ from dpproof.accountant.sampling import (
     WithReplacement,
 )
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
-from dpproof.accountant.side_conditions import (
-    BLANK_ADDS_NOTHING,
-    BLANK_IGNORED,
-    COUNTED_SAMPLE,
-    FIXED,
-    FIXED_SIZE_SAMPLE,
-    OUTPUT_ALONE,
-    OWN_RANDOMNESS,
-    POISSON_SAMPLE,
-    RANDOM_BITS,
-    REPEATED_DRAWS,
-    REPEATED_POSITIONS,
-    SAMPLE_HIDDEN,
-    SUBSET_SAMPLE,
-    SUM_OF_CONTRIBUTIONS,
-    TRUNCATED_SAMPLE,
-)
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
@@ -87,15 +70,6 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     Rounds: not at all; the pairs carry exact parameters.
     Laws: at rate 1 the guarantee is returned as a pair, unchanged; never above the
         unsubsampled divergences; at rates p and then q what it is at rate pq.
-
-    Args:
-        guarantee: of the mechanism on the sample, with a dominating pair.
-        scheme: the sampling rate.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-one and replace-label, about groups (each of their records is
-            drawn by itself), of shuffled batches, or when only a Rényi curve is known.
     Example:
         >>> from dpproof.accountant import GDP, Poisson
         >>> step = subsample_poisson(GDP(mu=1), Poisson(sampling_rate=0.01))
@@ -128,7 +102,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
     if sampled is not None:
         base, rate = sampled
         return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
-    blank = (BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
+    blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
     return DominatingPair(
         forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
@@ -138,8 +112,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             pair,
             assumptions=(
-                POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
-                SAMPLE_HIDDEN(),
+                assumed.POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
                 *blank,
             ),
             sampling_rate=scheme.sampling_rate,
@@ -208,15 +182,6 @@ def subsample_without_replacement(
         Zhu, Dong & Wang (arXiv:2106.08567), Theorem 10.
     Rounds: not at all; the pair carries exact parameters.
     Laws: at m = n the guarantee is returned as a pair, unchanged.
-
-    Args:
-        guarantee: under replace-one, with a dominating pair.
-        scheme: sample and population size, both public.
-    Returns:
-        One pair, for both directions.
-    Raises:
-        NotImplied: under another relation, where n itself differs between neighbours, about
-            groups, or when only a Rényi curve is known.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne, WithoutReplacement
         >>> scheme = WithoutReplacement(sample_size=1, population_size=100)
@@ -249,7 +214,10 @@ def subsample_without_replacement(
             SUBSAMPLE_WITHOUT_REPLACEMENT,
             f"uniform subset of {size} of {population} records",
             pair,
-            assumptions=(FIXED_SIZE_SAMPLE(size=size, population=population), SAMPLE_HIDDEN()),
+            assumptions=(
+                assumed.FIXED_SIZE_SAMPLE(size=size, population=population),
+                assumed.SAMPLE_HIDDEN(),
+            ),
             sample_size=size,
             population_size=population,
         ),
@@ -279,18 +247,6 @@ def subsample_gaussian_sum(
     Rounds: not at all; the pair carries exact parameters.
     Assumes: sum of contributions; independent sampling; hidden sample; random bits; output alone.
     Laws: at most the divergences of the sum of all records, 2 mu-GDP; increases in mu and q.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units, under replace-one,
-            where the number of records is public. A sensitivity is not enough: how far the value
-            moves if a record is not drawn matters, too.
-        scheme: the sampling rate, below 1.
-    Returns:
-        One pair, for both directions.
-    Raises:
-        NotImplied: under another relation, whose own theorem is ``subsample_poisson``.
-        ParameterError: at rate 1, where nothing is sampled.
     Example:
         >>> from dpproof.accountant import L2Contribution, Poisson, ReplaceOne, self_compose
         >>> step = subsample_gaussian_sum(
@@ -324,11 +280,11 @@ def subsample_gaussian_sum(
             f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
-                POISSON_SAMPLE(rate=shown),
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.POISSON_SAMPLE(rate=shown),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
             ),
             sigma=noise,
             contribution=contribution.bound,
@@ -362,16 +318,6 @@ def repeated_positions(
     Source: proofs/theory/margins.md, section 6. Replaces the group privacy of Bassily, Mohri &
         Suresh, arXiv:2204.10376, Lemma 3.1, at the most occurrences that are likely.
     Rounds: delta up, by a relative 1e-9, the mass of sums of squares above 400, and 1e-12.
-
-    Args:
-        guarantee: mu-GDP of a phase in which the record is drawn once.
-        records: n.
-        draws: n_p of every phase, at least one.
-    Returns:
-        A profile at 300 epsilons.
-    Raises:
-        NotImplied: under add-remove, where records have no positions, or about groups.
-        ParameterError: not GDP, or numbers that are not counts.
     Laws: increases with mu and with every n_p.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne
@@ -396,15 +342,19 @@ def repeated_positions(
         for e, d in zip(epsilons, deltas, strict=True)
     )
     profile = PrivacyProfile(points=points, relation=guarantee.relation)
-    derivation = applied(
+    return concluded(
+        profile,
         REPEATED,
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
         guarantee,
         records=size,
         draws=tuple(counts),
-        assumptions=(REPEATED_POSITIONS(records=size), OWN_RANDOMNESS(), FIXED()),
+        assumptions=(
+            assumed.REPEATED_POSITIONS(records=size),
+            assumed.OWN_RANDOMNESS(),
+            assumed.FIXED(),
+        ),
     )
-    return rederived(profile, derivation)
 
 
 def _profile(
@@ -467,19 +417,6 @@ def subsample_counted_sum(
         UserPoisson under ZeroOut); blank adds nothing (of the others under ZeroOut).
     Laws: one contribution, and samples that are never cut, are Poisson samples; one draw with
         replacement is a subset of one record; increases in mu and the rate.
-
-    Args:
-        sigma: standard deviation of the noise, in data units.
-        contribution: a bound on what one record adds to the sum, in data units.
-            A sensitivity is not enough: how far the value moves when one record takes the place of
-            another matters, too.
-        scheme: which sample.
-    Returns:
-        One pair per direction.
-    Raises:
-        NotImplied: under replace-label, of a user's sample under replace-one, or a subset of all
-            records.
-        ParameterError: not an L2Contribution.
     Example:
         >>> from dpproof.accountant import L2Contribution, WithReplacement
         >>> step = subsample_counted_sum(
@@ -511,12 +448,12 @@ def subsample_counted_sum(
             f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
             f"norm at most {bound} over {drawn}",
             assumptions=(
-                SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
                 condition,
-                SAMPLE_HIDDEN(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
-                *[BLANK_IGNORED() if user else BLANK_ADDS_NOTHING()]
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_IGNORED() if user else assumed.BLANK_ADDS_NOTHING()]
                 * isinstance(relation, ZeroOut),
             ),
             attained=_attained(product),
@@ -577,7 +514,7 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     """Return the sample in words, and what is assumed of it; alone if a record may be missing."""
     if isinstance(scheme, UserPoisson):
         rate, most = f"{float(scheme.sampling_rate):g}", scheme.contributions
-        return f"{most} Poisson samples of rate {rate} together", COUNTED_SAMPLE(
+        return f"{most} Poisson samples of rate {rate} together", assumed.COUNTED_SAMPLE(
             rate=rate, most=most
         )
     cut, total = isinstance(scheme, TruncatedPoisson), f"{scheme.population_size} records"
@@ -586,10 +523,10 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     if isinstance(scheme, TruncatedPoisson):
         rate, largest = f"{float(scheme.sampling_rate):g}", scheme.largest
         said = f"a Poisson sample of rate {rate} cut to {largest} records"
-        return said, TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
+        return said, assumed.TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
     size = scheme.sample_size
     if isinstance(scheme, WithReplacement):
         said = f"{size} draws with replacement of {total}"
-        return said, REPEATED_DRAWS(size=size, population=population)
+        return said, assumed.REPEATED_DRAWS(size=size, population=population)
     said = f"a uniform subset of {size} of {total}"
-    return said, SUBSET_SAMPLE(size=size, population=population)
+    return said, assumed.SUBSET_SAMPLE(size=size, population=population)

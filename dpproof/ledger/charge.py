@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, cast, final, overload
 
 from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
-from dpproof.accountant.adaptive.largest_parameter import divergence_cost
+from dpproof.accountant.adaptive.privacy_filter import divergence_cost
 from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.theorems.conversion import notion_to_rdp

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant import Guarantee
-from dpproof.accountant.certificates.format import serialize
+from dpproof.accountant.certificates import serialize
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.readable import declared

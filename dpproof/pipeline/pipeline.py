@@ -9,8 +9,7 @@ from typing import final
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, Relation
-from dpproof.accountant.run_counts.law import RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import RunLaw, TruncatedNegativeBinomial
 from dpproof.accountant.sampling import (
     CountedScheme,
     CyclicPoisson,

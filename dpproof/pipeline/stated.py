@@ -11,8 +11,13 @@ from dpproof.accountant import arguments
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 from dpproof.errors import placed
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs

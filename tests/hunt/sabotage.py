@@ -143,7 +143,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "a budget of (epsilon, delta)-DP is worth four times its rho": (
         "filters",
-        "dpproof.accountant.adaptive.approx_dp_filter",
+        "dpproof.accountant.adaptive.privacy_filter",
         "_largest_rho",
         _scaled(4),
     ),
@@ -187,8 +187,8 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "canonical noise falls by e^epsilon to two bits": (
         "mechanisms",
-        "dpproof.mechanisms.noise.canonical_noise",
-        "_BITS",
+        "dpproof.mechanisms.noise.laplace",
+        "_CANONICAL_BITS",
         lambda _: 2,
     ),
     "a record moves a learner's sums by half of what it does": (
@@ -267,7 +267,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the largest column of a factor is a thousandth too short": (
         "parts-in-turn",
-        "dpproof.mechanisms.combinators.allocated",
+        "dpproof.mechanisms.combinators.subsampled",
         "squared_sensitivity",
         _shorter,
     ),

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpproof.accountant import answers
-from dpproof.accountant.certificates.format.serialize import factors
+from dpproof.accountant.certificates.serialize import factors
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.proofs import Step, Verdict, check
 from dpproof.proofs.core.certificate import show_rational

@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.accountant import GDP, ZCDP
 from dpproof.accountant.adaptive import several_filters
-from dpproof.accountant.adaptive.largest_parameter import largest_parameter
+from dpproof.accountant.adaptive.privacy_filter import largest_parameter
 from dpproof.accountant.adaptive.several_filters import SHARES, limits, within
 
 MILLIONTH = Fraction(1, 10**6)

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.two_tables import PiecewiseLinear, product_profile
+from dpproof.accountant.arithmetic.atoms import Atoms, PiecewiseLinear, product_profile
 from dpproof.accountant.pairs.finite import FinitePair
 
 FIRST = FinitePair(

@@ -11,8 +11,7 @@ import pytest
 from dpproof.accountant.calibration.plan_selection import SelectionPlan, plan_selection
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.run_counts.law import PoissonRuns
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import PoissonRuns, TruncatedNegativeBinomial
 from dpproof.accountant.theorems.selection import select
 
 

@@ -28,7 +28,7 @@ from dpproof.accountant import (
     group,
     self_compose,
 )
-from dpproof.accountant.certificates.selection.base_profile import with_logistic
+from dpproof.accountant.certificates.base_profile import with_logistic
 from dpproof.accountant.theorems.conversion import profile_to_trade_off
 from dpproof.mechanisms import (
     DiscreteGaussian,

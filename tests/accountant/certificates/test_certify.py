@@ -38,12 +38,11 @@ from dpproof.accountant import (
     select_above,
     self_compose,
 )
-from dpproof.accountant.certificates import certify
+from dpproof.accountant.certificates import certify, finite_sums
 from dpproof.accountant.certificates.certify import checked
-from dpproof.accountant.certificates.hockey_stick import closed_form
 from dpproof.accountant.certificates.prove import prove_point
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import TruncatedNegativeBinomial
 from dpproof.accountant.theorems.composition import COMPOSE_GDP
 from dpproof.mechanisms import (
     DiscreteGaussian,
@@ -313,7 +312,7 @@ def test_what_no_rule_covers_is_refused() -> None:
 
 def test_numbers_that_no_sum_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mu of several rough releases goes by points of their profile, nearly as tight."""
-    monkeypatch.setattr(closed_form, "_SHARE", 1)
+    monkeypatch.setattr(finite_sums, "_SHARE_OF_VALUES", 1)
     many = convert(self_compose(Laplace(scale=2, sensitivity=L1(1)).guarantee(), 5), to=GDP)
     certificate = many.certify()
 

@@ -46,7 +46,7 @@ from dpproof.accountant import (
     self_compose,
 )
 from dpproof.accountant.certificates import conversions
-from dpproof.accountant.certificates.rederive import _apply_again, raise_numbers
+from dpproof.accountant.certificates.conversions import _apply_again, raise_numbers
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
 from dpproof.accountant.guarantees.dominating_pair import value_at
 from dpproof.accountant.sampling import RandomAllocation, Shuffle

@@ -9,8 +9,7 @@ import pytest
 
 from dpproof import proofs
 from dpproof.accountant import L1, L2, DominatingPair, Guarantee, Poisson, compose
-from dpproof.accountant.certificates.hockey_stick.contour import work_along
-from dpproof.accountant.certificates.hockey_stick.table import Subject
+from dpproof.accountant.certificates.contour import Subject, work_along
 from dpproof.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from dpproof.proofs.core.rule import Budget
 

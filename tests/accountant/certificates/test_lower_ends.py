@@ -27,7 +27,7 @@ from dpproof.accountant import (
 )
 from dpproof.mechanisms import Gaussian, Laplace, RandomizedResponse
 from dpproof.proofs import Certificate, Rejected, Verified
-from tests.accountant.certificates.hockey_stick.builders import KNOWN
+from tests.accountant.certificates.hockey_sticks import KNOWN
 
 EXACT = ("training", "noises", "integers", "choices", "gdp", "pure", "laplace", "responses")
 TABLES = ("sampled whole noise", "samples beside noise")

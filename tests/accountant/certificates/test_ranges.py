@@ -13,7 +13,7 @@ import pytest
 import dpproof as dp
 from dpproof import proofs
 from dpproof.accountant import BoundedRange, compose, group, post_process, self_compose
-from dpproof.accountant.certificates import ranges
+from dpproof.accountant.certificates import base_profile
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.proofs import Certificate, Rejected, VerifiedUnder
@@ -136,7 +136,7 @@ def test_more_than_one_recursion_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six are two pairs above three; that costs more than one pair above six."""
     guarantee = self_compose(BoundedRange(epsilon=1), 6)
     together = proved(guarantee)[0]
-    monkeypatch.setattr(ranges, "_MOST", 3)
+    monkeypatch.setattr(base_profile, "_MOST_AT_ONCE", 3)
     found, certificate = proved(guarantee)
     step = next(step for step in certificate.steps if step.rule == RULE)
 

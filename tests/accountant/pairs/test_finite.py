@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF
+from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.isoperimetric import above_threshold_pair
@@ -90,7 +91,7 @@ def test_a_mass_below_all_floats_is_not_none() -> None:
 def test_masses_next_to_the_least_float_are_enclosed(mass: Fraction) -> None:
     """Beyond the finite losses delta is the infinite mass, of which floats have no digit."""
     pair = FinitePair(p=(mass, 1 - mass), q=(Fraction(0), Fraction(1)))
-    low, high = answers.deltas(Product.of(pair), np.array([5.0, 50.0]))
+    low, high = deltas(Product.of(pair), np.array([5.0, 50.0]))
     for least, most in zip(low.tolist(), high.tolist(), strict=True):
         assert Fraction(least) <= mass <= Fraction(most)
 

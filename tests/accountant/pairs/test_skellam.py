@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ive
 
 from dpproof.accountant import GDP, self_compose
-from dpproof.accountant.arithmetic.skellam import skellam_masses
+from dpproof.accountant.arithmetic.discrete_laws import skellam_masses
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.pairs import finite

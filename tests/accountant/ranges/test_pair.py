@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LogisticPair
 from dpproof.accountant.pairs.product import Factor, Product
-from dpproof.accountant.ranges.pair import (
+from dpproof.accountant.ranges import (
     BoundedRangePair,
     ComposedRangePair,
     as_logistic,

@@ -10,8 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpproof.accountant.ranges.pair import ComposedRangePair
-from dpproof.accountant.ranges.recursion import value_table
+from dpproof.accountant.ranges import ComposedRangePair, value_table
 
 
 def best_on_grid(epsilon: float, count: int, y: float, cells: int) -> float:

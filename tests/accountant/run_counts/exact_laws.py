@@ -10,8 +10,13 @@ from fractions import Fraction
 import mpmath
 
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 
 DIGITS = 80
 

@@ -11,8 +11,13 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import LAW_ERROR, BinomialRuns, FixedRuns, PoissonRuns
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    LAW_ERROR,
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    TruncatedNegativeBinomial,
+)
 from tests.accountant.run_counts.exact_laws import DIGITS, Known, draw, log_uniform
 
 CASES = 1500

@@ -21,8 +21,8 @@ from dpproof.accountant.run_counts.law import (
     FixedRuns,
     PoissonRuns,
     RunLaw,
+    TruncatedNegativeBinomial,
 )
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
 
 Z = np.array([0.0, 1e-9, 0.125, 0.5, 0.75, 1 - 2.0**-20, 1 - 2.0**-40, 1.0])
 Masses = Callable[[int], mpmath.mpf]

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.run_counts.law import FixedRuns
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import FixedRuns, TruncatedNegativeBinomial
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.accountant.selection.threshold_lines import Lines, _Sums, least_runs, most_runs
 from dpproof.accountant.theorems.composition import compose

@@ -20,7 +20,7 @@ from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import AddRemove, ReplaceOne
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import TruncatedNegativeBinomial
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose

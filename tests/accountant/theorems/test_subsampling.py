@@ -26,8 +26,8 @@ from dpproof.accountant import (
     group,
     self_compose,
 )
-from dpproof.accountant.answers import deltas
 from dpproof.accountant.arithmetic.enclosure import Reals
+from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.theorems.subsampling import repeated_positions, subsample_gaussian_sum

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpproof as dp
-from dpproof.accountant.adaptive.largest_parameter import divergence_cost
+from dpproof.accountant.adaptive.privacy_filter import divergence_cost
 from dpproof.ledger import budget
 from dpproof.ledger.ledger import Ledger
 from tests.dpproof.ledger.trainings import training

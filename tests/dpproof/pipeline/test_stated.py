@@ -10,8 +10,13 @@ import pytest
 from dpproof import proofs
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Gaussian, Laplace, compose

@@ -16,8 +16,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import PoissonRuns, RunLaw, TruncatedNegativeBinomial
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, Differences, JointSensitivity, LInf
 from dpproof.errors import InputError

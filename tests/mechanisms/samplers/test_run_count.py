@@ -11,8 +11,13 @@ import pytest
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import BinomialRuns, FixedRuns, PoissonRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import (
+    BinomialRuns,
+    FixedRuns,
+    PoissonRuns,
+    RunLaw,
+    TruncatedNegativeBinomial,
+)
 from dpproof.mechanisms.samplers import run_count
 from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng
 

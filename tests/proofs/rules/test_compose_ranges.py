@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpproof.accountant.certificates.ranges import RangeParts
-from dpproof.accountant.certificates.selection.finite_base import Aim
+from dpproof.accountant.certificates.base_profile import RangeParts
+from dpproof.accountant.certificates.finite_pairs import Aim
 from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.proofs.core.certificate import show_rational

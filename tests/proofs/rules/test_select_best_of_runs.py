@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.run_counts.finite import FiniteRuns
-from dpproof.accountant.run_counts.law import FixedRuns, RunLaw
-from dpproof.accountant.run_counts.truncated_negative_binomial import TruncatedNegativeBinomial
+from dpproof.accountant.run_counts.law import FixedRuns, RunLaw, TruncatedNegativeBinomial
 from dpproof.proofs.balls.run_counts import read_runs
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof.accountant.certificates.format.serialize import run_law
+from dpproof.accountant.certificates.serialize import run_law
 from dpproof.proofs.balls.run_counts import read_runs
 from dpproof.proofs.core.rule import Budget
 from dpproof.proofs.rules.select_threshold import Masses, bound

@@ -1,1 +1,0 @@
-"""Write the certificate as exact JSON."""

@@ -1,1 +1,0 @@
-"""Make witnesses that bound a hockey-stick divergence."""

@@ -1,1 +1,0 @@
-"""Make witnesses of pairs above a selection."""

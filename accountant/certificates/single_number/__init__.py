@@ -1,1 +1,0 @@
-"""Make witnesses of one number: mu, rho, a Renyi divergence."""

@@ -1,1 +1,0 @@
-"""Composed bounded range: the exact value of adaptively chosen two-point losses."""

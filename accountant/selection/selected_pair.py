@@ -269,10 +269,13 @@ def log_moment(base: Product, runs: RunLaw, s: Reals) -> Reals:
 
 
 def rho_beyond(base: Product, runs: RunLaw, s: float) -> float:
-    """Bound K(t) / (t (t + 1)) of all t >= s: statement (4), whose last terms fall."""
+    """Bound K(t) / (t (t + 1)) of all t >= s by statement (4), whose last terms fall, or (3)."""
     rho = base.added(lambda pair: pair.rho_beyond(s))
     rest = _log_ratio(base, runs) + runs.log_mean_up / s
-    return (rho + rest / (1.0 + s)) * (1 + 4 * LOG_ERROR)
+    bounds = [rho + rest / (1.0 + s)]
+    if runs.largest is not None:
+        bounds.append(rho * runs.largest)
+    return min(bounds) * (1 + 4 * LOG_ERROR)
 
 
 @lru_cache(maxsize=16)

@@ -466,16 +466,13 @@ def convert(
         orders: for RDP, the Renyi orders.
         epsilons: for PrivacyProfile and TradeOff, the points of the profile.
         delta: for ApproxDP, the delta; not needed from PureDP, where it is 0.
-
     Returns:
         The notion asked for, implied by the guarantee; its derivation names the theorem and
         whether it loses information.
-
     Raises:
         NotImplied: no theorem leads there; lists the notions that can be reached.
         ParameterError: an option is missing or does not belong to the notion asked for.
     Laws: never strengthens: every answer's upper end stays at or above the original's lower end.
-
     Example:
         >>> convert(BoundedRange(epsilon=2), to=ZCDP).rho
         Fraction(1, 2)

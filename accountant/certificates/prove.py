@@ -230,12 +230,14 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     used = with_logistic(base.conclusion)
     for product in distinct(used):
         factors(product)  # what no rule covers is refused before its profile is bounded
-    proof = prove_by_shifted_mixture(used, law_of(dict(pair.derivation.parameters)), point)
+    epsilon, delta, facts, witness = prove_by_shifted_mixture(
+        used, law_of(dict(pair.derivation.parameters)), point
+    )
     place, apart = steps.derive(base)
-    profile = PrivacyProfile(points=((proof.epsilon, proof.delta),), relation=pair.relation)
-    places = steps.facts(proof.facts)
-    place = steps.add(proof.rule, conclusion(profile, apart), [place, *places], proof.witness)
-    claim = ApproxDP(epsilon=proof.epsilon, delta=proof.delta, relation=pair.relation)
+    profile = PrivacyProfile(points=((epsilon, delta),), relation=pair.relation)
+    places = steps.facts(facts)
+    place = steps.add("select/profile", conclusion(profile, apart), [place, *places], witness)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 

@@ -203,3 +203,7 @@ class Derivation:
             seen.add(id(node))
             yield node
             stack.extend(reversed(node.premises))
+
+
+Proof: TypeAlias = Derivation | None
+"""What a guarantee follows from; without one it is an assumption."""

@@ -346,7 +346,7 @@ def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
 
 
 def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
-    """Add the steps by one order if one excludes a power just above the known one, or not."""
+    """Add the steps by an order that excludes a power just above the known; return if any."""
     for slack in _SLACKS:
         power = most * (1.0 + slack)
         order = single_number.power_order(guarantee, rate, power)

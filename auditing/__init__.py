@@ -19,8 +19,11 @@ from dpproof.auditing.audit import (
     search_pairs as search_pairs,
 )
 from dpproof.auditing.bounds.curves import (
+    Guesses as Guesses,
+    OneRunCurve as OneRunCurve,
     PrefixBand as PrefixBand,
     RenyiBins as RenyiBins,
+    RunBet as RunBet,
     TradeOffRegion as TradeOffRegion,
 )
 from dpproof.auditing.bounds.event_bound import (
@@ -30,11 +33,6 @@ from dpproof.auditing.bounds.event_bound import (
     Rectangle as Rectangle,
     RenyiEvent as RenyiEvent,
     TwoSample as TwoSample,
-)
-from dpproof.auditing.bounds.one_run import (
-    Guesses as Guesses,
-    OneRunCurve as OneRunCurve,
-    RunBet as RunBet,
 )
 from dpproof.auditing.canaries import (
     CanaryPlan as CanaryPlan,
@@ -107,17 +105,15 @@ from dpproof.auditing.trials.trials import (
     fingerprint as fingerprint,
 )
 from dpproof.auditing.watch import Evidence as Evidence, watch as watch
-from dpproof.auditing.witnesses.coordinates import (
+from dpproof.auditing.witnesses.standard import (
+    Boosting as Boosting,
     FloatGrid as FloatGrid,
     Histogram as Histogram,
     Independent as Independent,
-    Summaries as Summaries,
-    Thresholds as Thresholds,
-)
-from dpproof.auditing.witnesses.standard import (
-    Boosting as Boosting,
     LinearDiscriminant as LinearDiscriminant,
     Logistic as Logistic,
+    Summaries as Summaries,
+    Thresholds as Thresholds,
     learned as learned,
 )
 from dpproof.auditing.witnesses.witness import Score as Score, Witness as Witness

@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
+from attrs import Factory, define, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
@@ -33,21 +32,33 @@ from dpproof.auditing.planning.plan import (
     plan_epsilon,
     questions,
     samples_needed,
+    sharpened,
+    sharpened_curve,
+    with_unusual,
 )
-from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve, with_unusual
-from dpproof.auditing.report import Finding, Outcome, Overview, Report
-from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, sampling_rates, symptoms
+from dpproof.auditing.report import (
+    REPLAYED,
+    Finding,
+    Outcome,
+    Overview,
+    Report,
+    recorded,
+    replayed,
+    sampling_rates,
+    symptoms,
+)
 from dpproof.auditing.trials.encoding import FeatureMap, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
-from dpproof.auditing.witnesses.coordinates import (
+from dpproof.auditing.witnesses.standard import (
     FloatGrid,
     Histogram,
     Independent,
+    LinearDiscriminant,
     Summaries,
     Thresholds,
+    meaning,
 )
-from dpproof.auditing.witnesses.standard import LinearDiscriminant, meaning
 from dpproof.auditing.witnesses.witness import BothSides, Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
@@ -59,13 +70,8 @@ WITNESSES: tuple[Witness, ...] = (
     Summaries(),
 )
 
-_FIRST_LOOK = 0.1
-_FEW = 60
-_MOST_TRAINING = 100_000
-_LEAST_TRAINING = 600
-_LEAST_SAMPLES = 5
-_PROBE = 64
-_MOST_NUMBERS = 1 << 23
+_FIRST_LOOK, _FEW, _MOST_TRAINING, _LEAST_TRAINING = 0.1, 60, 100_000, 600
+_LEAST_SAMPLES, _PROBE, _MOST_NUMBERS = 5, 64, 1 << 23
 _EARLY_LOOKS = 0.1  # Share of the significance for looks before the last, where time may end.
 _WORTH_LOOKS = 200  # Fewest trials that are looked at early. Heuristic.
 INTERRUPTED: Final = "interrupted before the planned samples were drawn"
@@ -77,13 +83,13 @@ def audit(
     claim: object,
     *,
     samples: int = 100_000,
-    significance: Number = 0.05,
-    delta: Number | None = None,
+    significance: arguments.Number = 0.05,
+    delta: arguments.Number | None = None,
     seed: int | None = None,
     seconds: float | None = None,
     features: FeatureMap | None = None,
     witnesses: Sequence[Witness] = WITNESSES,
-    pilot: Number = 0.1,
+    pilot: arguments.Number = 0.1,
     executor: Executor | None = None,
     chunk: int | None = None,
     store: str | Path | None = None,
@@ -115,27 +121,19 @@ def audit(
         seed: a whole number; None draws a fresh one, and the report has it.
         seconds: time budget; when it ends first the outcome is inconclusive, with what an eighth,
             a quarter or half of the trials have shown: a tenth of the significance is spent on
-            them, and wherever there is a ``chunk``. Without one tasks begin with one trial and
-            grow with what was drawn, so that a slow sampler ends in time.
+            them, and wherever there is a ``chunk``. Without one tasks grow from one trial.
         features: outputs -> numbers, applied before anything else.
         witnesses: where to look.
-        pilot: share of the trials that is the pilot; witnesses that learn in many dimensions need
-            more than a tenth.
-        executor: a ``concurrent.futures.Executor`` that draws the trials; None draws them here.
-            The report does not depend on it, nor on its number of workers.
+        pilot: share of the trials that is the pilot; learning in many dimensions needs more.
+        executor: draws the trials; None draws them here. The report does not depend on it.
         chunk: trials a task, 1 where a trial trains a model; None is many, for samplers that are
-            vectorised. The report depends on it and on whether there is a time budget, as on
-            the seed.
+            vectorised. The report depends on it and on whether there is a time budget.
         store: a file that gets trials as they finish. The same audit with the same file goes on
-            where it was killed, or where its time ended, and gives the report that it would have
-            given; see ``TrialStore``.
+            where it was killed, or where its time ended, and gives the same report.
         version: names the sampler's code for the store, in place of the digest of its sources.
         progress: called with the trials so far and all that are planned.
         report_interrupted: whether a ``KeyboardInterrupt`` ends the audit with a report of the
-            tests that were made until then, as the end of its time does; it is raised by default.
-    Raises:
-        StoreRefused: the store is of another audit.
-        Unidentified: the store cannot tell code or data by themselves.
+            tests made until then, as the end of its time does.
     """
     require_sampler(sampler)
     run = _Run(
@@ -214,7 +212,7 @@ def _enough(samples: int) -> int:
 
 
 @final
-@dataclass(slots=True, eq=False)
+@define(eq=False)
 class _Run:
     """The state of one audit."""
 
@@ -225,8 +223,8 @@ class _Run:
     witnesses: tuple[Witness, ...]
     pilot: float
     seed: int = -1  # known when the store is open
-    findings: list[Finding] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    findings: list[Finding] = Factory(list)
+    notes: list[str] = Factory(list)
     detectable_epsilon: float = math.inf
     detectable_mu: float | None = None
     log_evidence: float = 0.0
@@ -280,8 +278,8 @@ def _stages(run: _Run, trials: Trials, *, looks: bool) -> None:
 def _looks(left: int) -> list[tuple[int, float]]:
     """Return how many trials are drawn before each look, and its share of the significance.
 
-    Where time may end before all are drawn, what is known from an eighth, a quarter and half of
-    them is kept: their numbers are fixed beforehand, so that each look is a test of its own.
+    What an eighth, a quarter and half of them show is kept in case time ends before all are drawn.
+    Their numbers are fixed beforehand, so that each look is a test of its own.
     """
     if left < _WORTH_LOOKS:
         return [(left, 1.0)]
@@ -303,7 +301,7 @@ def _chosen(run: _Run, training: Training, trials: int) -> _Test:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Test:
     """The questions put to the test samples, fixed before these are drawn."""
 
@@ -454,23 +452,17 @@ def search_pairs(
     *,
     samples: int = 250,
     keep: int = 1,
-    seconds: Number = 60,
+    seconds: arguments.Number = 60,
     seed: int | None = None,
 ) -> list[Pair]:
     """Return the pairs that look worst for a claim, worst first; nothing is tested with them.
 
     Rounds of small audits: the better half of the pairs by their evidence against the claim goes
     on, with twice the samples, until ``keep`` are left or the time ends. All trials are drawn for
-    the search and by seeds of their own. So an audit of the pair that is returned is exact.
+    the search and by seeds of their own. So an audit of the pair that is returned is exact. The
+    samples are those of the first round, per dataset. No audit begins after the seconds, and none
+    takes longer. Everything else is as for ``audit``.
 
-    Args:
-        sampler: as for ``audit``.
-        pairs: of ``neighbours``, say.
-        claim: as for ``audit``.
-        samples: per dataset in the first round.
-        keep: how many are returned, at most.
-        seconds: no audit begins after them, and none takes longer.
-        seed: None draws a fresh one.
     Example:
         >>> def total(records, size, rng):  # nan is not clipped
         ...     return np.clip(records, 0, 1).sum() + rng.laplace(size=size).round(6)

@@ -22,9 +22,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, withholding
 from dpproof.accountant.relation import AddRemove
-from dpproof.auditing.bounds.curves import PrefixBand
+from dpproof.auditing.bounds.curves import Guesses, OneRunCurve, PrefixBand, RunBet
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.bounds.one_run import Guesses, OneRunCurve, RunBet
 from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, profile_points, quantile
 from dpproof.auditing.errors import ClaimRefuted
 from dpproof.auditing.report import Outcome
@@ -42,14 +41,9 @@ def orthogonal_canaries(
     The first ``features`` rows have one coordinate each, in random order; further ones have random
     signs. Labels are random. Nothing of a dataset is in them.
 
-    Args:
-        count: number of canaries; beyond ``features`` they are not orthogonal and show less.
-        features: width of a row.
-        norm: Euclidean norm of each, best that to which the run clips.
-        classes: labels to draw from.
-        seed: of order, signs and labels.
-    Returns:
-        Rows of shape (count, features), and labels of shape (count,).
+    Beyond ``features``, the width of a row, canaries are not orthogonal and show less. The best
+    Euclidean norm is that to which the run clips.
+
     Example:
         >>> rows, labels = orthogonal_canaries(3, 5)
         >>> (rows @ rows.T).tolist(), len(labels)
@@ -71,11 +65,9 @@ def orthogonal_canaries(
 def margin_score(model: Any, canaries: tuple[Any, Any]) -> NDArray[np.float64]:  # noqa: ANN401  # any classifier
     """Return how clearly a fitted classifier gives every canary its own label.
 
-    Args:
-        model: has ``decision_function`` and ``classes_``, as classifiers of scikit-learn.
-        canaries: rows and labels; the labels are among ``classes_``.
-    Returns:
-        The decision value of the own label, minus the mean of the others; shape (canaries,).
+    The score is the decision value of the own label, minus the mean of the others. ``canaries``
+    are rows and labels, and ``model`` has ``decision_function`` and ``classes_``, as
+    classifiers of scikit-learn.
     """
     rows, labels = canaries
     values, own = np.asarray(model.decision_function(rows)), np.asarray(labels)
@@ -97,18 +89,10 @@ _TIES: Final = 0x7D9E3A61C0F4528B  # A seed of nobody's coins, as 0 may be.
 class CanaryPlan:
     """What a canary audit shows, before its first run.
 
-    Attributes:
-        canaries: the number of coins, of all runs together.
-        runs: into which they are divided.
-        claim: in words.
-        epsilon_claimed: the claimed epsilon at ``delta``.
-        delta: where epsilon is bounded.
-        epsilon: the bound that is reached with probability ``power``, if every canary tells as
-            much as the claim allows, and on its own. Canaries in real runs tell less.
-        mu: the same of mu, where the claim is a curve; else None.
-        guesses: how many test a curve, fixed before the run.
-        power: see ``epsilon``.
-        significance: error probability of the audit.
+    The bounds ``epsilon`` at ``delta``, and ``mu`` where the claim is a curve, are reached with
+    probability ``power``, if every canary tells as much as the claim allows, and on its own.
+    Canaries in real runs tell less. ``canaries`` counts the coins of all runs together; so many
+    ``guesses``, fixed before the run, test a curve.
     """
 
     canaries: int
@@ -180,18 +164,10 @@ def plan_canaries(
 class CanaryReport:
     """What the scores of canaries prove.
 
-    Attributes:
-        outcome: violation, no evidence, or inconclusive: nothing could have been found, or the
-            time ended first.
-        plan: the claim, and what was to be expected.
-        epsilon_lower: lower confidence bound of epsilon at ``plan.delta``; 0 if nothing is shown.
-        mu_lower: no mu below it is true of the run, where the claim is a curve; else None.
-        p_value: of the claimed curve, or None; ``epsilon_lower`` alone may refute a claim.
-        made: numbers of guesses that were looked at.
-        right: how many of them are right.
-        runs: finished runs that are counted.
-        seed: of the coins; None where others tossed them.
-        notes: other remarks.
+    The outcome is inconclusive if nothing could have been found, or the time ended first. The bound
+    ``epsilon_lower``, at ``plan.delta``, is 0 if nothing is shown; ``mu_lower`` and ``p_value`` are
+    of a claimed curve. Of the numbers of guesses ``made``, as many as ``right`` says were right, in
+    so many finished ``runs``. The seed of the coins is None where others tossed them.
     """
 
     outcome: Outcome
@@ -206,7 +182,6 @@ class CanaryReport:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the report as text."""
         plan, outcome = self.plan, self.outcome.name.replace("_", " ")
         at = f" at delta = {plan.delta:.3g}" if plan.delta else ""
         pairs = zip(self.right, self.made, strict=True)
@@ -249,14 +224,9 @@ def bound_membership(
         scores. For a curve it has a tenth of the significance; ``OneRunCurve`` has the rest, with
         a number of guesses that the claim alone decides.
 
-    Args:
-        scores: shape (canaries,), finite; high for one that seems to be in.
-        included: shape (canaries,): whether it was.
-        claim: a guarantee, or ``(epsilon, delta)``.
-        significance: error probability, in (0, 1).
-        delta: where epsilon is bounded; by default where the claim states it, else 1e-6.
-    Raises:
-        DataError: scores that are not finite numbers, or not as many as coins.
+    Scores are finite, high for a canary that seems to be in, and ``included`` says whether it was.
+    Epsilon is bounded at ``delta``, by default where the claim states it, else 1e-6.
+
     Example:
         >>> rng = np.random.default_rng(1)
         >>> coins = rng.integers(0, 2, 1_000) == 1
@@ -428,14 +398,9 @@ def audit_canaries(
         seed: of the coins and of ``rng``; by default a fresh one, or that of the store.
         seconds: no run begins later. Those that have begun are waited for.
         executor: any ``concurrent.futures.Executor``; None runs here.
-        store: a SQLite file that keeps seed and scores of finished runs; the same call goes on. It
-            has nothing of ``data``. One audit at a time may use it: it is locked.
+        store: a SQLite file that keeps seed and scores of finished runs, and nothing of ``data``;
+            the same call goes on. One audit at a time may use it: it is locked.
         version: names ``fit`` and ``score`` for the store, in place of their code.
-    Raises:
-        ParameterError: a claim under another relation.
-        DataError: canaries without a length, scores that are not finite, or an error of ``fit``; it
-            shows no data.
-        StoreRefused: the file is of another audit, in use, or not of this kind.
     Example:
         >>> def fit(rows, rng):
         ...     return rows.sum(axis=0) + rng.normal(scale=0.5, size=rows.shape[1])
@@ -480,7 +445,6 @@ def audit_canaries(
 
 
 def _length(records: Any) -> int:  # noqa: ANN401
-    """Return the number of records."""
     first = records[0] if isinstance(records, tuple) and records else records
     if not isinstance(first, Sized):
         raise DataError("canaries", Form.of(records), "an array, a list or a tuple")
@@ -490,7 +454,7 @@ def _length(records: Any) -> int:  # noqa: ANN401
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Run:
-    """One run, on any process: everything it needs to be made again."""
+    """One run, on any process: all that is needed to make it again."""
 
     fit: Fit
     canaries: Any
@@ -514,21 +478,18 @@ class _Run:
 
 
 def _parts(do: Callable[..., Any], *records: Any) -> Any:  # noqa: ANN401
-    """Apply a function to records, or to every part of a tuple of them."""
     if isinstance(records[0], tuple):
         return tuple(do(*parts) for parts in zip(*records, strict=True))
     return do(*records)
 
 
 def _taken(part: Any, coins: Coins) -> Any:  # noqa: ANN401
-    """Return the records whose coin is up."""
     if isinstance(part, list):
         return [one for one, coin in zip(part, coins, strict=True) if coin]
     return part[coins]
 
 
 def _joined(part: Any, included: Any) -> Any:  # noqa: ANN401
-    """Return some data with the included canaries at its end."""
     return part + included if isinstance(part, list) else np.concatenate([part, included])
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
@@ -36,22 +35,14 @@ class Design(Enum):
     GUESSES = "a fair coin for every trial; hits are right guesses of it, of either dataset"
     ONE_RUN = "a fair coin for every canary of one run; hits are right guesses of it"
 
-    def marked(self, delta: Number) -> Fraction:
-        """Return the largest probability that a coin trial is a hit which only delta explains.
-
-        Raises:
-            ParameterError: there were no coins.
-        """
+    def marked(self, delta: arguments.Number) -> Fraction:
+        """Return the largest probability that a coin trial is a hit which only delta explains."""
         if self is Design.FIXED:
             raise ParameterError("counts.design", self, "by coins", "use Rectangle or TwoSample")
         return arguments.probability(delta=delta) / (2 if self is Design.COIN else 1)
 
     def compare(self) -> None:
-        """Make sure that hits and other hits are of one event on two datasets.
-
-        Raises:
-            ParameterError: they are guesses.
-        """
+        """Make sure that hits and other hits are of one event on two datasets, and no guesses."""
         if self in (Design.GUESSES, Design.ONE_RUN):
             raise ParameterError("counts.design", self, "one event", "use RandomisedLabel")
 
@@ -61,20 +52,14 @@ class Design(Enum):
 class EventCounts:
     """Trials of an event S that was fixed before they were drawn.
 
-    Attributes:
-        hits: trials on D whose output was in S.
-        trials: trials on D.
-        other_hits: trials on D' whose output was in S.
-        other_trials: trials on D'.
-        design: whether the numbers of trials were drawn by coins or fixed. Of guesses, the hits
-            are right and the other hits wrong, and only the sum of the trials means anything.
+    Of guesses, the hits are right, the other hits wrong, and only the sum of the trials counts.
     """
 
-    hits: int
-    trials: int
-    other_hits: int
-    other_trials: int
-    design: Design = Design.COIN
+    hits: int  # trials on D whose output was in S
+    trials: int  # on D
+    other_hits: int  # on D' whose output was in S
+    other_trials: int  # on D'
+    design: Design = Design.COIN  # what decided the numbers of trials
 
     def __post_init__(self) -> None:
         for name in ("trials", "other_trials", "hits", "other_hits"):
@@ -111,18 +96,13 @@ class EventCounts:
 class PrefixCounts:
     """Coin trials sorted into nested events S_1 < S_2 < ... that were fixed in advance.
 
-    Attributes:
-        inside: trials in S_j, increasing; a function of the outputs alone.
-        hits: those of them that were on D.
-        trials: all trials on D.
-        other_trials: all trials on D'.
-        design: ``COIN``, ``GUESSES`` or ``ONE_RUN``; only ``COIN`` tells the trials apart.
+    The design is no ``FIXED``; only ``COIN`` tells the trials apart.
     """
 
-    inside: tuple[int, ...]
-    hits: tuple[int, ...]
-    trials: int
-    other_trials: int
+    inside: tuple[int, ...]  # trials in S_j, increasing; a function of the outputs alone
+    hits: tuple[int, ...]  # those of them that were on D
+    trials: int  # all on D
+    other_trials: int  # all on D'
     design: Design = Design.COIN
 
     def __post_init__(self) -> None:
@@ -159,15 +139,10 @@ class PrefixCounts:
 @final
 @dataclass(frozen=True, slots=True)
 class BinCounts:
-    """Trials in every bin of a partition that was fixed before they were drawn.
+    """Trials in every bin of a partition that was fixed before they were drawn."""
 
-    Attributes:
-        hits: for every bin, trials on D whose output was in it.
-        other_hits: for every bin, trials on D' whose output was in it.
-    """
-
-    hits: tuple[int, ...]
-    other_hits: tuple[int, ...]
+    hits: tuple[int, ...]  # for every bin, trials on D whose output was in it
+    other_hits: tuple[int, ...]  # the same on D'
 
     def __post_init__(self) -> None:
         for name in ("hits", "other_hits"):
@@ -181,10 +156,8 @@ class BinCounts:
         """Return the bins between nested events, and the rest outside of all."""
         counts.design.compare()
         others = [inside - hit for inside, hit in zip(counts.inside, counts.hits, strict=True)]
-        return BinCounts(
-            _differences([*counts.hits, counts.trials]),
-            _differences([*others, counts.other_trials]),
-        )
+        totals = [*counts.hits, counts.trials], [*others, counts.other_trials]
+        return BinCounts(*(tuple(b - a for a, b in pairwise([0, *total])) for total in totals))
 
     @property
     def trials(self) -> int:
@@ -199,10 +172,6 @@ class BinCounts:
     def reversed(self) -> BinCounts:
         """Return the same bins with the datasets exchanged."""
         return BinCounts(self.other_hits, self.hits)
-
-
-def _differences(increasing: list[int]) -> tuple[int, ...]:
-    return tuple(last - first for first, last in pairwise([0, *increasing]))
 
 
 MARGIN = 1e-9
@@ -246,17 +215,12 @@ def upper_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
 
 
 def complement_up(limit: Floats) -> Floats:
-    """Return 1 - limit, rounded up.
-
-    Next to 1 a limit's own margin is less than a float's width.
-    """
+    """Return 1 - limit, rounded up: next to 1 a limit's own margin is less than a float's width."""
     return np.asarray(np.where(limit > 0.0, np.minimum(np.nextafter(1.0 - limit, 2.0), 1.0), 1.0))
 
 
 def masses_up(n: int, p: Floats) -> Floats:
-    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n, a row for each p.
-
-    n is at most 4096.
+    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n <= 4096, a row for each p.
 
     Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
     """
@@ -268,7 +232,6 @@ def masses_up(n: int, p: Floats) -> Floats:
 
 @functools.lru_cache(maxsize=64)
 def _choices(n: int) -> Floats:
-    """Return the logs of the binomial coefficients."""
     k, gammaln = np.arange(n + 1.0), special().gammaln
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1))
 
@@ -284,10 +247,7 @@ def exp_up(epsilon: float) -> float:
 
 
 def quantile(probability: float, n: int, p: float) -> int:
-    """Return the smallest k with Pr(Bin(n, p) <= k) >= probability.
-
-    It is for planning, not for bounds.
-    """
+    """Return the smallest k with Pr(Bin(n, p) <= k) >= probability, for planning, not bounds."""
     if p >= 1.0:
         return n
     if float(special().bdtr(0, n, p)) >= probability:
@@ -304,44 +264,28 @@ _GROWTH = 0.1
 @final
 @dataclass(frozen=True, slots=True)
 class Tangent:
-    """One consequence of a claim: P(S) <= e^epsilon Q(S) + delta for every event S.
-
-    Attributes:
-        epsilon: any, as a float.
-        delta: at or above the claimed delta(epsilon).
-        room: about how much delta would grow if every loss grew by a tenth; for planning only.
-    """
+    """One consequence of a claim: P(S) <= e^epsilon Q(S) + delta for every event S."""
 
     epsilon: float
-    delta: float
-    room: float
+    delta: float  # at or above the claimed delta(epsilon)
+    room: float  # about how much delta would grow if every loss grew by a tenth; for planning
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim to be contradicted.
+    """A claim to be contradicted."""
 
-    Attributes:
-        guarantee: the claim; for a point (epsilon, delta) the ApproxDP of it.
-        delta: where the audit reports its lower bound of epsilon.
-        is_curve: whether the claim says more than one point does.
-    """
-
-    guarantee: Guarantee[Any]
-    delta: Fraction
-    is_curve: bool
+    guarantee: Guarantee[Any]  # for a point (epsilon, delta) the ApproxDP of it
+    delta: Fraction  # where the audit reports its lower bound of epsilon
+    is_curve: bool  # whether the claim says more than one point does
 
     @staticmethod
-    def of(claim: object, delta: Number | None = None) -> Claim:
+    def of(claim: object, delta: arguments.Number | None = None) -> Claim:
         """Return a claim from a guarantee or a tuple (epsilon, delta).
 
-        Args:
-            claim: any ``Guarantee``, or ``(epsilon, delta)``.
-            delta: where to report epsilon; by default the claim's own delta, 0 where the claim
-                bounds epsilon there, else 1e-6.
-        Raises:
-            ParameterError: neither.
+        Epsilon is reported at ``delta``, by default the claim's own, 0 where the claim bounds
+        epsilon there, else 1e-6.
         """
         if isinstance(claim, Claim):
             return claim
@@ -385,10 +329,7 @@ def _epsilon(guarantee: Guarantee[Any], delta: Fraction) -> float:
 
 @functools.lru_cache(maxsize=64)
 def _tangents(guarantee: Guarantee[Any]) -> tuple[Tangent, ...]:
-    """Return points (epsilon, delta(epsilon)) of the claimed profile, each delta rounded up.
-
-    An epsilon that cannot be certified is left out: a test less.
-    """
+    """Return points of the profile, deltas rounded up; what is not certified is a test less."""
     highest = guarantee.delta(epsilon=0).upper
     tangents = [Tangent(0.0, highest, _GROWTH * highest)]
     for height in _HEIGHTS:
@@ -419,8 +360,7 @@ def gaussian(mu: float) -> LeastWrong:
 def lines(points: list[tuple[float, float]]) -> LeastWrong:
     """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives.
 
-    right <= e^eps wrong + delta, and 1 - wrong <= e^eps (1 - right) + delta, which is the same of
-    the complements with the datasets exchanged.
+    right <= e^eps wrong + delta; with complements, 1 - wrong <= e^eps (1 - right) + delta.
     """
     growth = np.array([exp_up(epsilon) for epsilon, _ in points])
     mass = np.array([delta for _, delta in points])

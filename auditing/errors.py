@@ -1,13 +1,4 @@
-"""The errors of auditing, under the accountant's tree.
-
-PrivacyError
-├─ ClaimRefuted (AssertionError)   an audit found a violation, and a test asserted the claim
-├─ SamplesUsed                     samples asked for a second purpose
-├─ SamplerFailed                   no outputs, or an executor's of another task
-├─ StoreRefused                    a store belongs to another audit, is in use, or is none
-├─ Unidentified                    code that has no source to tell it by
-└─ MissingDependency               an optional library is not installed
-"""
+"""The errors of auditing, under the accountant's tree."""
 
 from __future__ import annotations
 

@@ -47,12 +47,8 @@ class EProcess:
         L = 1, (1 - eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a
         non-negative supermartingale that starts at 1, and Pr(it ever reaches 1 / significance)
         <= significance.
-    Proof: write P = m + b as in ``RandomisedLabel``. Where the trial is not marked, Pr(L = 1 | x)
-        <= q and the multiplier grows with L, so its expectation is at most that under bias q,
-        which is 1. A trial is marked with probability at most delta / 2; then L = 1 and the
-        multiplier is at most h / q. So before the division the expectation is at most
-        1 - delta / 2 + (delta / 2) h / q. Ville's inequality gives the rest. A mixture of such
-        wealths is one, and so is a product over independent runs.
+    Proof: proofs/theory/audits.md, section 4. A mixture of such wealths is one, and so is a product
+        over independent runs.
     Rounds: the wealth down.
 
     Args:
@@ -73,14 +69,8 @@ class EProcess:
     def log_wealths(self, eta: Floats, labels: NDArray[np.bool_], *, highest: float) -> Floats:
         """Return the log wealths that several bettors gain from some trials, shape (bettors,).
 
-        Add them over the blocks of a run; ``mixed`` gives the wealth.
-
-        Args:
-            eta: shape (n,), predictions fixed before the labels were seen, in [0, 1].
-            labels: shape (n,), True where the trial was on D.
-            highest: no prediction is above it; fixed before the outputs were seen.
-        Raises:
-            ParameterError: shapes differ, or a prediction is not between 0 and ``highest``.
+        Add them over the blocks of a run; ``mixed`` gives the wealth. The predictions ``eta``, one
+        a label, are fixed before labels are seen, and ``highest`` before outputs are.
         """
         if eta.shape != labels.shape or not ((eta >= 0) & (eta <= min(highest, 1.0))).all():
             raise ParameterError("eta", eta, f"one number up to {highest} for every label")
@@ -146,8 +136,7 @@ def mixed_rows(log_wealths: Floats) -> Floats:
         return np.asarray(np.where(lost, -math.inf, value - 1e-12 * (1 + np.abs(value))))
 
 
-_MOST = 0.99
-_STEPS = 100
+_MOST, _STEPS = 0.99, 100
 
 
 @final
@@ -202,19 +191,11 @@ class EventBet:
         return 2 - w - delta, -w - delta, w - 2 * self.slope - delta, w - delta
 
     def log_evidence(self, counts: EventCounts) -> float:
-        """Return the log of the e-value of fresh counts, rounded down.
-
-        Raises:
-            ParameterError: no coins decided where the trials ran.
-        """
+        """Return the log of the e-value of fresh counts by coins, rounded down."""
         return EProcess.mixed(self.log_wealths(counts))
 
     def log_wealths(self, counts: EventCounts) -> Floats:
-        """Return the log wealths that several bettors gain from fresh counts, shape (bettors,).
-
-        Raises:
-            ParameterError: no coins decided where the trials ran.
-        """
+        """Return the log wealths that several bettors gain from fresh counts, shape (bettors,)."""
         if counts.design is not Design.COIN:
             raise ParameterError("counts.design", counts.design, "Design.COIN")
         times = (
@@ -266,9 +247,6 @@ class BetProcess:
         them, so by ``EventBet`` no bettor's wealth grows in expectation. Ville's inequality.
     Rounds: the wealth down.
 
-    Attributes:
-        wealths: log wealth of every bettor, shape (bettors,).
-        largest: log of the largest wealth so far.
     Example:
         >>> bet = EventBet(epsilon=0, delta=0, p=0.9, q=0.1)
         >>> process = BetProcess.start().after(bet, EventCounts(9, 10, 1, 10))
@@ -276,8 +254,8 @@ class BetProcess:
         True
     """
 
-    wealths: Floats
-    largest: float
+    wealths: Floats  # log wealth of every bettor, shape (bettors,)
+    largest: float  # log of the largest wealth so far
 
     @staticmethod
     def start() -> BetProcess:
@@ -285,12 +263,7 @@ class BetProcess:
         return BetProcess(np.zeros(len(SHARES)), 0.0)
 
     def after(self, bet: EventBet, counts: EventCounts) -> BetProcess:
-        """Return the process after one more block.
-
-        Args:
-            bet: chosen by the blocks before.
-            counts: of the bet's event in this block.
-        """
+        """Return the process after a block, with counts of the event of a bet made before it."""
         wealths = self.wealths + bet.log_wealths(counts)
         return BetProcess(wealths, max(self.largest, EProcess.mixed(wealths)))
 
@@ -304,8 +277,7 @@ class BetProcess:
         return EProcess.refutes(self.largest, significance=significance)
 
 
-_GROWTH = 1.1
-_LARGEST = 600.0
+_GROWTH, _LARGEST = 1.1, 600.0
 
 # No audit's e-value is below this, in logarithm: at most two stages, each with what nobody bets.
 LEAST = 2 * unbet() - 1e-9
@@ -320,14 +292,8 @@ def log_evidence(
 ) -> float:
     """Return the log of the e-value of a stage's counts: the mean of bets on its questions.
 
-    A bet is on what training showed, but on at least a tenth more loss than is claimed.
-
-    Args:
-        training: chose the plans, and predicts.
-        claim: bet against at its epsilon and delta.
-        question: nested events, the first of the questions that were counted.
-        curves: tests of tangents, to be bet against.
-        counts: of the question and of the curves, from other trials.
+    A bet is on what training showed, but on at least a tenth more loss than is claimed. The counts
+    are of the question and of the curves, from other trials than those of training.
     """
     logs = [0.0]
     if math.isfinite(claim.epsilon):
@@ -394,11 +360,6 @@ class ConfidenceSequence:
         significance.
     Rounds: the wealth down.
 
-    Attributes:
-        bets: one against each epsilon of the grid, increasing.
-        significance: error probability of all times together.
-        wealths: log wealth of every bettor, shape (grid, 2, bettors).
-        largest: log of the largest wealth so far, shape (grid,).
     Example:
         >>> sequence = ConfidenceSequence.over([0, 0.5, 1], significance=0.05)
         >>> labels = np.arange(400) % 4 < 3
@@ -406,22 +367,16 @@ class ConfidenceSequence:
         0.5
     """
 
-    bets: tuple[EProcess, ...]
-    significance: float
-    wealths: Floats
-    largest: Floats
+    bets: tuple[EProcess, ...]  # one against each epsilon of the grid, increasing
+    significance: float  # error probability of all times together
+    wealths: Floats  # log wealth of every bettor, shape (grid, 2, bettors)
+    largest: Floats  # log of the largest wealth so far, shape (grid,)
 
     @staticmethod
     def over(
         epsilons: Sequence[Number], *, significance: Number, delta: Number = 0
     ) -> ConfidenceSequence:
-        """Return the sequence before any trial.
-
-        Args:
-            epsilons: the grid, at least one number >= 0.
-            significance: error probability of all times together, in (0, 1).
-            delta: at which epsilon is bounded.
-        """
+        """Return the sequence before any trial."""
         grid = sorted({arguments.non_negative(epsilon=epsilon) for epsilon in epsilons})
         if not grid:
             raise ParameterError("epsilons", epsilons, "at least one")
@@ -434,13 +389,8 @@ class ConfidenceSequence:
     ) -> ConfidenceSequence:
         """Return the sequence after one more block of trials, looked at once, at its end.
 
-        Args:
-            eta: shape (n,), predictions of Pr(L = 1 | x), fixed before the labels were seen.
-            labels: shape (n,), True where the trial was on D.
-            highest: no prediction is above it; fixed before the outputs were seen.
-            lowest: no prediction is below it; fixed before the outputs were seen.
-        Raises:
-            ParameterError: shapes differ, or a prediction is not within these limits and [0, 1].
+        The predictions ``eta``, one a label, are fixed before the labels are seen; the limits that
+        they keep before the outputs are.
         """
         within = (eta >= max(lowest, 0.0)) & (eta <= min(highest, 1.0))
         if eta.shape != labels.shape or not within.all():
@@ -495,10 +445,6 @@ class GaussianSequence:
     Rounds: the wealth down, tangents up. Assumed: scipy's normal distribution function is right
         to a relative 1e-13.
 
-    Attributes:
-        mus: the grid, increasing.
-        significance: error probability of all times together.
-        processes: one for each mu.
     Example:
         >>> sequence = GaussianSequence.over([0, 0.5, 1, 1.5], significance=0.05)
         >>> seen = PrefixCounts((400,), (300,), 400, 400)
@@ -506,18 +452,13 @@ class GaussianSequence:
         1.0
     """
 
-    mus: tuple[float, ...]
+    mus: tuple[float, ...]  # the grid, increasing
     significance: float
-    processes: tuple[BetProcess, ...]
+    processes: tuple[BetProcess, ...]  # one for each mu
 
     @staticmethod
     def over(mus: Sequence[Number], *, significance: Number) -> GaussianSequence:
-        """Return the sequence before any trial.
-
-        Args:
-            mus: the grid, at least one number >= 0.
-            significance: error probability of all times together, in (0, 1).
-        """
+        """Return the sequence before any trial."""
         grid = sorted({floats_around(arguments.non_negative(mu=mu))[1] for mu in mus})
         if not grid:
             raise ParameterError("mus", mus, "at least one")
@@ -525,12 +466,7 @@ class GaussianSequence:
         return GaussianSequence(tuple(grid), significance_of(significance), processes)
 
     def after(self, past: PrefixCounts, fresh: PrefixCounts) -> GaussianSequence:
-        """Return the sequence after one more block, with the bets that the past recommends.
-
-        Args:
-            past: what earlier trials showed of nested events.
-            fresh: counts of the same events in this block.
-        """
+        """Return the sequence after a block of the same events, by bets the past recommends."""
         predictions = _Predictions.of(past)
         later = [
             process if refuted else predictions.bet(mu, process, fresh)

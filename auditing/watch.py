@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts import Claim, Floats, PrefixCounts
@@ -32,9 +31,7 @@ from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, Trials
 from dpproof.auditing.witnesses.witness import Question, Witness
 
-_FIRST_BLOCK = 64
-_LARGEST_BLOCK = 1 << 14
-_MOST_REMEMBERED = 1 << 16
+_FIRST_BLOCK, _LARGEST_BLOCK, _MOST_REMEMBERED = 64, 1 << 14, 1 << 16
 # Where epsilon is bounded: in steps of 4 %, up to 25.
 _GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
 # Where mu is: in steps of 5 %, up to 25.
@@ -46,16 +43,11 @@ _MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
 class Evidence:
     """The evidence that a run of ``watch`` gathered.
 
-    Attributes:
-        log_evidence: log of the final wealth: the run's e-value, to be multiplied over runs.
-        largest: log of the largest wealth on the way.
-        refuted: whether the largest wealth refutes the claim at the significance.
-        epsilon_lower: lower bound of epsilon at the claim's delta, of ``ConfidenceSequence`` on a
-            grid in steps of 4 %; by itself wrong with at most the significance.
-        mu_lower: where a curve is claimed, lower bound of mu, of ``GaussianSequence`` on a grid
-            in steps of 5 %; by itself wrong with at most the significance. None for a point.
-        trials: samples drawn, on both datasets together.
-        seed: replays the run.
+    ``log_evidence`` is the log of the final wealth: the run's e-value, to be multiplied over runs.
+    The claim is ``refuted`` where the ``largest`` wealth on the way, in logs, says so at the
+    significance. ``epsilon_lower`` is the bound of ``ConfidenceSequence`` at the claim's delta, in
+    steps of 4 %, by itself wrong with at most the significance; ``mu_lower`` that of
+    ``GaussianSequence`` in steps of 5 %, None for a point. The seed replays the run.
     """
 
     log_evidence: float
@@ -73,8 +65,8 @@ def watch(
     claim: object,
     *,
     samples: int = 100_000,
-    significance: Number = 0.05,
-    delta: Number | None = None,
+    significance: arguments.Number = 0.05,
+    delta: arguments.Number | None = None,
     seed: int | None = None,
     seconds: float | None = None,
     features: FeatureMap | None = None,
@@ -91,21 +83,8 @@ def watch(
         halves of the wealth. Against a curve, half of the wealth bets on its tangents, by
         ``BetProcess``, and mu is bounded by ``GaussianSequence``. The run's e-value, its
         refutation and its bounds are valid whenever it stops, also by time.
-
-    Args:
-        sampler: ``(data, size, rng) -> outputs``.
-        pair: D and D'.
-        claim: a guarantee, against the whole curve of which is bet, or (epsilon, delta).
-        samples: at most so many trials per dataset.
-        significance: error probability of a refutation by this run alone.
-        delta: where epsilon is bounded, when the claim is a curve.
-        seed: a whole number; None draws a fresh one.
-        seconds: time budget.
-        features: outputs -> numbers.
-        witnesses: where to look.
-        executor: where the trials are drawn; None draws them here.
-        chunk: trials a task.
-        progress: called with the trials so far and the most that there may be.
+    Use: the arguments are those of ``audit``. At most ``samples`` trials per dataset are drawn;
+        ``significance`` is the error probability of a refutation by this run alone.
     """
     require_sampler(sampler)
     level = significance_of(significance)
@@ -129,7 +108,9 @@ def watch(
         bets = wealth.bets(past, witnesses)
         fresh = trials.training(min(block, limit - trials.drawn))
         wealth = bets(fresh)
-        past = _remembered(past.joined(fresh))
+        joined = past.joined(fresh)
+        keep = slice(max(0, len(joined) - _MOST_REMEMBERED), None)
+        past = Training(joined.features[keep], joined.labels[keep])
         block = min(2 * block, _LARGEST_BLOCK)
     return Evidence(
         log_evidence=wealth.evidence,
@@ -174,10 +155,8 @@ class _Wealth:
 
         def after(fresh: Training) -> _Wealth:
             eta, labels = predict.of(fresh)
-            point, epsilon = (
-                sequence.after(eta, labels, highest=predict.highest, lowest=predict.lowest)
-                for sequence in (self.point, self.epsilon)
-            )
+            ends = {"highest": predict.posteriors.max(), "lowest": predict.posteriors.min()}
+            point, epsilon = (s.after(eta, labels, **ends) for s in (self.point, self.epsilon))
             curve, mu = self.curve, self.mu
             if plan is not None and curve is not None and mu is not None:
                 bet = bet_on(training_counts(plan.question, past).event(0), plan.tangent)
@@ -202,11 +181,6 @@ class _Wealth:
         return EProcess.refutes(self.largest, significance=self.point.significance)
 
 
-def _remembered(past: Training) -> Training:
-    keep = slice(max(0, len(past) - _MOST_REMEMBERED), None)
-    return Training(past.features[keep], past.labels[keep])
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Predictor:
@@ -227,16 +201,6 @@ class _Predictor:
         # Two observations at 1/2 keep a prediction from certainty.
         posteriors = np.append((cells[1] + 1.0) / (cells[0] + 2.0), 0.5)
         return _Predictor(question, posteriors)
-
-    @property
-    def highest(self) -> float:
-        """Return the upper limit of every prediction."""
-        return float(self.posteriors.max())
-
-    @property
-    def lowest(self) -> float:
-        """Return the lower limit of every prediction."""
-        return float(self.posteriors.min())
 
     def of(self, fresh: Training) -> tuple[Floats, Labels]:
         """Return predictions of hits, and the hits."""

@@ -178,8 +178,8 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.statistics.bounded_mean import (
         BoundedMean as BoundedMean,
         BoundedSum as BoundedSum,
+        NumericAnswers as NumericAnswers,
     )
-    from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.pipeline.stated import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check
     from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs

@@ -16,7 +16,7 @@ from dpproof.accountant.form import withholding
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
 from dpproof.mechanisms.learning.halfspace import signed, signs

@@ -20,52 +20,46 @@ if TYPE_CHECKING:
         Blocks as Blocks,
         NeedsAllRecords as NeedsAllRecords,
     )
-    from dpproof.mechanisms.combinators.allocated import Allocated as Allocated
-    from dpproof.mechanisms.combinators.best_of_runs import (
-        Selected as Selected,
-        Thresholded as Thresholded,
-    )
-    from dpproof.mechanisms.combinators.chained import (
+    from dpproof.mechanisms.combinators.composed import (
         Chained as Chained,
         Clamped as Clamped,
-        FollowUp as FollowUp,
-    )
-    from dpproof.mechanisms.combinators.composed import (
         Composed as Composed,
+        FollowUp as FollowUp,
         Repeated as Repeated,
+        Selected as Selected,
+        Thresholded as Thresholded,
+        UniformChoice as UniformChoice,
         compose as compose,
     )
-    from dpproof.mechanisms.combinators.shuffled import Shuffled as Shuffled
-    from dpproof.mechanisms.combinators.subsampled import Subsampled as Subsampled
-    from dpproof.mechanisms.combinators.uniform_choice import UniformChoice as UniformChoice
+    from dpproof.mechanisms.combinators.subsampled import (
+        Allocated as Allocated,
+        Shuffled as Shuffled,
+        Subsampled as Subsampled,
+    )
     from dpproof.mechanisms.correlated.factors import (
         BufferedToeplitz as BufferedToeplitz,
+        FixedEpochs as FixedEpochs,
         LowerTriangular as LowerTriangular,
+        MinSeparation as MinSeparation,
+        SingleParticipation as SingleParticipation,
         SquareRoot as SquareRoot,
         Toeplitz as Toeplitz,
         Tree as Tree,
     )
     from dpproof.mechanisms.correlated.matrix_mechanism import (
         MatrixMechanism as MatrixMechanism,
+        NoisyRounds as NoisyRounds,
         TreeAggregation as TreeAggregation,
     )
-    from dpproof.mechanisms.correlated.participation import (
-        FixedEpochs as FixedEpochs,
-        MinSeparation as MinSeparation,
-        SingleParticipation as SingleParticipation,
-    )
-    from dpproof.mechanisms.correlated.stream import NoisyRounds as NoisyRounds
     from dpproof.mechanisms.learning import *  # noqa: F403
-    from dpproof.mechanisms.local.plan_survey import (
-        SurveyOption as SurveyOption,
-        plan_survey as plan_survey,
-    )
     from dpproof.mechanisms.local.randomized_response import (
         LocalHashing as LocalHashing,
         RandomizedResponse as RandomizedResponse,
         Rappor as Rappor,
         SubsetSelection as SubsetSelection,
+        SurveyOption as SurveyOption,
         UnaryEncoding as UnaryEncoding,
+        plan_survey as plan_survey,
     )
     from dpproof.mechanisms.local.reports import (
         Frequencies as Frequencies,
@@ -77,7 +71,6 @@ if TYPE_CHECKING:
         NoiseMechanism as NoiseMechanism,
         QueryMechanism as QueryMechanism,
     )
-    from dpproof.mechanisms.noise.canonical_noise import CanonicalNoise as CanonicalNoise
     from dpproof.mechanisms.noise.finite_mechanism import FiniteMechanism as FiniteMechanism
     from dpproof.mechanisms.noise.gaussian import (
         CorrelatedGaussian as CorrelatedGaussian,
@@ -87,6 +80,7 @@ if TYPE_CHECKING:
     )
     from dpproof.mechanisms.noise.histogram import Histogram as Histogram
     from dpproof.mechanisms.noise.laplace import (
+        CanonicalNoise as CanonicalNoise,
         DiscreteLaplace as DiscreteLaplace,
         Laplace as Laplace,
         Staircase as Staircase,
@@ -131,9 +125,9 @@ if TYPE_CHECKING:
         BoundedMean as BoundedMean,
         BoundedSum as BoundedSum,
         MagnitudeBound as MagnitudeBound,
+        NumericAnswers as NumericAnswers,
         WithinBound as WithinBound,
     )
-    from dpproof.mechanisms.statistics.numeric_answers import NumericAnswers as NumericAnswers
     from dpproof.mechanisms.statistics.second_moments import (
         NoisyLloyd as NoisyLloyd,
         SecondMoments as SecondMoments,

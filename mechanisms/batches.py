@@ -40,16 +40,10 @@ def index_batches(
     What is stated of the scheme is true of training on these batches, one noisy sum for each, if
     nothing else of the records is released.
 
-    Args:
-        scheme: which allocation.
-        records: the number of records; of shuffled batches it is public.
-        rng: source of randomness; None is the operating system's cryptographic generator. A seeded
-            generator makes the batches predictable to whoever knows the seed.
-    Yields:
-        Record numbers. Sizes of shuffled batches differ by at most one, larger batches first;
-        those of other schemes are random, also 0.
-    Raises:
-        ParameterError: not a scheme of an epoch, or fewer records than shuffled batches.
+    ``records`` is the number of records, of shuffled batches public. Sizes of these differ by at
+    most one, larger batches first; those of other schemes are random, also 0. ``rng`` is as for
+    ``Mechanism.release``.
+
     Example:
         >>> from dpproof.accountant import ShuffledBatches
         >>> [len(batch) for batch in index_batches(ShuffledBatches(batches=3), records=10)]
@@ -79,21 +73,12 @@ def index_samples(
 ) -> Iterator[NDArray[np.int64]]:
     """Draw a fresh sample for every step; under ``CyclicPoisson`` of one part of the records.
 
-    To parts records are dealt once, each by itself.
+    To parts records are dealt once, each by itself. Yielded are increasing record numbers, each as
+    often as the record counts. ``rng`` is as for ``Mechanism.release``.
 
     What is stated of the scheme is true of training on these samples, one noisy sum for each, if
     nothing else of the records is released, the sizes of samples included.
 
-    Args:
-        scheme: which sample.
-        records: the number of records.
-        steps: how many samples.
-        rng: source of randomness; None is the operating system's cryptographic generator. A seeded
-            generator makes the samples predictable to whoever knows the seed.
-    Yields:
-        Increasing record numbers, each as often as the record counts.
-    Raises:
-        ParameterError: not a scheme of one step, or the scheme is not about so many records.
     Example:
         >>> from dpproof.accountant import WithReplacement
         >>> scheme = WithReplacement(sample_size=4, population_size=10)
@@ -119,15 +104,7 @@ def index_samples(
 
 
 def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> bool:
-    """Return whether a theorem on the scheme covers so many records.
-
-    Where one record less is a neighbour, the scheme is about the larger of both numbers.
-
-    Example:
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=5)
-        >>> is_about(scheme, 5), is_about(scheme, 4), is_about(scheme, 4, smaller=True)
-        (True, False, True)
-    """
+    """Return whether a theorem covers so many records, or one less where that is a neighbour."""
     match scheme:
         case WithoutReplacement() if not smaller:
             return records == scheme.population_size
@@ -140,14 +117,7 @@ def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> 
 
 
 def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[np.int64]:
-    """Draw one sample of record numbers, increasing, each as often as the record counts.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=2)
-        >>> sampled_indices(scheme, 2, ReplayRng(1))
-        array([0, 1])
-    """
+    """Draw one sample of record numbers, increasing, each as often as the record counts."""
     match scheme:
         case WithoutReplacement():
             return subset_without_replacement(records, scheme.sample_size, rng)
@@ -165,7 +135,6 @@ def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[n
 def _drawn(
     scheme: RandomAllocation | BallsInBins, records: int, rng: Rng
 ) -> Iterator[NDArray[np.int64]]:
-    """Draw the rounds of every record by itself."""
     chosen, epochs = (
         (scheme.chosen, 1) if isinstance(scheme, RandomAllocation) else (1, scheme.epochs)
     )

@@ -39,14 +39,12 @@ class Sums:
     parts: tuple[Any, ...]
 
     def __add__(self, other: Sums) -> Sums:
-        """Add each part to its like."""
         pairs = list(zip(self.parts, other.parts, strict=True))
         if any(np.shape(one) != np.shape(two) for one, two in pairs):
             raise DataError("blocks", None, "of rows of one width")
         return Sums(tuple(one + two for one, two in pairs))
 
     def __radd__(self, zero: int) -> Sums:
-        """Return the sums: what they are added to is the 0 at which a sum starts."""
         return self
 
 
@@ -66,8 +64,6 @@ class Blocks:
             ``map(function, blocks)`` returns the sums of each block, or of several together, each
             block once, which is not checked. None adds them up here, one after the other.
         records: their number, if all are in memory: mechanisms that are no sums take them then.
-    Raises:
-        ParameterError: an iterator, which yields its blocks only once.
     Example:
         >>> from dpproof.mechanisms import Count
         >>> Count()(Blocks([[1.5, 2.0], [3.0]]))
@@ -80,7 +76,6 @@ class Blocks:
     reads: tuple[Callable[[Any], Any], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what can be read only once."""
         here = self.executor is None and not isinstance(self.blocks, Iterable)
         if here or isinstance(self.blocks, Iterator):
             allowed = "anything that yields its blocks again and again, such as a list"
@@ -95,12 +90,9 @@ class Blocks:
     ) -> Blocks:
         """Cut arrays, sparse matrices or frames into blocks of rows; those of Dask have theirs.
 
-        Args:
-            columns: rows, and perhaps labels and weights.
-            size: rows of a block; None is some 30 MB of float64.
-            executor: as for ``Blocks``; Dask adds up its own collections, on its workers.
-        Raises:
-            ParameterError: columns of different lengths, or something else.
+        ``columns`` are rows, and perhaps labels and weights. Without ``size`` a block is some 30 MB
+        of float64. Dask adds up its own collections, on its workers.
+
         Example:
             >>> [len(block) for block in Blocks.of(np.zeros((5, 2)), size=2).blocks]
             [2, 2, 1]
@@ -137,12 +129,8 @@ class Blocks:
     def each(self, function: Callable[..., tuple[Any, ...]], *beside: Iterable[Any]) -> list[Sums]:
         """Return a function's sums over every block: the number of records, then integers.
 
-        Args:
-            function: of the records of a part of a block, and of what is beside them.
-            beside: an array for each block, of which each part of the block gets its columns.
-        Raises:
-            BlockError: a block is out of reach.
-            PrivacyError: as the function raises.
+        It is called with the records of a part of a block, and with the columns of the arrays
+        ``beside``, one for each block, that belong to it.
         """
         task, results = _Task(function, replace(self, blocks=(), executor=None)), []
         try:
@@ -166,11 +154,7 @@ class Blocks:
 
 
 def added(results: Sequence[Sums]) -> tuple[Any, ...]:
-    """Return the sum of what ``Blocks.each`` returns.
-
-    Raises:
-        ParameterError: no blocks, or more than 2^29 records.
-    """
+    """Return the sum of what ``Blocks.each`` returns."""
     if not results:
         raise ParameterError("blocks", 0, "at least one")
     total = sum(results[1:], start=results[0]).parts

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from dpproof import mechanisms
 from dpproof.accountant import arguments
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
 from dpproof.accountant.run_counts.law import RunLaw
@@ -23,7 +26,6 @@ from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks, NeedsAllRecords
 from dpproof.mechanisms.outputs import Output, Outputs, flatten, unpack
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import SUMS, Query
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
@@ -76,14 +78,10 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
     @abstractmethod
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw ``count`` independent outputs on each dataset.
+        """Draw ``count`` independent outputs on each dataset: shape (datasets, count, ...).
 
-        Args:
-            datasets: at least one dataset (for a noise mechanism without a query: query values).
-            count: outputs per dataset, at least 1.
-            rng: the only source of randomness.
-        Returns:
-            Shape (len(datasets), count, ...): element [i, j] is the j-th output on dataset i.
+        A dataset is the query's value for a noise mechanism without a query. ``rng`` is the only
+        source of randomness.
         """
 
     @final
@@ -95,12 +93,9 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
             rng: source of randomness; None is the operating system's cryptographic generator.
                 A seeded generator makes the noise predictable to whoever knows the seed.
         Raises:
-            DataError: the data does not fit the mechanism, or the query raised an error. It says
-                types, shapes and positions, never a value. Whether it is raised depends on the
-                data and is covered by no guarantee: make the query total (clip, replace nan) so
-                that it cannot happen.
-            NeedsAllRecords: the data is ``Blocks``, which the mechanism does not take.
-            BlockError: a block cannot be added up; nothing is released.
+            DataError: the data does not fit the mechanism, or the query raised an error. It shows
+                no value. Whether it is raised depends on the data and is covered by no guarantee:
+                make the query total (clip, replace nan).
         """
         return unpack(self.release_many(data, 1, rng=rng)[0])
 
@@ -110,18 +105,35 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     ) -> Outputs:
         """Draw ``size`` independent outputs, for tests and audits.
 
-        Publishing them costs what ``repeat(size)`` costs.
-
-        Args:
-            data: as for ``release``.
-            size: the number of outputs, a whole number from 1.
-            rng: as for ``release``.
-        Returns:
-            First axis = outputs; a composition gives a structured array with one field a part.
+        Publishing them costs what ``repeat(size)`` costs. The first axis is the outputs; a
+        composition gives a structured array with one field a part.
         """
         if isinstance(data, Blocks) and data.records is None and self.needs_all:
             raise NeedsAllRecords(f"{type(self).__name__} takes no blocks: {self.needs_all}")
         return np.asarray(self.draw([data], arguments.count(size=size), as_rng(rng))[0])
+
+    @final
+    def _dominated(
+        self,
+        theorem: Theorem,
+        statement: str,
+        forward: Product,
+        *,
+        assumptions: tuple[str, ...],
+        backward: Product | None = None,
+        attained: Attained | None = None,
+        **given: Parameter,
+    ) -> DominatingPair[R]:
+        """State that a pair dominates neighbours, in both orders unless another one is given."""
+        derivation = applied(
+            theorem, statement, assumptions=assumptions, attained=attained, **given
+        )
+        return DominatingPair(
+            forward=forward,
+            backward=forward if backward is None else backward,
+            relation=self.relation,
+            derivation=derivation,
+        )
 
     @final
     def sampler(self) -> MechanismSampler[R]:
@@ -135,9 +147,6 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme under this
         mechanism's relation. Gaussian sums whose sensitivity is an ``L2Contribution`` have most:
         a fixed size and repeated draws under add-remove, Poisson under replace-one.
-
-        Raises:
-            ParameterError: not a sampling scheme; a bare rate does not say how records are drawn.
         """
         return mechanisms.Subsampled(self, scheme)
 
@@ -150,9 +159,6 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
         Its ``guarantee`` raises NotImplied where no theorem covers the scheme. Shuffled batches
         take Gaussian sums whose sensitivity is an ``L2Contribution``, not under add-remove; random
         allocation takes Gaussian noise and bounded losses, under replace-one such sums alone.
-
-        Raises:
-            ParameterError: not a scheme of an epoch.
         """
         return mechanisms.Allocated(self, scheme)
 
@@ -162,31 +168,20 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
 
         Its ``guarantee`` raises NotImplied for all but local mechanisms, and under all relations
         but replace-one.
-
-        Raises:
-            ParameterError: not ``Shuffle(records=)``.
         """
         return mechanisms.Shuffled(self, scheme)
 
     @final
     def repeat(self, count: int) -> Repeated[R]:
-        """Return this mechanism ``count`` times with fresh randomness, all outputs released.
-
-        Raises:
-            ParameterError: count is not a whole number from 1 to 10^12.
-        """
+        """Return this mechanism ``count`` times with fresh randomness, all outputs released."""
         return mechanisms.Repeated(self, count)
 
     @final
     def select(self, runs: RunLaw, *, score: Score | None = None) -> Selected[R]:
         """Return a mechanism that releases only the best output of a random number of runs.
 
-        Args:
-            runs: the law of the number of runs, which looks neither at data nor at outputs.
-            score: from an output to a number, the larger the better; None where the output is
-                one number.
-        Raises:
-            ParameterError: not a law of the number of runs, or not a score.
+        The law of the number of runs looks neither at data nor at outputs. The score is from an
+        output to a number, the larger the better; None where the output is one number.
         """
         return mechanisms.Selected(self, runs, score)
 
@@ -196,22 +191,14 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     ) -> Thresholded[R]:
         """Return a mechanism that releases the first output to score at or above a threshold.
 
-        The most runs it makes is a random number.
-
-        Args:
-            runs: the law of the most runs made, which looks neither at data nor at outputs.
-            threshold: the least score that is good enough; it must not look at the data.
-            score: from an output to a number, the larger the better; None where the output is
-                one number.
-        Raises:
-            ParameterError: not a law of the number of runs, a threshold, or a score.
+        As ``select``; the law is of the most runs made, and the threshold must not look at data.
         """
         return mechanisms.Thresholded(self, runs, threshold, score)
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class QueryMechanism(Mechanism[R], ABC):
-    """A mechanism on the value of a query, or on data that is already that value."""
+    """A mechanism on the value of a query of the data; ``None``: the data is that value already."""
 
     query: Query | None = field(default=None, converter=parameters.query)
 

@@ -19,15 +19,7 @@ Outputs: TypeAlias = NDArray[Any]
 
 
 def join(parts: Sequence[Outputs], axes: int) -> Outputs:
-    """Pair up the outputs of several mechanisms: one structured array with one field a part.
-
-    Args:
-        parts: at least one array; the first ``axes`` axes of all agree and index outputs.
-        axes: the number of leading axes that index outputs; the others belong to one output.
-    Example:
-        >>> join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1).shape
-        (5,)
-    """
+    """Pair up the outputs of several mechanisms: one structured array with one field a part."""
     leading = parts[0].shape[:axes]
     fields = [(str(i), part.dtype, part.shape[axes:]) for i, part in enumerate(parts)]
     joined = np.empty(leading, dtype=np.dtype(fields))
@@ -37,16 +29,7 @@ def join(parts: Sequence[Outputs], axes: int) -> Outputs:
 
 
 def unpack(output: Output) -> Output:
-    """Return one output by itself: a number, an array, a tuple, or a record with its fields.
-
-    An element of an array of objects, such as an integer beyond 64 bits, is itself.
-
-    Example:
-        >>> unpack(np.array(2.5))
-        2.5
-        >>> unpack(join([np.zeros(()), np.ones((), dtype=np.int64)], axes=0))
-        (0.0, 1)
-    """
+    """Return one output by itself: a number of any size, an array, a tuple, or a record."""
     if not isinstance(output, np.ndarray | np.generic):
         return output
     array = np.asarray(output)
@@ -58,14 +41,7 @@ def unpack(output: Output) -> Output:
 
 
 def flatten(outputs: Outputs) -> NDArray[np.float64]:
-    """Flatten outputs to floats: shape (size,) for scalars, else (size, coordinates).
-
-    Whole numbers beyond 2^53 are rounded; that is post-processing.
-
-    Example:
-        >>> flatten(join([np.zeros((5, 3)), np.zeros(5, dtype=np.int64)], axes=1)).shape
-        (5, 4)
-    """
+    """Flatten outputs to floats, (size,) for scalars, else (size, coordinates): post-processing."""
     if outputs.dtype.names is None and outputs.ndim == 1:
         return outputs.astype(np.float64)
     return np.concatenate(_columns(outputs, len(outputs)), axis=1)

@@ -3,7 +3,7 @@
 A mechanism is a class of attrs, and a parameter is one line of it::
 
     @final
-    @frozen(kw_only=True, repr=False, field_transformer=named)
+    @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
     class Laplace(NoiseMechanism[R]):
         scale: Fraction = field(converter=parameters.scale)
         sensitivity: L1[R] = field(validator=parameters.norms(L1))
@@ -23,7 +23,6 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import require_relation
@@ -39,16 +38,7 @@ _SLACK: Final = Fraction(1, 2**40)
 
 
 def named(_kind: type, fields: list[Field]) -> list[Field]:
-    """Hand every converter the name of its parameter, for its refusals.
-
-    Example:
-        >>> @attrs.frozen(kw_only=True, field_transformer=named)
-        ... class Noise:
-        ...     sigma: Fraction = attrs.field(converter=positive)
-        >>> Noise(sigma=-1)
-        Traceback (most recent call last):
-        dpproof.accountant.errors.ParameterError: sigma must be a finite number > 0, got -1
-    """
+    """Hand every converter the name of its parameter, for its refusals."""
     return [
         one.evolve(converter=_of(one.converter, one.name))
         if one.converter is not None and not getattr(one, "inherited", False)
@@ -67,47 +57,47 @@ def _of(convert: Callable[..., Any], name: str) -> Callable[[Any], Any]:
     return converted
 
 
-def real(value: Number, name: str = "value") -> Fraction:
+def real(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number exactly."""
     return arguments.real(**{name: value})
 
 
-def positive(value: Number, name: str = "value") -> Fraction:
+def positive(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number above 0 exactly."""
     return arguments.positive(**{name: value})
 
 
-def non_negative(value: Number, name: str = "value") -> Fraction:
+def non_negative(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a finite number at or above 0 exactly."""
     return arguments.non_negative(**{name: value})
 
 
-def probability(value: Number, name: str = "value") -> Fraction:
+def probability(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in [0, 1] exactly."""
     return arguments.probability(**{name: value})
 
 
-def open_probability(value: Number, name: str = "value") -> Fraction:
+def open_probability(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1) exactly."""
     return arguments.open_probability(**{name: value})
 
 
-def rate(value: Number, name: str = "value") -> Fraction:
+def rate(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1] exactly."""
     return arguments.rate(**{name: value})
 
 
-def scale(value: Number, name: str = "value") -> Fraction:
+def scale(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in [2^-300, 2^300], in data units, exactly."""
     return arrays.scale(**{name: value})
 
 
-def optional_scale(value: Number | None, name: str = "value") -> Fraction | None:
+def optional_scale(value: arguments.Number | None, name: str = "value") -> Fraction | None:
     """Keep a number in [2^-300, 2^300], in data units, exactly, or None."""
     return None if value is None else arrays.scale(**{name: value})
 
 
-def half(value: Number, name: str = "value") -> Fraction:
+def half(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a number in (0, 1/2] exactly."""
     exact = arguments.probability(**{name: value})
     if not 0 < exact <= Fraction(1, 2):
@@ -115,7 +105,7 @@ def half(value: Number, name: str = "value") -> Fraction:
     return exact
 
 
-def granularity(value: Number, name: str = "value") -> Fraction:
+def granularity(value: arguments.Number, name: str = "value") -> Fraction:
     """Keep a power of two, in data units."""
     return arrays.granularity(**{name: value})[0]
 
@@ -191,14 +181,7 @@ def function_of_data(_mechanism: object, parameter: Field, value: object) -> Non
 
 
 def norms(*kinds: type[Change[Any]]) -> Validator:
-    """Refuse a bare number, or a sensitivity in another norm; say how to convert it.
-
-    Example:
-        >>> from dpproof.mechanisms import Laplace
-        >>> Laplace(scale=1, sensitivity=1)
-        Traceback (most recent call last):
-        dpproof.accountant.errors.ParameterError: sensitivity must be L1 or ..., got 1; ...
-    """
+    """Refuse a bare number, or a sensitivity in another norm; say how to convert it."""
     allowed = f"{' or '.join(kind.__name__ for kind in kinds)}, in data units"
 
     def checked(_mechanism: object, parameter: Field, value: object) -> None:
@@ -224,14 +207,6 @@ def whole_part(sensitivity: Fraction) -> int:
 
     A value within a relative 2^-40 below the next integer is taken as that integer: it is a rounded
     square root or product, and counting one unit more is the safe side. An integer is itself.
-
-    Raises:
-        ParameterError: below 1; such a query never moves.
-    Example:
-        >>> whole_part(Fraction(math.sqrt(3)) ** 2)
-        3
-        >>> whole_part(Fraction(2**40)) == 2**40
-        True
     """
     raised = min(sensitivity * (1 + _SLACK), Fraction(math.ceil(sensitivity)))
     units = math.floor(raised)
@@ -243,25 +218,13 @@ def whole_part(sensitivity: Fraction) -> int:
 
 
 def units(sensitivity: Sensitivity[Any]) -> int:
-    """Return the whole part of k, or for L2 that of the square, of an integer query.
-
-    Raises:
-        ParameterError: below 1; such a query never moves.
-    Example:
-        >>> units(L1(2.5)), units(L2(1.5))
-        (2, 2)
-    """
+    """Return the whole part of k, or for L2 that of the square, of an integer query."""
     value = sensitivity.value
     return whole_part(value**2 if isinstance(sensitivity, L2) else value)
 
 
 def assumptions(sensitivity: Sensitivity[Any]) -> tuple[str, ...]:
-    """Return the assumptions of a noise mechanism's guarantee.
-
-    Example:
-        >>> len(assumptions(L1(1)))
-        4
-    """
+    """Return the assumptions of a noise mechanism's guarantee."""
     norm = type(sensitivity).__name__
     return (
         SENSITIVITY(value=show(sensitivity.value), norm=norm, relation=sensitivity.relation),

@@ -6,12 +6,12 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
-from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Final, TypeAlias, TypeVar, final
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
@@ -19,38 +19,21 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.mechanisms.blocks import Blocks, number_of
+from dpproof.mechanisms.samplers.enclosure import nearest
 
 
 def real_column(data: object) -> NDArray[np.float64]:
-    """Return the values of a dataset, one number a record, each rounded to binary64 by itself.
-
-    Raises:
-        ParameterError: not a sequence of real numbers; it shows no record. A number of any size is
-            one: beyond binary64 it is read as infinite.
-    Example:
-        >>> real_column([1, 2.5])
-        array([1. , 2.5])
-        >>> real_column([1, -(10**400)])
-        array([  1., -inf])
-    """
+    """Return the values of a dataset, one number a record, each rounded to binary64 by itself."""
     allowed = "a sequence of real numbers", "one value a record"
     try:
         array = np.asarray(data)
     except ValueError:
         raise DataError("data", data, *allowed) from None
     if array.ndim == 1 and array.dtype.kind == "O" and all(isinstance(one, Real) for one in array):
-        return np.array([_nearest(one) for one in array], dtype=np.float64)
+        return np.array([nearest(one) for one in array], dtype=np.float64)
     if array.ndim != 1 or (array.dtype.kind not in "fiu" and array.size):
         raise DataError("data", array, *allowed)
     return array.astype(np.float64)
-
-
-def _nearest(number: int | Fraction) -> float:
-    """Return a number as a float, beyond the largest an infinite one."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 # The output's type belongs to the mechanism, so its score's argument does too.
@@ -64,31 +47,19 @@ def required_score(score: object) -> None:
 
 
 def scored(score: Score | None, output: object) -> float:
-    """Return the score of an output; without one the output itself.
-
-    Raises:
-        ParameterError: it is not a number.
-    Example:
-        >>> scored(len, (3, 4))
-        2
-    """
+    """Return the score of an output; without one the output itself."""
     value = output if score is None else score(output)
     if isinstance(value, numbers.Real) and not math.isnan(value):
         return value  # type: ignore[return-value]  # comparable, whatever kind of number
-    raise DataError(
-        "score",
-        value,
-        "a number, for every output",
-        "give score=, a function of the output, and let it map nan to a number",
-    )
+    hint = "give score=, a function of the output, and let it map nan to a number"
+    raise DataError("score", value, "a number, for every output", hint)
 
 
-_MOST_GRAINS = 2**32
-_EXACT = 2**53
+_MOST_GRAINS, _EXACT = 2**32, 2**53
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Count:
     """The number of records: sensitivity L1(1) under add-remove, 0 under replace-one.
 
@@ -111,7 +82,7 @@ class Count:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(init=False)
 class ClippedSum:
     """The sum of the records, each clipped to [lower, upper], on a grid, without rounding error.
 
@@ -140,20 +111,13 @@ class ClippedSum:
         grain = arguments.positive(granularity=granularity)
         if not low < high:
             raise ParameterError("upper", upper, f"above lower = {lower}")
-        if not (
-            grain.numerator & (grain.numerator - 1)
-            == 0
-            == grain.denominator & (grain.denominator - 1)
-        ):
+        if any(part & (part - 1) for part in grain.as_integer_ratio()):
             raise ParameterError("granularity", granularity, "a power of two")
         for name, value in (("lower", low), ("upper", high)):
             if (value / grain).denominator != 1 or abs(value / grain) > _MOST_GRAINS:
-                raise ParameterError(
-                    name, float(value), "a multiple of granularity, at most 2^32 of it"
-                )
-        object.__setattr__(self, "lower", low)
-        object.__setattr__(self, "upper", high)
-        object.__setattr__(self, "granularity", grain)
+                allowed = "a multiple of granularity, at most 2^32 of it"
+                raise ParameterError(name, float(value), allowed)
+        self.__attrs_init__(low, high, grain)
 
     @withholding
     def __call__(self, records: ArrayLike | Blocks) -> float:
@@ -182,7 +146,6 @@ class ClippedSum:
         return np.asarray(sums * float(self.granularity), dtype=np.float64)
 
     def _refuse_more(self, size: int) -> None:
-        """Raise ParameterError if sums of so many records may not be exact."""
         largest = max(abs(self.lower), abs(self.upper)) / self.granularity
         if size * largest > _EXACT:
             raise ParameterError("records", size, "fewer, or granularity coarser")
@@ -195,7 +158,7 @@ class ClippedSum:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Additive:
     """A query of whole numbers whose value is the sum of its values on any parts of the records.
 
@@ -225,7 +188,7 @@ class Additive:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen(init=False)
 class Scores:
     """The score of every candidate on the data: the query of an exponential mechanism.
 
@@ -245,8 +208,7 @@ class Scores:
             raise ParameterError("candidates", candidates, "at least one candidate")
         if not callable(score):
             raise ParameterError("score", score, "a function (data, candidate) -> number")
-        object.__setattr__(self, "candidates", tuple(candidates))
-        object.__setattr__(self, "score", score)
+        self.__attrs_init__(tuple(candidates), score)
 
     @withholding
     def __call__(self, records: object) -> list[float]:
@@ -269,13 +231,9 @@ def bound_contributions(
     query: ``Histogram(contributions=most, query=...)`` then speaks of users, and so do
     ``PartitionSelection(contributions=most)`` with ``once`` and a sum whose sensitivity is
     ``most`` times that of one record.
+    With ``once`` every record of a user is kept once only; records are then hashable. Of data that
+    are sorted, the first records may be special.
 
-    Args:
-        records: pairs (user, record); of data that are sorted, the first ones may be special.
-        most: the number of records to keep of every user.
-        once: whether to keep every record of a user once only; records are then hashable.
-    Raises:
-        ParameterError: most is not a whole number from 1.
     Laws: removing a user removes that user's kept records, and changes no other.
     Example:
         >>> visits = [("ann", "shop"), ("bob", "bank"), ("ann", "shop"), ("ann", "bank")]
@@ -303,28 +261,18 @@ Query: TypeAlias = Callable[[Any], object]
 SUMS: Final = (Count, ClippedSum, Additive)
 """Queries that take ``Blocks``."""
 
-_LARGEST = 2**62
-_QUERY_EXACT = 2.0**53
+_LARGEST, _QUERY_EXACT = 2**62, 2.0**53
 
 
 def require_query(query: object) -> Query | None:
-    """Return the argument if it is a callable or None, else raise ParameterError.
-
-    Raises:
-        ParameterError: anything else.
-    """
+    """Return the argument if it is a callable or None, else refuse it."""
     if query is None or callable(query):
         return query
     raise ParameterError("query", query, "a function of the data, or None to act on a value")
 
 
 def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
-    """Return the query's value on each dataset: shape (len(datasets), ...), finite float64.
-
-    Raises:
-        ParameterError: a value is not finite, not a number, or not exactly a binary64 number; or
-            values differ in shape.
-    """
+    """Return the query's value on each dataset: shape (len(datasets), ...), finite float64."""
     if isinstance(query, Count | ClippedSum):
         return _real(query.on_each(datasets))
     return _stacked([_real(value) for value in _values(query, datasets)])
@@ -334,11 +282,8 @@ def real_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.f
 def whole_values(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
     """Return the query's value on each dataset: shape (len(datasets), ...), int64.
 
-    A float that is a whole number is refused as well: whether it always is cannot be seen from
-    one value.
-
-    Raises:
-        ParameterError: a value is not an integer, or exceeds 2^62; or values differ in shape.
+    Floats are refused: whether they always are whole cannot be seen from one value. So are sizes
+    above 2^62, and values that differ in shape.
     """
     if isinstance(query, Count):
         return _whole(query.on_each(datasets))
@@ -353,12 +298,8 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
     shape = values[0].shape
     for value in values:
         if value.shape != shape:
-            raise DataError(
-                "query",
-                value,
-                f"of one shape on every sample, here {shape}",
-                "a shape that depends on the records is itself an unprotected output",
-            )
+            hint = "a shape that depends on the records is itself an unprotected output"
+            raise DataError("query", value, f"of one shape on every sample, here {shape}", hint)
     return np.stack(values)
 
 
@@ -373,23 +314,17 @@ def _array(value: object, allowed: str) -> NDArray[Any]:
             raise DataError("value", value, allowed, "it must be rectangular") from None
     if array.dtype.kind in "fiu":
         return array
-    if array.dtype == np.object_ and all(_is_number(x) for x in array.flat):
+    if array.dtype == np.object_ and all(
+        isinstance(x, numbers.Real) and not isinstance(x, bool) for x in array.flat
+    ):
         return array
     raise DataError(
         "value", value, allowed, "a mechanism on records needs query=, a function to a number"
     )
 
 
-def _is_number(x: object) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool)
-
-
 def one_integer(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
-    """Return the query's value on each dataset, one integer each: shape (len(datasets),).
-
-    Raises:
-        ParameterError: as for ``whole_values``, or arrays.
-    """
+    """Return the query's value on each dataset, one integer each: shape (len(datasets),)."""
     truth = whole_values(query, datasets)
     if truth.ndim != 1:
         raise DataError("value", truth[0], "one integer, not an array")

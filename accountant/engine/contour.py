@@ -37,7 +37,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.saddle_point import CHUNK, Saddle, smoothnesses, sum_cgf, total_cgf
 from dpproof.accountant.errors import EASIER, NotCertified
-from dpproof.accountant.pairs.pair import Smoothness, log_decay
+from dpproof.accountant.pairs.pair import Tails
 from dpproof.accountant.pairs.product import Product, cgfs, cgfs_along, steers
 
 _LONGEST = 1e100  # Largest distance of aliases that is used. Larger ones raise.
@@ -441,14 +441,19 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     c = rounded_short(saddle.c)
     guess = expected(product, saddle)
     step = alias_step(saddle, guess)
-    parts = smoothnesses(product, c, guess.moments)
+    tails = Tails(smoothnesses(product, c, guess.moments))
     needed = guess.at(c) - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
-    wanted = _length(parts, step, needed, 0.0)
+    wanted = _length(tails, step, needed, 0.0)
     limit = min(_node_limit(product, c, step, wanted), most)
+    if wanted > limit:
+        tails = Tails.of(tails.parts, step * _EASY_NODES)
     while True:
         nodes, tau = wanted, 0.0
         if nodes > limit:
-            nodes, tau = _shortened(parts, step, c, needed + saddle.log_tolerance, limit)
+            height = needed + saddle.log_tolerance
+            nodes, tau = _shortened(tails, step, c, height, max(limit, int(tails.end / step)))
+            if nodes > limit:
+                nodes, tau = _shortened(tails, step, c, height, limit)
         s = c + 1j * step * np.arange(nodes)
         try:
             cgf, on_axis = along(product, saddle, s)
@@ -460,8 +465,8 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         break
     if not guess.moments_hold(on_axis):  # else what is known of the guessed moments is true
         parts = smoothnesses(product, c, on_axis.moments)
+        tails = Tails.of(parts, tails.end) if tails.end else Tails(parts)
     log_moment = on_axis.at(c)
-    decay = float(log_decay(parts, np.array([step * (nodes - 1)]), tau)[0])
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)
     extra = 0.5 * tau * tau * precise * (precise + 1.0)
     log_s, log_s1 = np.log(precise), np.log(precise + 1.0)
@@ -472,21 +477,19 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         + 4 * unit * size
     )
     lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
-    reach = step * (nodes - 1)
+    log_tail = float(tails.log_tail(np.array([step * (nodes - 1)]), tau)[0])
     return Contour(
         s=s,
         log_kernel=cgf.value + extra - log_s - log_s1,
         radius=radius,
         step=step,
-        log_cut=log_moment + lift + decay - math.log(math.pi * reach) + 1e-9,
+        log_cut=log_moment + lift + log_tail + 1e-9,
         known=np.column_stack([on_axis.points, on_axis.upper]),
         tau=tau,
     )
 
 
-def _shortened(
-    parts: list[tuple[Smoothness, int]], step: float, c: float, height: float, limit: int
-) -> tuple[int, float]:
+def _shortened(tails: Tails, step: float, c: float, height: float, limit: int) -> tuple[int, float]:
     """Return a number of nodes, at most the limit, and the tau that suits them.
 
     Heuristic. Relative to delta, the cut is A e^{-(tau Y)^2 / 2} at Y, and the extra mechanism
@@ -494,27 +497,27 @@ def _shortened(
     is 2 B / Y^2. Atoms of little mass need no tau: their cut falls to that mass.
 
     Args:
-        parts: the smoothness of each factor, and its count.
+        tails: what is lost beyond a node.
         step: distance of the nodes.
         c: the tilt.
         height: log of M(c) e^{-c eps} relative to delta.
         limit: most nodes.
     """
     reach = step * (limit - 1)
-    log_cut = height + float(log_decay(parts, np.array([reach]))[0]) - math.log(math.pi * reach)
+    log_cut = height + float(tails.log_tail(np.array([reach]))[0])
     log_least = math.log(2.0 * _TENT_COST) + math.log(c) + math.log1p(c) - 2.0 * math.log(reach)
     tau = rounded_short(math.sqrt(2.0 * max(log_cut - log_least, 0.0)) / reach)
     log_left = max(min(log_cut, log_least), _LOG_SHARE) + math.log(2.0)
-    return min(limit, _length(parts, step, height - log_left, tau)), tau
+    return min(limit, _length(tails, step, height - log_left, tau)), tau
 
 
-def _length(parts: list[tuple[Smoothness, int]], step: float, needed: float, tau: float) -> int:
+def _length(tails: Tails, step: float, needed: float, tau: float) -> int:
     """Return the number of nodes until the cut tail is negligible, or the cap if it never is."""
     few, many = 8, 4 * MAX_NODES
     for size in (8, 7):  # coarsely, then between two neighbours
         counts = (few * (many / few) ** (np.arange(size + 1) / size)).astype(int)
         reach = step * (counts - 1)
-        enough = needed + log_decay(parts, reach, tau) < np.log(math.pi * reach)
+        enough = needed + tails.log_tail(reach, tau) < 0.0
         if not enough.any():
             break
         first = int(enough.argmax())

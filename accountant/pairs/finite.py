@@ -32,6 +32,9 @@ from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import ExactPair, Exponentials, Lattice, Pair, Smoothness, layers
 
+_APART = 1e-3  # Least distance of two atoms, in largest losses. Error bounds depend on it.
+_PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
+
 
 class AtomicPair(ExactPair, ABC):
     """A pair whose K and profile are finite sums over the outcomes."""
@@ -72,6 +75,20 @@ class AtomicPair(ExactPair, ABC):
     def gdp_bound(self) -> float:
         """Return the mu of pure DP if the losses are bounded on both sides, else infinity."""
         return pure_mu(self._bounded_loss())
+
+    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+        """Return the heaviest of the tilted atoms, and the heaviest that is not next to it."""
+        loss, exponent = self.atoms.loss, self.atoms.log_p + c * self.atoms.loss - moment.upper
+        if not loss.size or c * np.abs(loss).max() > _PRECISE:
+            return Smoothness()
+        first = int(exponent.argmax())
+        apart = np.abs(loss - loss[first])
+        apart[apart < _APART * np.abs(loss).max()] = 0.0  # too few digits of it are left
+        second = int(np.where(apart > 0.0, exponent, -np.inf).argmax())
+        if not apart[second]:
+            return Smoothness()
+        p, q = np.exp(np.minimum(exponent[[first, second]], 0.0)) * (1 - 1e-9)
+        return Smoothness(atoms=(float(p), float(q), float(apart[second])))
 
     def _bounded_loss(self) -> float:
         """Return the largest absolute loss, rounded up.

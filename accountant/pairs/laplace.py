@@ -237,7 +237,11 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         """Return layers of the continuous part, whose tilted density is exponential on (-a, a)."""
         a = float(self.epsilon)
         masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
-        return Smoothness(masses=masses, widths=widths)
+        most = c * a - moment.upper
+        ends = (
+            0.5 * math.exp(min(one, 0.0)) * (1 - 1e-9) for one in (most, most - (2 * c + 1) * a)
+        )
+        return Smoothness(masses=masses, widths=widths, atoms=(*ends, 2.0 * a))
 
     def exponentials(self) -> Exponentials | None:
         """Return M as e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""

@@ -42,7 +42,7 @@ class Smoothness:
     The tilted law is a Gaussian of the given variance convolved with some law that is at least
     a mixture of uniform distributions: ``masses[j]`` spread evenly over an interval of length
     ``widths[j]``, the rest unknown; and for y >= 0 the modulus is at most
-    sum_j ``heights[j]`` e^{-``rates[j]`` y}. Used and proved in pairs/smoothness.py.
+    sum_j ``heights[j]`` e^{-``rates[j]`` y}. Proved in proofs/theory/contour.md, section 3.
 
     Attributes:
         gaussian_variance: at or below the true one, nats squared.
@@ -53,6 +53,8 @@ class Smoothness:
         span: for a law on a lattice, its span; what follows is then valid for y <= pi / span.
         step_masses: shape (l,), masses spread evenly over neighbouring lattice points.
         steps: shape (l,), how many points.
+        atoms: masses of two atoms, at or below the true ones, and their distance, within 5e-13 of
+            itself; or None.
     """
 
     gaussian_variance: float = 0.0
@@ -63,6 +65,7 @@ class Smoothness:
     span: float = 0.0
     step_masses: Reals = field(default_factory=lambda: np.empty(0))
     steps: Reals = field(default_factory=lambda: np.empty(0))
+    atoms: tuple[float, float, float] | None = None
 
 
 @final
@@ -393,6 +396,79 @@ def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Rea
             best = np.minimum(best, -_SAFETY * lost)
         total = total + count * (best - 0.5 * part.gaussian_variance * y * y)
     return np.asarray(total)
+
+
+_MOST_ATOMIC = 256  # Factors whose atoms are looked at, of many. Heuristic.
+_TURN = 0.2  # Half of the angle by which the furthest atoms turn in a cell. Heuristic.
+# Most cells. Soundness depends on it: up to the last one, angles are known to 1e-9.
+_MOST_CELLS = 1 << 12
+_FEW_ATOMIC = 16  # Counts of atomic factors from which their product gains. Heuristic.
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """Bounds of what a line loses beyond y, by the atoms of many different pairs.
+
+    Lemma (atoms). A law with atoms of masses p, q at a distance d, whose other mass counts fully,
+    has |phi(t)| <= 1 - p - q + |p + q e^{itd}|, and |p + q e^{itd}|^2 = (p+q)^2 - 4pq sin^2(td/2).
+    On a cell of width h, |sin(td/2)| is at least that at its middle minus hd/4. Atoms at different
+    distances are hardly ever all aligned: the product is small up to the end of the cells, where
+    a bound of each for all t is 1.
+
+    Attributes:
+        parts: what is known of each tilted loss law, and its count.
+        width: of a cell, 0 if there are none.
+        largest: shape (n,), the largest log of the bound of the atomic product from each cell on.
+        others: the parts without atoms.
+    """
+
+    parts: list[tuple[Smoothness, int]]
+    width: float = 0.0
+    largest: Reals = field(default_factory=lambda: np.empty(0))
+    others: list[tuple[Smoothness, int]] = field(default_factory=list)
+
+    @property
+    def end(self) -> float:
+        """Return the end of the last cell."""
+        return self.width * self.largest.size
+
+    @staticmethod
+    def of(parts: list[tuple[Smoothness, int]], end: float) -> Tails:
+        """Return the bounds by atoms up to some end, if there are many of different distances.
+
+        Rounds: an angle, at most 2 _TURN _MOST_CELLS, is off by less than 1e-9, the sine is lowered
+        by that; the squared modulus is raised by more than its rounding, and so is the sum of logs.
+        """
+        atomic = [(*part.atoms, count) for part, count in parts if part.atoms]
+        if sum(one[3] for one in atomic) < _FEW_ATOMIC or len({one[2] for one in atomic}) == 1:
+            return Tails(parts)
+        p, q, apart, count = np.array(atomic[:: math.ceil(len(atomic) / _MOST_ATOMIC)]).T
+        width = 4.0 * _TURN / float(apart.max())
+        middle = width * (np.arange(min(math.ceil(end / width), _MOST_CELLS)) + 0.5)
+        sine = np.abs(np.sin(0.5 * np.multiply.outer(middle, apart)))
+        sine = np.maximum(sine - (0.25 * width * apart + 1e-9), 0.0)
+        square = np.maximum((p + q) ** 2 - 4.0 * p * q * sine * sine, 0.0)
+        logs = np.log(1.0 - (p + q) + 1e-15 + np.sqrt(square + 1e-15)) @ count
+        logs = np.minimum(logs * (1 - 1e-9), 0.0)  # the other factors are at most 1
+        largest = np.maximum.accumulate(logs[::-1])[::-1]
+        return Tails(parts, width, largest, [one for one in parts if not one[0].atoms])
+
+    def log_tail(self, y: Reals, tau: float = 0.0) -> Reals:
+        """Bound the log of the integral from y on of |e^{-tau^2 t^2/2} prod phi_i^n_i| / (pi t^2).
+
+        It is at most D(y) / (pi y), or the sum of that of the cells and of that beyond their end.
+        """
+        tail = log_decay(self.parts, y, tau) - np.log(math.pi * y)
+        near = y < self.end
+        if near.any():
+            end = np.array([self.end])
+            beyond = log_decay(self.parts, end, tau) - np.log(math.pi * end)
+            some, cell = y[near], (y[near] / self.width).astype(int)
+            within = self.largest[np.minimum(cell, self.largest.size - 1)]
+            within = within + log_decay(self.others, some, tau) - np.log(math.pi * some)
+            tail[near] = np.minimum(tail[near], np.logaddexp(within, beyond) + 1e-12)
+        return tail
 
 
 def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:

@@ -1,92 +1,75 @@
-"""Bounds from many events at once: a band over thresholds, a measured region, all bins."""
+"""Bounds from many events, or guesses, at once: bands, measured regions, bins, and curves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
+from typing import Final, Self, final
 
 import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.auditing.bounds.event_bound import largest_refuted, significance_of, thinned
+from dpproof.auditing.bounds.event_bound import (
+    ConfidenceBound,
+    largest_refuted,
+    significance_of,
+    thinned,
+    thinning_of,
+)
 from dpproof.auditing.counts import (
+    MARGIN,
     BinCounts,
     Claim,
     Floats,
+    LeastWrong,
     PrefixCounts,
     complement_up,
+    gaussian,
+    lines,
     logistic_up,
     lower_limit,
     special,
+    supported,
     tail_up,
     upper_limit,
 )
 
-_SMALLEST_PREFIX = 8
-_FINE = 1e-6
-_INTERVALS = 24
-_SMALLEST_TAIL = 1e-290
-_NEGLIGIBLE = 1e-22
-_OUTSIDE = 1e-16
-_RELATIVE = 1e-6
-_DIRECT = 1 << 22
-_STEP_ERROR = 1e-13
+_SMALLEST_PREFIX, _FINE, _INTERVALS, _SMALLEST_TAIL = 8, 1e-6, 24, 1e-290
+_NEGLIGIBLE, _OUTSIDE, _RELATIVE = 1e-22, 1e-16, 1e-6
+_DIRECT, _STEP_ERROR = 1 << 22, 1e-13
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class PrefixBand:
+@frozen(kw_only=True)
+class PrefixBand(ConfidenceBound):
     """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
         fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
-        (1 + e^eps). If P(T) <= e^eps Q(T) + delta for all events T, then, given all outputs,
-        (h_1, h_2, ...) is dominated by W(k_1) + B, W(k_2) + B, ... Here W(k) is a sum of k coins of
-        bias q and B is dominated by Bin(N, delta / 2). Let t and c be as in ``RandomisedLabel``,
-        and m the smallest of the tails Pr(Bin(k_j, q) >= h_j - c). The p-value
-        t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is valid.
-    Proof: given the outputs, whether a trial is on D and not marked (the marks of
-        ``RandomisedLabel``) is an independent coin of bias at most q; h_j is the number of these
-        among the first k_j plus at most B marked ones. The probability that the walk W leaves the
-        band is computed by a forward recursion over the events, dropping the states outside.
-    Guesses: for pairs of events S1_j, S0_j, each disjoint and both nested, the same is true of
-        right guesses, with Bin(N, delta); see ``RandomisedLabel``.
-    One run: let a run with N canaries, each in or out by a fair coin, be (eps, delta)-DP for each,
-        in both orders. Let guesses be made in an order that depends on the outputs only, and h_j of
-        the first k_j be right. Then the same is true with E[B] <= N delta, so Pr(B > c) <= N delta
-        / (c + 1): take the coins in that order. Given the earlier ones, the output's laws P, Q
-        with the next coin up or down are mixtures of neighbours, so P = min(P, e^eps Q) + b and Q =
-        min(Q, e^eps P) + b' with b, b' of mass <= delta. Mark the coin with probability db/dP or
-        db'/dQ, so with probability <= delta. Given outputs and earlier coins, a coin is unmarked
-        and as guessed with probability at most q, which is all that the walk needs. The method is
-        Steinke, Nasr & Jagielski's (arXiv:2305.08846); their delta term is tighter where many
-        canaries could be marked.
-    Lower bound: every epsilon below it is refuted. Up to where t + J m <= significance that is
-        so by the union bound, which grows with eps. Above, one interval [a, b] after the other
-        is refuted as a whole: for eps inside, m is at most its value at b, the band at least the
-        one at a with that m, and the walk dominated by the one at b.
+        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins
+        of bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails
+        Pr(Bin(k_j, q) >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a
+        valid p-value. The same holds of right guesses, and of those of one run, each with its own
+        c.
+    Proof: proofs/theory/audits.md, section 2; one run: Steinke, Nasr & Jagielski
+        (arXiv:2305.08846).
     Rounds: the p-value up. Prefixes of fewer than 8 trials are left out, a choice that the
         labels have no part in.
 
     Args:
-        significance: error probability, in (0, 1).
         thinning: the part of the significance that pays for delta, as a share.
     """
 
-    significance: float
-    thinning: float
-
-    def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
+    thinning: float = field(default=0.1, converter=thinning_of)
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Return an upper bound of the p-value of (epsilon, delta)."""
@@ -134,7 +117,7 @@ class PrefixBand:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Prefixes:
     """The distinct prefixes that are long enough, and their hits minus what delta explains."""
 
@@ -176,10 +159,7 @@ def band_of(inside: Floats, bias: float, level: float) -> Floats:
 def leaving_probability(inside: Floats, band: Floats, bias: float) -> float:
     """Return Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
 
-    Args:
-        inside: the k_j, increasing whole numbers, at least one.
-        band: one number for each.
-        bias: of each coin.
+    ``inside`` has the k_j, increasing whole numbers, at least one.
     """
     lost, previous, low = 0.0, 0, 0
     masses = np.ones(1)
@@ -236,8 +216,8 @@ _MARGIN = 1e-12
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class TradeOffRegion:
+@frozen(kw_only=True)
+class TradeOffRegion(ConfidenceBound):
     """Upper limits of both error rates of many tests at once; the curve is below their hull.
 
     Statement: let S_1, ..., S_J be events fixed before the trials were drawn. With probability at
@@ -252,22 +232,15 @@ class TradeOffRegion:
     Source: Dong, Roth & Su (arXiv:1905.02383), Definitions 2.1 and 2.3 and Proposition 2.2;
         Clopper & Pearson, Biometrika 26 (1934).
     Rounds: the limits up.
-    Use: what it costs to look everywhere is a factor 2J in the significance. ``audit`` tests one
-        tangent that training chose, which sees more; this shows where a claim fails.
+    Use: looking everywhere costs a factor 2J in the significance. ``audit`` tests one tangent
+        that training chose, which sees more; this shows where a claim fails.
 
-    Args:
-        significance: error probability of the whole region, in (0, 1).
     Example:
         >>> counts = PrefixCounts((500, 1500), (450, 1050), 1200, 1200)
         >>> region = TradeOffRegion(significance=0.05)
         >>> region.refutes(counts, (1, 0)) is not None, region.refutes(counts, (3, 0)) is None
         (True, True)
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def points(self, counts: PrefixCounts) -> tuple[Rates, ...]:
         """Return upper limits of the error rates of every event, valid jointly."""
@@ -304,14 +277,12 @@ class TradeOffRegion:
 
 ORDERS = (1.01, 1.25, 1.5, 2, 3, 4, 8)
 
-_ROUNDING = 2.0**-50
-_ROUNDS = 200
-_STILL = 1e-7
+_ROUNDING, _ROUNDS, _STILL = 2.0**-50, 200, 1e-7
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class RenyiBins:
+@frozen(kw_only=True)
+class RenyiBins(ConfidenceBound):
     """The smallest divergence among the laws of the bins that the counts leave plausible.
 
     Statement: let a partition into k bins be fixed before the trials were drawn, with
@@ -321,30 +292,18 @@ class RenyiBins:
         (a - 1) D_a(P || Q) >= ln (min_p sum u_i p_i - max_q sum v_i q_i). There p and q are within
         their limits and sum to 1; u_i = a r_i^(a-1), v_i = (a - 1) r_i^a.
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9, for the divergence of the bins.
-    Proof: p^a q^(1-a) is convex and homogeneous, so it is above its tangent plane where p = r q,
-        which is u p - v q. The two sums are linear, so their extremes are those of their duals.
-        Whatever r is, the bound holds; it depends on the data here.
-    Search: r is the ratio of the least favourable pair, which is p_i = t q_i and q_i = s p_i, each
-        as far as its limits allow; that pair minimises the divergence of every order, so the
-        bound is then the minimum itself.
+    Proof: proofs/theory/audits.md, section 7.
     Rounds: down.
     Use: one confidence set serves every order, so ``rho`` pays nothing for its choice of orders.
         Sixteen bins of equal probability show about nine tenths of Gaussians' divergence at order
         2; high orders stay hard. The other order of the datasets is ``counts.reversed()``.
 
-    Args:
-        significance: error probability, in (0, 1), for all orders together.
     Example:
         >>> counts = BinCounts((900, 3000, 5000, 1100), (2400, 4600, 2700, 300))
         >>> bound = RenyiBins(significance=0.05)
         >>> 0.3 < bound.rdp(counts, order=2) < 0.6
         True
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def rdp(self, counts: BinCounts, *, order: Number) -> float:
         """Return the lower confidence bound of the divergence at an order above 1, in nats."""
@@ -372,7 +331,7 @@ class RenyiBins:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class _Limits:
     """Lower and upper limits of the probability of every bin, on D and on D'."""
 
@@ -392,14 +351,10 @@ class _Limits:
             total = above - below - _MARGIN * (above + below)
         if not total > 1.0:
             return 0.0
-        value = math.log(total) / (order - 1)
-        return value * (1 - _MARGIN)
+        return math.log(total) / (order - 1) * (1 - _MARGIN)
 
     def ratios(self) -> Floats:
-        """Return the ratios p / q of the least favourable pair.
-
-        Minimise over p and over q in turn.
-        """
+        """Return the ratios p / q of the least favourable pair: minimise over p and q in turn."""
         q = _filled(np.ones(self.low.size), self.other_low, self.other_high)
         ratio = np.ones(self.low.size)
         for _ in range(_ROUNDS):
@@ -429,3 +384,144 @@ def _cheapest(prices: Floats, low: Floats, high: Floats) -> float:
     terms = np.minimum(excess * low, excess * high)
     lost = _ROUNDING * prices.size * (np.abs(prices) + np.abs(terms).sum(axis=1))
     return float(np.max(prices + terms.sum(axis=1) - lost))
+
+
+@final
+@frozen
+class Guesses:
+    """The guesses made about the canaries of one run.
+
+    Attributes:
+        canaries: their number, each included by its own fair coin.
+        made: for how many a guess was made; which ones may depend on the output, not on the coins.
+        correct: the number of right guesses.
+    """
+
+    canaries: int
+    made: int
+    correct: int
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("canaries", "made", "correct"):
+            arguments.whole(**{name: getattr(self, name)})
+        if not self.correct <= self.made <= self.canaries:
+            raise ParameterError("guesses", self, "correct <= made <= canaries")
+
+
+_LEAST_LOG, _CLOSE = -100.0, 1e-3
+
+
+@final
+@frozen(kw_only=True)
+class OneRunCurve(ConfidenceBound):
+    """The number of right guesses has a tail that the curve f leaves room for.
+
+    Statement: let m canaries be included by independent fair coins, the run be f-DP for the
+        inclusion of each one, in both orders, and at most c guesses be made, c fixed in advance.
+        Let g(r) = f(1 - r) and p_j the probability of j right guesses. Then for every i,
+        sum_{j >= i} (c - j) p_j / m >= g(sum_{j > i} j p_j / m). If Pr(at least v right) >= a, so
+        do the p_j that start with p_v = a and take for i = v - 1, ..., 0 the least p_i >= 0 that
+        the inequality allows; if these sum to more than 1 then Pr(at least v right) < a.
+    Proof: proofs/theory/audits.md, section 3; the recursion is Mahloujifar, Melis & Chaudhuri's
+        (arXiv:2410.22235).
+    Rounds: every p_i down, which the proof allows, so the p-value up.
+    Use: tighter than ``PrefixBand`` for a claim that is a curve. With c below m some of the bound
+        is lost, more than there.
+    Limit: canaries disturb each other, and with r guesses no more than about ln(r / ln(1 /
+        significance)) can be shown, so this bounds a large loss loosely.
+    """
+
+    def refutes(self, guesses: Guesses, claim: object) -> bool:
+        """Return whether a claim, a guarantee or (epsilon, delta), is contradicted."""
+        return contradicts(guesses, self.significance, supported(Claim.of(claim)))
+
+    def p_value(self, guesses: Guesses, claim: object) -> float:
+        """Return an upper bound of the p-value of a claim."""
+        least = supported(Claim.of(claim))
+
+        def holds(log_level: float) -> bool:
+            return not contradicts(guesses, math.exp(log_level), least)
+
+        return math.exp(bisect(holds, _LEAST_LOG, 0.0, close=_CLOSE)[1])
+
+    def mu(self, guesses: Guesses) -> float:
+        """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
+        return largest_refuted(
+            lambda mu: contradicts(guesses, self.significance, gaussian(mu)), 1e-4
+        )
+
+    def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
+        """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
+        mass = floats_around(arguments.probability(delta=delta))[1]
+        return largest_refuted(
+            lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))
+        )
+
+
+def contradicts(guesses: Guesses, tail: float, least_wrong: LeastWrong) -> bool:
+    """Return whether Pr(at least this many right guesses) is below ``tail``, by the recursion."""
+    c, m = guesses.made, guesses.canaries
+    if guesses.correct == 0:
+        return False
+    mass, right, wrong = tail, tail * guesses.correct / m, tail * (c - guesses.correct) / m
+    for i in range(guesses.correct - 1, -1, -1):
+        missing = least_wrong(right * (1 - MARGIN)) * (1 - MARGIN) - wrong
+        if missing > 0.0:
+            added = missing * m / (c - i)
+            mass, right, wrong = mass + added, right + added * i / m, wrong + missing
+        if mass * (1 - MARGIN) > 1.0:
+            return True
+    return False
+
+
+_STAKES: Final = (0.1, 0.3, 0.6, 0.95)
+
+
+@final
+@frozen(eq=False)
+class RunBet:
+    """The mean over runs of right minus wrong guesses is at most the advantage that a claim allows.
+
+    Statement: let each of independent runs have canaries with fair coins, and no event tell one
+        coin with more advantage than a, whatever the other coins. With X_k the share of right
+        minus that of wrong guesses in run k, W_n = mean over s of prod_{k <= n} (1 + s (X_k - a) /
+        (1 + a)) has Pr(some W_n >= 1 / significance) <= significance.
+    Proof: proofs/theory/audits.md, section 4.
+    Rounds: the wealth down. It falls in a.
+
+    Attributes:
+        gains: X_k, one a run; a guess may depend on the run's output and on earlier runs.
+        significance: error probability, in (0, 1).
+    """
+
+    gains: Floats
+    significance: float
+
+    @classmethod
+    def of(cls, scores: Floats, included: NDArray[np.bool_], *, significance: Number) -> Self:
+        """Guess "in" above the middle of the quartiles of all scores up to this run.
+
+        Both are of shape (runs, canaries).
+        """
+        gains = np.zeros(len(scores))
+        for k, row in enumerate(scores):
+            middle = np.quantile(scores[: k + 1], [0.25, 0.75]).mean()
+            gains[k] = np.mean(np.sign(row - middle) * np.where(included[k], 1, -1))
+        return cls(gains, significance_of(significance))
+
+    def refutes(self, advantage: float) -> bool:
+        """Return whether the bet wins against an advantage, rounded up."""
+        shares = (self.gains - advantage * (1 + 1e-12)) / (1 + advantage)
+        grown = np.log1p(np.outer(_STAKES, shares)).cumsum(axis=1)
+        wealth = special().logsumexp(grown, axis=0) - math.log(len(_STAKES))
+        return bool(np.max(wealth, initial=0.0) * (1 - 1e-9) >= -math.log(self.significance))
+
+    def epsilon(self, *, delta: float = 0.0) -> float:
+        """Return the lower confidence bound of epsilon at delta; 0 when nothing is shown."""
+        return largest_refuted(
+            lambda e: self.refutes(min(1.0, 2 * logistic_up(e) * (1 - delta) + 2 * delta - 1))
+        )
+
+    def mu(self) -> float:
+        """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
+        return largest_refuted(lambda mu: self.refutes(2 * float(special().ndtr(mu / 2)) - 1), 1e-4)

@@ -6,11 +6,11 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
@@ -39,27 +39,39 @@ from dpproof.auditing.counts import (
 )
 
 LARGEST_EPSILON = 600.0
-_STEPS = 60
-_CURVED = 12
+_STEPS, _CURVED = 60, 12
 
 
-class EventBound(ABC):
+def significance_of(value: Number) -> float:
+    """Return a significance level as a float at or below the exact value."""
+    exact = arguments.open_probability(significance=value)
+    nearest = float(exact)
+    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
+
+
+def thinning_of(value: Number) -> float:
+    """Return the share of the significance that pays for delta."""
+    return float(arguments.open_probability(thinning=value))
+
+
+@frozen(kw_only=True)
+class ConfidenceBound(ABC):  # noqa: B024  # no method is shared
+    """A bound, or a test, that is wrong with probability at most ``significance``, in (0, 1)."""
+
+    significance: float = field(converter=significance_of)
+
+
+@frozen(kw_only=True)
+class EventBound(ConfidenceBound, ABC):
     """A test of P(S) <= e^epsilon Q(S) + delta from the counts of one event S fixed in advance.
 
     Law: when the inequality holds, ``refutes`` is true with probability at most ``significance``,
     and so is ``epsilon(...) >`` the smallest epsilon for which it holds.
     """
 
-    __slots__ = ()
-
-    significance: float
-
     @abstractmethod
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
-
-        It grows with epsilon.
-        """
+        """Return an upper bound of the inequality's p-value; it grows with epsilon."""
 
     @final
     def refutes(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> bool:
@@ -83,7 +95,7 @@ class EventBound(ABC):
 def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
     """Return a refuted epsilon within ``tolerance`` of the first one that is not; 0 when none is.
 
-    The predicate has to be true up to some point and false from there on.
+    The predicate is true up to some point and false from there on.
     """
     if not refutes(0.0):
         return 0.0
@@ -96,10 +108,9 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
 
 
 def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:
-    """Return a refuted epsilon as in ``largest_refuted``, from p-values that grow with epsilon.
+    """Return a refuted epsilon as ``largest_refuted`` does, from p-values that grow with epsilon.
 
-    The search is the Illinois variant of regula falsi on the logarithm of the p-value. Every fourth
-    step halves the interval. So does every step once the logarithm is clearly not linear.
+    Illinois regula falsi on the logarithm; every fourth step halves, and all where it is curved.
     """
 
     def excess(epsilon: float) -> float:
@@ -132,22 +143,20 @@ def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: 
     return low
 
 
-def significance_of(value: Number) -> float:
-    """Return a significance level as a float at or below the exact value."""
-    exact = arguments.open_probability(significance=value)
-    nearest = float(exact)
-    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
-
-
-_CELLS = 64
-_BLOCKS = 192
-_REACH = 9.0
-_FEW = 1 << 10
+_CELLS, _BLOCKS, _REACH, _FEW = 64, 192, 9.0, 1 << 10
 _SUM_MARGIN = 4e-12
 
 
+def _weight_of(value: Number) -> float:
+    return float(arguments.positive(weight=value))
+
+
+def _nuisance_of(value: Number) -> float:
+    return float(arguments.open_probability(nuisance=value))
+
+
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True)
 class TwoSample(EventBound):
     """The probability of a difference at least as large, under the worst Q(S) that is plausible.
 
@@ -156,38 +165,21 @@ class TwoSample(EventBound):
         advance and T = k1/n1 - w k0/n0. With [q-, q+] the limits for q at level b/2 each, the
         p-value b + max over q in [q-, q+] of Pr(T >= observed | min(1, e^eps q + delta), q) is
         valid.
-    Source: Berger & Boos, JASA 89 (1994), Lemma 1, for the confidence set in the maximum.
-    Proof of the maximum: {T >= t} grows with k1 and falls with k0, so its probability grows with
-        p and falls with q; on a cell [a, a'] it is at most the one at p = e^eps a' + delta,
-        q = a. In the sum over k0, blocks of values are taken at their smallest, for the same
-        reason, and what lies outside the summed window counts in full; of few trials every value
-        is summed. The region does not depend on eps, so the p-value grows with eps.
+    Source: Berger & Boos, JASA 89 (1994), Lemma 1; proofs/theory/audits.md, section 5.
     Rounds: the p-value up.
     Use: a claimed curve delta(eps) says P(S) <= e^eps Q(S) + delta(eps) at every eps; one eps
         fixed in advance is a test of the curve. The power is best with w near e^eps.
 
     Args:
-        significance: error probability, in (0, 1).
         weight: w.
         nuisance: the part b of the significance that pays for the limits of q, as a share.
     """
 
-    significance: float
-    weight: float
-    nuisance: float
-
-    def __init__(
-        self, *, significance: Number, weight: Number = 1, nuisance: Number = 0.02
-    ) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "weight", float(arguments.positive(weight=weight)))
-        object.__setattr__(self, "nuisance", float(arguments.open_probability(nuisance=nuisance)))
+    weight: float = field(default=1, converter=_weight_of)
+    nuisance: float = field(default=0.02, converter=_nuisance_of)
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
-
-        It grows with epsilon.
-        """
+        """Return an upper bound of the p-value; it grows with epsilon."""
         counts.design.compare()
         loss = floats_around(arguments.real(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1]
@@ -199,7 +191,7 @@ class TwoSample(EventBound):
         return min(1.0, paid + float(np.max(self._at_least(counts, p, edges[:-1], paid))))
 
     def _at_least(self, counts: EventCounts, p: Floats, q: Floats, paid: float) -> Floats:
-        """Return upper bounds of Pr(T >= observed) for each (p, q), shape (cells,)."""
+        """Return upper bounds of Pr(T >= observed) for each (p, q)."""
         n1, n0 = counts.trials, counts.other_trials
         if max(n1, n0) <= _FEW:
             return self._of_few(counts, p, paid)
@@ -213,7 +205,7 @@ class TwoSample(EventBound):
         return np.asarray(summed + outside + _SUM_MARGIN)
 
     def _of_few(self, counts: EventCounts, p: Floats, paid: float) -> Floats:
-        """Return the upper bounds of Pr(T >= observed) from a table of all probabilities."""
+        """Return them from a table of all probabilities."""
         tails = np.zeros((len(p), counts.trials + 2))
         tails[:, :-1] = masses_up(counts.trials, p)[:, ::-1].cumsum(axis=1)[:, ::-1]
         np.minimum(tails, 1.0, out=tails)
@@ -244,26 +236,23 @@ def _plausible_masses(hits: int, trials: int, level: float) -> Floats:
 
 
 def _window(n: int, q: Floats) -> tuple[Floats, Floats]:
-    """Return the first and the last value of Bin(n, q) that are summed block by block."""
     reach = _REACH * np.sqrt(n * q * (1 - q)) + 40
     return np.floor(np.clip(n * q - reach, 0, n)), np.ceil(np.clip(n * q + reach, 0, n))
 
 
 def _between(n: int, q: Floats, starts: Floats) -> Floats:
-    """Return Pr(start <= Bin(n, q) < next start), computed from the smaller tail."""
+    """Return Pr(start <= Bin(n, q) < next start)."""
     above = starts > n * q
-    # Pr(Bin >= start) above the mean, Pr(Bin < start) up to it: one evaluation each.
+    # From the smaller tail: Pr(Bin >= start) above the mean, Pr(Bin < start) up to it.
     k, p = np.where(above, starts, n - starts + 1), np.where(above, q, 1 - q)
     tails = tail_up(k, n, p)
     left, right = tails[:, :-1], tails[:, 1:]
     both = np.where(above[:, :-1], left - right, right - left)
-    return np.asarray(
-        np.maximum(np.where(above[:, :-1] == above[:, 1:], both, 1 - left - right), 0)
-    )
+    inside = np.where(above[:, :-1] == above[:, 1:], both, 1 - left - right)
+    return np.asarray(np.maximum(inside, 0))
 
 
 def _below(n: int, q: Floats, k: Floats) -> Floats:
-    """Return Pr(Bin(n, q) < k)."""
     return tail_up(n - k + 1, n, complement_up(q))
 
 
@@ -272,9 +261,9 @@ Law = Mapping[Any, Number]
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Enumeration:
-    """The privacy loss of one pair of datasets, from the exact probabilities of every output.
+    """The privacy loss of one pair of datasets, from the exact probabilities of its outputs.
 
     Statement: for discrete laws P and Q, sup over S of P(S) - e^eps Q(S) = sum of
         max(P(y) - e^eps Q(y), 0). A claim is refuted when this exceeds the claimed delta(eps) at
@@ -301,9 +290,7 @@ class Enumeration:
             for law in (first, second)
         )
         forward = Product.of(FinitePair(p=p, q=q))
-        object.__setattr__(
-            self, "pair", DominatingPair(forward=forward, backward=forward.swapped())
-        )
+        self.__attrs_init__(DominatingPair(forward=forward, backward=forward.swapped()))
 
     def epsilon(self, *, delta: Number = 0) -> Bound:
         """Return the smallest epsilon of this pair, in the worse order."""
@@ -316,39 +303,28 @@ class Enumeration:
     def refutes(self, claim: object) -> Tangent | None:
         """Return a point (epsilon, delta) of the claim that is false for this pair, else None."""
         stated = Claim.of(claim)
-        for tangent in (self._point(stated), *stated.tangents()):
+        epsilon = stated.epsilon
+        point = Tangent(epsilon, stated.guarantee.delta(epsilon=epsilon).upper, 0.0)
+        for tangent in (point, *stated.tangents()):
             if self.delta(epsilon=Fraction(tangent.epsilon)).lower > tangent.delta:
                 return tangent
         return None
 
-    def _point(self, claim: Claim) -> Tangent:
-        epsilon = claim.epsilon
-        return Tangent(epsilon, claim.guarantee.delta(epsilon=epsilon).upper, 0.0)
-
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True)
 class RandomisedLabel(EventBound):
     """One exact binomial: given the outputs, the labels of trials in S are coins.
 
     Statement: let L = 1 (dataset D) or 0 (D') be a fair coin for every one of N trials. Let P and Q
         be the laws of the outputs, S fixed, and P(T) <= e^eps Q(T) + delta for every T inside S.
-        Then k1, the trials in S with L = 1, is at most A + B, where A given A + k0 is dominated by
-        Bin(A + k0, e^eps / (1 + e^eps)) and B by Bin(N, delta / 2). Hence, with c such that
-        Pr(Bin(N, delta/2) > c) <= t, the p-value t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1
-        - c) is valid.
-    Proof: write P = m + b on S with m = min(P, e^eps Q), b(S) <= delta, and mark each trial with
-        L = 1 as belonging to b with probability db/dP; B counts the marked ones. An unmarked
-        trial at x has L = 1 with probability dm / (dm + dQ) <= e^eps / (1 + e^eps), and trials
-        are independent. The tail Pr(Bin(j + k0, q) >= j) falls in j, and k1 - c <= A unless B > c.
-    Guesses: let S1 and S0 be disjoint and fixed, D be guessed on S1 and D' on S0, and the claim
-        hold in both orders of the datasets. Then the same is true of k1 right and k0 wrong
-        guesses, with Bin(N, delta) in place of Bin(N, delta / 2): a trial is marked on S0, too,
-        where it is on D'. Two tails that tell as much as each other count twice.
+        Let k1 be the trials in S with L = 1, k0 those with L = 0, and Pr(Bin(N, delta/2) > c) <= t.
+        The p-value t + Pr(Bin(k1 - c + k0, e^eps / (1 + e^eps)) >= k1 - c) is valid. The same
+        holds of right and wrong guesses, on disjoint events, with Bin(N, delta).
+    Proof: proofs/theory/audits.md, section 1.
     Rounds: the p-value up.
 
     Args:
-        significance: error probability, in (0, 1).
         thinning: the part t of the significance that pays for delta, as a share; unused when
             delta is 0.
     Example:
@@ -357,17 +333,10 @@ class RandomisedLabel(EventBound):
         True
     """
 
-    significance: float
-    thinning: float
-
-    def __init__(self, *, significance: Number, thinning: Number = 0.1) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-        object.__setattr__(self, "thinning", float(arguments.open_probability(thinning=thinning)))
+    thinning: float = field(default=0.1, converter=thinning_of)
 
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
-
-        It grows with epsilon.
+        """Return an upper bound of the p-value; it grows with epsilon.
 
         Raises:
             ParameterError: the design is not by coins.
@@ -383,10 +352,9 @@ class RandomisedLabel(EventBound):
 def thinned(
     trials: int, marked: Fraction, level: float, design: Design = Design.COIN
 ) -> tuple[float, int]:
-    """Return the cost of delta: a t <= level, and a c with Pr(B > c) <= t for the number of marks.
+    """Return the cost of delta: t <= level, and c with Pr(B > c) <= t for the number B of marks.
 
     B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
-    Nothing of the level is used when nothing is marked.
     """
     mark = floats_around(marked)[1]
     if mark == 0.0 or trials == 0:
@@ -404,7 +372,7 @@ def thinned(
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(kw_only=True)
 class Rectangle(EventBound):
     """P(S) and Q(S) each inside their limit, at half the significance each.
 
@@ -415,21 +383,10 @@ class Rectangle(EventBound):
     Source: Clopper & Pearson, Biometrika 26 (1934); used so by Jagielski, Ullman & Oprea
         (arXiv:2006.07709), Section 4.
     Rounds: the p-value up.
-
-    Args:
-        significance: error probability, in (0, 1).
     """
 
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
-
     def p_value(self, counts: EventCounts, *, epsilon: Number, delta: Number = 0) -> float:
-        """Return an upper bound of the p-value of P(S) <= e^epsilon Q(S) + delta.
-
-        It grows with epsilon.
-        """
+        """Return an upper bound of the p-value; it grows with epsilon."""
         counts.design.compare()
         loss = floats_around(arguments.non_negative(epsilon=epsilon))[1]
         mass = floats_around(arguments.probability(delta=delta))[1]
@@ -448,10 +405,9 @@ class Rectangle(EventBound):
 def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
     """Return twice the smallest level a at which the limits contradict the inequality.
 
-    For any q in [0, 1] and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and
-    Pr(Bin <= other_hits | q) <= a then the limits at level a are above p and below q. The first
-    tail grows with q and the second falls, so their crossing is found by bisection on q, and
-    the larger of the two tails there is a valid a wherever q stands.
+    For any q and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and Pr(Bin <= other_hits | q)
+    <= a, the limits at level a are above p and below q. So the larger tail is a valid a wherever q
+    stands; the first grows with q, the second falls, and bisection finds where they cross.
     """
     slope = exp_up(epsilon)
 
@@ -481,8 +437,8 @@ _MARGIN = 1e-9
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class GaussianEvent:
+@frozen(kw_only=True)
+class GaussianEvent(ConfidenceBound):
     """The distance of two normal distributions that is needed to explain one event.
 
     Statement: if the mechanism is mu-GDP then Phi^-1(P(S)) - Phi^-1(Q(S)) <= mu for every event
@@ -491,18 +447,9 @@ class GaussianEvent:
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6; used so by Nasr et al.
         (arXiv:2302.07956), Section 5.
     Rounds: down.
-    Beware: this is a bound of mu, for a claim of mu. To turn it into a bound of epsilon one has to
-        assume that the trade-off curve is Gaussian; ``epsilon`` of an event bound needs no such
-        assumption.
-
-    Args:
-        significance: error probability, in (0, 1).
+    Beware: this bounds mu for a claim of mu. A bound of epsilon from it assumes a Gaussian
+        trade-off curve; ``epsilon`` of an event bound does not.
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def mu(self, counts: EventCounts) -> float:
         """Return the lower confidence bound of mu; 0 when nothing is shown."""
@@ -518,8 +465,8 @@ _FAR = 600.0  # e^x is a float for x up to here
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
-class RenyiEvent:
+@frozen(kw_only=True)
+class RenyiEvent(ConfidenceBound):
     """The divergence between two coins, which data processing puts below that of the outputs.
 
     Statement: D_a(P || Q) >= d_a(p, q) = ln(p^a q^(1-a) + (1-p)^a (1-q)^(1-a)) / (a - 1) with p =
@@ -529,15 +476,7 @@ class RenyiEvent:
     Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9 (data processing).
     Rounds: down.
     Limit: one event shows about two thirds of the divergence of Gaussians at order 2, less above.
-
-    Args:
-        significance: error probability, in (0, 1), for all orders together.
     """
-
-    significance: float
-
-    def __init__(self, *, significance: Number) -> None:
-        object.__setattr__(self, "significance", significance_of(significance))
 
     def rdp(self, counts: EventCounts, *, order: Number) -> float:
         """Return the lower confidence bound of the divergence at an order above 1, in nats."""

@@ -37,12 +37,9 @@ Loader = Iterable[Any] | Callable[[], Iterable[Any]]
 class Dataset(Protocol):
     """Records by their number."""
 
-    def __len__(self) -> int:
-        """Return the number of records."""
-        ...
+    def __len__(self) -> int: ...
 
     def __getitem__(self, index: int, /) -> Any:  # noqa: ANN401  # whatever a record is
-        """Return one record."""
         ...
 
 
@@ -53,8 +50,6 @@ class RecordedDataset:
     A loader that reads in worker processes, or ahead, hides what belongs to which batch:
     give it ``range(n)`` as its dataset instead, and its batches are record numbers.
 
-    Args:
-        dataset: anything with a length, and records by their number.
     Example:
         >>> dataset = RecordedDataset(["ann", "bob"])
         >>> dataset[1], len(dataset), dataset.take()
@@ -66,11 +61,9 @@ class RecordedDataset:
         self._asked: list[Any] = []
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self._dataset)
 
     def __getitem__(self, index: int) -> Any:  # noqa: ANN401  # whatever a record is
-        """Return a record, and keep its number."""
         self._asked.append(index)
         return self._dataset[index]
 
@@ -83,15 +76,10 @@ class RecordedDataset:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchLog:
-    """Record numbers of all batches.
+    """Record numbers of all batches."""
 
-    Attributes:
-        epochs: the batches of every epoch.
-        records: the number of records.
-    """
-
-    epochs: tuple[tuple[Indices, ...], ...]
-    records: int
+    epochs: tuple[tuple[Indices, ...], ...]  # the batches of every epoch
+    records: int  # the number of records
 
     @classmethod
     def of(
@@ -171,10 +159,7 @@ class BatchLog:
 
     @property
     def lead(self) -> int:
-        """Return by how many places a record comes before its place in the file, at most.
-
-        A record's place is the last one of its batch. In file order this is 0.
-        """
+        """Return by how many places a record is ahead of the file's order, at most, by batches."""
         return max(
             int(np.max(np.arange(self.records) - ends(self, place)[label]))
             for place, label in enumerate(self.labels)
@@ -204,12 +189,10 @@ def ends(log: BatchLog, place: int) -> Indices:
 def _logged(
     loader: Loader, epochs: int, batches: int | None, dataset: RecordedDataset | None
 ) -> tuple[tuple[Indices, ...], ...]:
-    """Return the batches of every epoch."""
     return tuple(tuple(_batches(run, dataset)) for run in _runs(loader, epochs, batches))
 
 
 def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator[Any]]:
-    """Yield every epoch."""
     if not isinstance(loader, Iterable) and not callable(loader):
         raise DataError("loader", loader, "an iterable of batches, or a function that starts one")
     start = loader.__iter__ if isinstance(loader, Iterable) else loader
@@ -224,7 +207,6 @@ def _runs(loader: Loader, epochs: int, batches: int | None) -> Iterator[Iterator
 
 
 def _batches(run: Iterator[Any], dataset: RecordedDataset | None) -> Iterator[Indices]:
-    """Yield the record numbers of every batch of an epoch."""
     if dataset is not None:
         dataset.take()
     for place, batch in enumerate(run):
@@ -254,9 +236,6 @@ def chernoff(hits: float, trials: float, share: float) -> float:
 
     Source: Chernoff, Annals of Mathematical Statistics 23 (1952); for variables with different
         shares the geometric mean of the moment generating functions is at most the mean's.
-    Example:
-        >>> chernoff(50, 100, 0.5), round(chernoff(10, 10, 0.5) * 2**9, 2)
-        (1.0, 1.01)
     """
     if trials == 0 or not 0 < share < 1:
         return 1.0
@@ -275,8 +254,7 @@ def first_companions(log: BatchLog) -> float:
     return _p_value(log_bets(log, np.argsort(log.labels[0], kind="stable"), 1))
 
 
-def _p_value(log_e_value: float) -> float:
-    """Return the p-value of an e-value: its inverse (Ville 1939)."""
+def _p_value(log_e_value: float) -> float:  # its inverse (Ville 1939)
     return min(1.0, math.exp(min(0.0, -log_e_value)) * MARGIN)
 
 
@@ -286,12 +264,8 @@ def log_bets(log: BatchLog, order: Indices, start: int) -> float:
     Statement: if n records fill batches of fixed sizes in a uniformly random order and pairs are
         revealed one by one, the next pair is together with probability sum_t c_t(c_t - 1)/N(N - 1),
         for c_t free places of N. Bets on pairs at these chances multiply to an e-value; epochs are
-        independent. Its mean is 1.
-
-    Args:
-        log: epochs of partitions.
-        order: records, of which those at places 0 and 1, 2 and 3, ... are pairs.
-        start: the first epoch that is looked at; the order may depend on those before.
+        independent. Its mean is 1. Pairs are the records at places 0 and 1, 2 and 3, ... of the
+        order, which may depend on the epochs before ``start``.
     """
     n = log.records // 2 * 2
     logs = np.zeros(len(_ODDS))

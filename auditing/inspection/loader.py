@@ -12,7 +12,6 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sampling import (
     BallsInBins,
@@ -34,24 +33,14 @@ Laws = dict[str, Callable[[BatchLog], float]]
 
 @final
 class Candidate(NamedTuple):
-    """One row of the table: a scheme, the facts that contradict it, its laws, what a budget takes.
+    """One row of the table: a scheme, facts that contradict it, its laws, what a budget takes."""
 
-    Attributes:
-        name: the scheme in words.
-        contradictions: facts, by what a report says of them.
-        laws: tests of its laws, by what a report says of a small p-value.
-        scheme: the object for ``subsample`` or ``allocate``, from the log and the error
-            probability of a limit.
-        advice: how that is used.
-        kept: whether one draw is kept in all epochs: the laws are tested on the first.
-    """
-
-    name: str
-    contradictions: Facts
-    laws: Laws
-    scheme: Callable[[BatchLog, float], Scheme]
-    advice: str
-    kept: bool = False
+    name: str  # the scheme in words
+    contradictions: Facts  # by what a report says of them
+    laws: Laws  # tests, by what a report says of a small p-value
+    scheme: Callable[[BatchLog, float], Scheme]  # of the log and the error probability of a limit
+    advice: str  # how the scheme is used
+    kept: bool = False  # whether one draw is kept in all epochs: laws are tested on the first
 
 
 def uneven(log: BatchLog) -> bool:
@@ -74,7 +63,6 @@ def _short(log: BatchLog) -> bool:
 
 
 def _ties(log: BatchLog) -> int:
-    """Return the number of batches of the largest size."""
     sizes = np.concatenate(log.sizes)
     return int(np.count_nonzero(sizes == sizes.max()))
 
@@ -235,10 +223,8 @@ _LEAST_SHOWN: Final = 1e-300  # Smaller p-values are shown as this.
 class SchemeVerdict:
     """Whether the batches of a loader refute one scheme.
 
-    Attributes:
-        name: the scheme.
-        refuted_by: the fact or the law that is not met; empty if the scheme is not refuted.
-        p_value: of that law, or the smallest of all laws; None for a fact, which is certain.
+    ``refuted_by`` is the fact or the law that is not met; empty if the scheme is not refuted. The
+    p-value is of that law, or the smallest of all laws; None for a fact, which is certain.
     """
 
     name: str
@@ -246,7 +232,6 @@ class SchemeVerdict:
     p_value: float | None
 
     def __str__(self) -> str:
-        """Return the verdict as one line."""
         value = self.p_value
         law = "" if value is None else f" (p-value {max(value, _LEAST_SHOWN):.2g})"
         reason = f": {self.refuted_by}" if self.refuted_by else ""
@@ -263,22 +248,12 @@ class LoaderReport:
     verdicts, another scheme is named with at most this probability. A loader that follows none may
     be named by mistake, if it differs in nothing that is tested.
 
-    Attributes:
-        epochs: the number of epochs.
-        records: the number of records.
-        batches: the smallest and the largest number of batches of an epoch.
-        sizes: the smallest and the largest batch size.
-        constant: whether all batches but the last of an epoch have one size.
-        times: the smallest and the largest number of times a record is in an epoch.
-        same_order: whether every epoch has the same batches in the same order.
-        same_batches: whether every epoch has the same batches, in any order.
-        repeats: the number of batches that have a record more than once.
-        sampling_rate: limits of the mean share of records in a batch, for Poisson samples.
-        verdicts: one for each scheme.
-        scheme: what ``subsample`` or ``allocate`` takes; None if there is no such scheme. Of
-            Poisson samples its rate is the upper limit.
-        advice: how the scheme is used, or the reason why there is none.
-        significance: the error probability.
+    Of ``batches``, ``sizes`` and ``times`` (that a record is in an epoch) there are the smallest
+    and the largest; ``constant`` says whether all batches but the last of an epoch have one size.
+    So many as ``repeats`` have a record more than once. ``sampling_rate`` limits the mean share of
+    records in a batch. The scheme is what ``subsample`` or ``allocate`` takes, None if there is no
+    such scheme, of Poisson samples at the upper limit of the rate; ``advice`` says how it is used,
+    or why there is none.
     """
 
     epochs: int
@@ -297,7 +272,6 @@ class LoaderReport:
     significance: float
 
     def __str__(self) -> str:
-        """Return the report as a page."""
         again = "in the same order" if self.same_order else "in another order"
         partial = self.constant and self.sizes[0] < self.sizes[1]
         last = ", equal but for the last of an epoch" if partial else ""
@@ -323,7 +297,7 @@ def inspect_loader(
     records: int | None = None,
     batches: int | None = None,
     dataset: RecordedDataset | None = None,
-    significance: Number = 0.001,
+    significance: arguments.Number = 0.001,
 ) -> LoaderReport:
     """Run a loader for some epochs, and test which scheme its batches of record numbers follow.
 
@@ -343,9 +317,6 @@ def inspect_loader(
         batches: the number of batches of an epoch, for a stream that does not end.
         dataset: the dataset that the loader reads, where its batches are records.
         significance: error probability of all tests of one scheme.
-    Raises:
-        ParameterError: fewer than 2 epochs, or a record number beyond ``records``.
-        DataError: batches that are no record numbers; it shows no value of them.
     Example:
         >>> import numpy as np
         >>> rng = np.random.default_rng(1)
@@ -382,7 +353,6 @@ def inspect_loader(
 
 
 def _verdict(candidate: Candidate, log: BatchLog, share: float) -> SchemeVerdict:
-    """Look for a fact, and then for a law, that the batches contradict."""
     for text, contradicts in candidate.contradictions.items():
         if contradicts(log):
             return SchemeVerdict(candidate.name, text, None)
@@ -412,5 +382,4 @@ def _conclusion(
 
 
 def _range(ends: tuple[int, int]) -> str:
-    """Return one number, or both ends."""
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"

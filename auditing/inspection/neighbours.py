@@ -45,14 +45,9 @@ def neighbours(
     data: extreme values, nan, infinities, a new key), and so is a duplicate of each end of the
     data. Under add-remove the empty dataset is one side of a pair; ``D`` has the extra record.
     Pairs of an array are arrays of its type; records that do not fit into it are left out.
+    ``blank`` is the record that contributes nothing, for ZeroOut. Records of ReplaceLabel end with
+    a label. With hypothesis: ``st.sampled_from(list(neighbours(...)))``.
 
-    Args:
-        data: records, in order: a sequence, or an array whose first axis is the records.
-        relation: AddRemove, ReplaceOne, ZeroOut or ReplaceLabel, whose records end with a label.
-        records: what the differing record may be.
-        blank: the record that contributes nothing, for ZeroOut.
-    Yields:
-        Named pairs. With hypothesis: ``st.sampled_from(list(neighbours(...)))``.
     Example:
         >>> [p.name for p in neighbours([1.0], relation=AddRemove(), records=[math.nan])]
         ['nan added', 'duplicate of the first added', 'the first added to nothing']
@@ -103,14 +98,8 @@ def crowded(
 ) -> Iterator[Pair]:
     """Yield pairs with many records and one more: totals and counters that overflow their type.
 
-    The same extreme record up to four times, and the data again and again up to a size.
-
-    Args:
-        data: records, at least one.
-        relation: AddRemove, ReplaceOne, ZeroOut or ReplaceLabel, whose records end with a label.
-        records: what is there several times; by default ``records_like(data)``.
-        sizes: by default where counters of 8 and 16 bits end.
-        blank: as for ``neighbours``.
+    The same extreme record up to four times, and the data again and again up to each size: by
+    default where counters of 8 and 16 bits end. The arguments are those of ``neighbours``.
     """
     rest = withholding(list)(data)
     if not rest:
@@ -131,9 +120,9 @@ def all_differ(values: Sequence[float], sensitivity: float) -> Iterator[Pair]:
 
     For mechanisms that act on the values of several queries, each of that sensitivity.
     """
-    before = withholding(_floats)(values)
-    for name, sign in (("all up", lambda _: 1), ("all down", lambda _: -1), ("by turns", _turn)):
-        moved = [value + sign(i) * sensitivity for i, value in enumerate(before)]
+    before = withholding(lambda: [float(value) for value in values])()
+    for name, signs in (("all up", (1, 1)), ("all down", (-1, -1)), ("by turns", (1, -1))):
+        moved = [value + signs[i % 2] * sensitivity for i, value in enumerate(before)]
         yield Pair(before, moved, f"{name} by {sensitivity!r}")
 
 
@@ -152,8 +141,6 @@ def suggested_pairs(pair: Pair | tuple[Any, Any]) -> Iterator[tuple[str, Pair]]:
     equal rows of the record's norm with an opposite one, zeros with the record, and zeros with ten
     times the record.
 
-    Args:
-        pair: two arrays or lists of numbers or rows, one with a record more.
     Example:
         >>> [hidden for hidden, _ in suggested_pairs((np.eye(3), np.eye(3)[1:]))]
         ['other sampling than stated', 'missing clipping']
@@ -183,18 +170,10 @@ def suggested_pairs(pair: Pair | tuple[Any, Any]) -> Iterator[tuple[str, Pair]]:
     yield "missing clipping", Pair(more, zeros, "ten times the record beside zeros")
 
 
-def _floats(values: Sequence[float]) -> list[float]:
-    return [float(value) for value in values]
-
-
 def _named(record: object, place: int) -> str:
     """Return the name of a record for a pair's: extreme numbers as they are, others by place."""
     text = repr(record.item() if isinstance(record, np.generic) else record)
     return text if text in _PUBLIC else f"record {place}"
-
-
-def _turn(position: int) -> int:
-    return 1 - 2 * (position % 2)
 
 
 def _builder(relation: Relation, blank: object) -> Callable[[Records, Any, str], Iterator[Pair]]:
@@ -284,15 +263,10 @@ def check_query(
     moved by more than declared, or around the end of its integer type; -0.0 beside 0.0; another
     value for the same records in another order. No fact does not prove a sensitivity.
 
-    Args:
-        query: data -> a number or an array of numbers, deterministic.
-        data: records: a sequence, or an array whose first axis is the records.
-        sensitivity: declared; pairs of its relation are generated: ``neighbours`` and ``crowded``
-            of the data.
-        records: what the record that differs may be; by default ``records_like(data)``.
-        blank: the record that contributes nothing, for ZeroOut.
-        pairs: more of them.
-        ordered: whether the order of the records is part of the data, so that it may matter.
+    Pairs are ``neighbours`` and ``crowded`` of the data under the sensitivity's relation, and those
+    given. The query is deterministic, and returns a number or an array of numbers. ``ordered``: the
+    order of the records is part of the data, so that it may matter.
+
     Example:
         >>> import numpy as np
         >>> from dpproof.accountant import L1
@@ -361,7 +335,6 @@ def _finite(value: object) -> bool:
 
 
 def _signed(first: object, other: object) -> bool:
-    """Return whether a zero changed its sign."""
     one, two = np.asarray(first, dtype=np.float64), np.asarray(other, dtype=np.float64)
     return bool(np.any((one == 0) & (two == 0) & (np.signbit(one) != np.signbit(two))))
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.sensitivity import Sensitivity
 from dpproof.auditing.errors import ClaimRefuted
@@ -61,14 +60,8 @@ class FactKind(Enum):
 class Fact:
     """One difference that was seen, on one pair of datasets.
 
-    Attributes:
-        kind: the kind of fact.
-        pair: the pair's name.
-        where: the call, or the query.
-        on_data: the observation on D: the form of a value, and not its contents.
-        on_neighbour: the observation on D'.
-        declared: the declared sensitivity, where it is one that is exceeded.
-        measured: the movement of the value, rounded up to two digits; the comparison was exact.
+    ``where`` is the call, or the query. The observations show the form of a value, and not its
+    contents. ``measured`` is the movement, rounded up to two digits; the comparison was exact.
     """
 
     kind: FactKind
@@ -94,12 +87,8 @@ class Fact:
 class Movement:
     """The largest movement of the value that one primitive acts on, over all pairs.
 
-    Attributes:
-        where: the primitive, or the query.
-        norm: of the declared sensitivity; "LInf" where none was declared.
-        measured: the largest movement, rounded up to two digits.
-        pair: the pair it was seen on.
-        declared: the declared sensitivity.
+    It was seen on one pair, and is rounded up to two digits. The norm is that of the declared
+    sensitivity; "LInf" where none was declared.
     """
 
     where: str
@@ -120,11 +109,7 @@ class Inspection:
 
     Nothing seen says nothing about other pairs, and does not make anything private.
 
-    Attributes:
-        pairs: the number of pairs examined.
-        facts: the differences, in the order they were seen.
-        movements: the largest movements of values, for each primitive.
-        seed: replays the runs; None where nothing is random.
+    ``pairs`` counts them, and ``seed`` replays the runs; None where nothing is random.
     """
 
     pairs: int
@@ -138,18 +123,13 @@ class Inspection:
         return frozenset(fact.kind for fact in self.facts)
 
     def __str__(self) -> str:
-        """Return the facts as text, one a line."""
         seed = "" if self.seed is None else f", seed {self.seed}"
         head = f"{_counted(len(self.facts), 'fact')} on {_counted(self.pairs, 'pair')}{seed}"
         lines = [head, *map(str, self.facts), *map(str, self.movements)]
         return "\n  ".join(lines)
 
     def require(self) -> Inspection:
-        """Return the inspection itself, when there is no fact.
-
-        Raises:
-            ClaimRefuted: there is one; the message is the page.
-        """
+        """Return the inspection itself, or raise ``ClaimRefuted`` with the page for a fact."""
         if self.facts:
             raise ClaimRefuted(str(self))
         return self
@@ -338,7 +318,10 @@ def _ends(pair: str, first: Run, other: Run, *, quiet: bool) -> Iterator[Fact]:
         return
     place = min(len(run.tape.calls) for run in (first, other))
     if any(len(run.tape.calls) > place for run in (first, other)):
-        mine, theirs = (_rest(run.tape.calls, place) for run in (first, other))
+        mine, theirs = (
+            f"{calls[place].name}, {len(calls)} calls" if place < len(calls) else "nothing more"
+            for calls in (first.tape.calls, other.tape.calls)
+        )
         yield Fact(FactKind.SEQUENCE, pair, f"call {place + 1}", mine, theirs)
     elif quiet and other.tape.faithful and not identical(first.end.value, other.end.value):
         one, two = first.end, other.end
@@ -359,10 +342,6 @@ def _multiples(first: object, second: object) -> bool:
         ratios = np.round(one[there] / two[there], _DIGITS)
     few = 2 * len(np.unique(ratios)) <= len(ratios) and (ratios != 1).any()
     return bool(few and np.isfinite(ratios).all() and (ratios != 0).all())
-
-
-def _rest(calls: Sequence[Call], place: int) -> str:
-    return f"{calls[place].name}, {len(calls)} calls" if place < len(calls) else "nothing more"
 
 
 @final
@@ -415,7 +394,7 @@ class Recorder:
         sensitivity: Sensitivity[Any] | Mapping[str, Sensitivity[Any]] | None = None,
         together: bool = False,
         ignore: Collection[str] = (),
-        scale: Mapping[str, Number] | None = None,
+        scale: Mapping[str, arguments.Number] | None = None,
     ) -> None:
         declared = sensitivity.values() if isinstance(sensitivity, Mapping) else [sensitivity]
         for item in declared:
@@ -437,13 +416,9 @@ class Recorder:
 
         Calls made inside the primitive are not recorded.
 
-        Args:
-            primitive: any callable: a noise function, a mechanism's ``release``.
-            name: on the tape; by default its own.
-            value: its parameter that it protects; None for a function that returns noise, which is
-                followed to what it is added to.
-            sensitivity: declared of that value.
-            together: as for the recorder.
+        It is any callable: a noise function, a mechanism's ``release``. ``value`` names its
+        parameter that it protects, of the sensitivity declared; None is for a function that
+        returns noise.
         """
         _required(sensitivity)
         label = getattr(primitive, "__qualname__", repr(primitive)) if name is None else name
@@ -466,10 +441,7 @@ class Recorder:
     ) -> Inspection:
         """Run a sampler three times on each pair: on D, on D again, and on D', one output each.
 
-        Args:
-            sampler: ``(data, size, rng) -> outputs``; it is given a generator that records.
-            pairs: D and D', one ``Pair`` or several; ``neighbours`` generates some.
-            seed: of the generator; None draws a fresh one.
+        The sampler is given a generator that records. ``neighbours`` generates some pairs.
         """
         chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
         facts: list[Fact] = []
@@ -493,7 +465,6 @@ class Recorder:
         before: Tape | None,
         extra: Extra | None = None,
     ) -> Run:
-        """Run the implementation once and record it."""
         tape = Tape(before, extra)
         rng = RecordingGenerator(np.random.default_rng(seed), tape, self._listening)
         with self._on(tape):

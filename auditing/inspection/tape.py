@@ -22,17 +22,11 @@ from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
 @final
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The L1, squared L2 and LInf distance of two values, exact; inf where one is not finite.
+    """The L1, squared L2 and LInf distance of two values, exact; inf where one is not finite."""
 
-    Attributes:
-        total: sum of the absolute changes.
-        squares: sum of the squared changes.
-        largest: the largest absolute change.
-    """
-
-    total: Fraction | float
-    squares: Fraction | float
-    largest: Fraction | float
+    total: Fraction | float  # sum of the absolute changes
+    squares: Fraction | float  # sum of the squared changes
+    largest: Fraction | float  # the largest absolute change
 
     def plus(self, other: Distance) -> Distance:
         """Return the joint distance of two parts of one value."""
@@ -72,12 +66,6 @@ def distance(first: object, second: object) -> Distance | None:
 
     Bitwise equal entries are at distance 0, infinities and nan too. From anything else, an infinity
     or nan is infinitely far.
-
-    Example:
-        >>> distance([0.1, 2], [0.1, 5]).largest
-        Fraction(3, 1)
-        >>> distance(1.0, [1.0]) is None
-        True
     """
     one, other = _array(first), _array(second)
     if one is None or other is None or one.shape != other.shape:
@@ -101,10 +89,6 @@ def identical(first: object, second: object) -> bool:
 
     Arrays are compared by type, shape and bytes; containers item by item; mappings in their order.
     Anything else is compared by type, and by ``==`` where its class defines that.
-
-    Example:
-        >>> identical([0.0, "a"], [0.0, "a"]), identical(0.0, -0.0), identical({1: 2}, {1: 2.0})
-        (True, False, False)
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return identical(list(first.items()), list(second.items()))
@@ -131,7 +115,6 @@ def _numeric(value: object) -> bool:
 
 
 def _array(value: object) -> NDArray[Any] | None:
-    """Return real numbers as an array, or None for anything else."""
     try:
         array = np.asarray(value)
     except ValueError:  # ragged
@@ -160,7 +143,6 @@ def _nearest(number: Fraction | float) -> float:
 
 
 def _rounded(size: float) -> float:
-    """Return a size rounded up to two digits."""
     if size == 0 or not math.isfinite(size):
         return size
     nearest = float(f"{size:.1e}")
@@ -174,39 +156,24 @@ _ROUNDING = 1e-9  # Scales that differ by so little are taken for equal.
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Protected:
-    """The value that a primitive protects: noise is added to it, or a choice is made by it.
+    """The value that a primitive protects: noise is added to it, or a choice is made by it."""
 
-    Attributes:
-        value: as it was when the primitive was called.
-        sensitivity: its declared sensitivity, None for nothing.
-        together: whether that is of all values of this name in one run, not of each.
-        noise: added to it, of the shape of the sum; None where it is not seen.
-        short: whether its scale is known and below the declared one.
-    """
-
-    value: Any
-    sensitivity: Sensitivity[Any] | None = None
-    together: bool = False
-    noise: NDArray[Any] | None = None
-    short: bool = False
+    value: Any  # as it was when the primitive was called
+    sensitivity: Sensitivity[Any] | None = None  # as it is declared
+    together: bool = False  # whether that is of all values of this name in one run, not of each
+    noise: NDArray[Any] | None = None  # of the shape of the sum; None where it is not seen
+    short: bool = False  # whether its scale is known and below the declared one
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call:
-    """One thing that an implementation asked for.
+    """One thing that an implementation asked for."""
 
-    Attributes:
-        name: of the primitive.
-        parameters: by name, as they were when it was called.
-        protected: the value that it protects, None for a call that only draws.
-        aligned: whether its answer was that of another number of records, aligned.
-    """
-
-    name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    protected: Protected | None = None
-    aligned: bool = False
+    name: str  # of the primitive
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # as they were
+    protected: Protected | None = None  # None for a call that only draws
+    aligned: bool = False  # whether its answer was that of another number of records, aligned
 
 
 _COINS = {"binomial", "random", "uniform"}
@@ -215,17 +182,11 @@ _COINS = {"binomial", "random", "uniform"}
 @final
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """The record that one of two datasets has more than the other: they are aligned without it.
+    """The record that one of two datasets has more than the other: they are aligned without it."""
 
-    Attributes:
-        place: of the record.
-        records: their number on D.
-        others: their number on D'.
-    """
-
-    place: int
-    records: int
-    others: int
+    place: int  # of the record
+    records: int  # their number on D
+    others: int  # their number on D'
 
     @staticmethod
     def of(data: object, neighbour: object) -> Extra | None:
@@ -264,15 +225,9 @@ class Tape:
 
     Whatever an implementation does then depends on the data directly and not through the answers:
     a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
-
-    Args:
-        before: the earlier run, or None.
-        extra: the record that one of the two runs has more: coins that are tossed for every
-            record in one call are answered record by record.
-    Attributes:
-        calls: in order.
-        answers: the return value of each.
-        faithful: whether every call so far could be answered as before.
+    Coins that one call tosses for every record are answered record by record, but for the ``extra``
+    record that one of the two runs has more. A tape is ``faithful`` as long as every call could be
+    answered as before.
     """
 
     def __init__(self, before: Tape | None = None, extra: Extra | None = None) -> None:
@@ -288,20 +243,13 @@ class Tape:
         return self._depth == 0
 
     def __enter__(self) -> None:
-        """Enter a primitive: what it asks for itself is its own business."""
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """Leave the primitive."""
         self._depth -= 1
 
     def answer(self, call: Call, own: Any) -> Any:  # noqa: ANN401  # whatever the primitive returns
-        """Record a call and say what it returns: the earlier answer where there is one.
-
-        Args:
-            call: what was asked.
-            own: what the primitive answered this time.
-        """
+        """Record a call and say what it returns: the earlier answer where there is one."""
         value, aligned = self._earlier(call, own)
         self.calls.append(replace(call, aligned=aligned))
         self.answers.append(snapshot(value))
@@ -392,12 +340,10 @@ class Drawn(np.ndarray[Any, np.dtype[Any]]):
         self.source = getattr(parent, "source", None)
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
-        """Return a part, or one number, marked as noise of the same source."""
         part = super().__getitem__(key)
         return part if self.source is None else Drawn.of(part, self.source)
 
     def __round__(self, digits: int | None = None) -> Any:  # noqa: ANN401
-        """Round; the result is noise of the same source, an integer if no digits are given."""
         rounded = np.round(np.asarray(self), digits or 0)
         whole = rounded.astype(np.int64) if digits is None else rounded
         return whole if self.source is None else Drawn.of(whole, self.source)
@@ -458,23 +404,14 @@ def _plain(item: Any) -> Any:  # noqa: ANN401
 @final
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """The rules for reading the calls of one primitive.
+    """The rules for reading the calls of one primitive."""
 
-    Attributes:
-        name: on the tape.
-        value: the parameter that it protects, None when it has none.
-        sensitivity: declared of that value, or of what its answer is added to.
-        together: whether it is declared of all values of this name in one run, not of each.
-        follows: whether a number that it answers is noise, followed to what it is added to.
-        scale: declared of its noise.
-    """
-
-    name: str
-    value: str | None = None
-    sensitivity: Sensitivity[Any] | None = None
-    together: bool = False
-    follows: bool = False
-    scale: float | None = None
+    name: str  # on the tape
+    value: str | None = None  # the parameter that it protects
+    sensitivity: Sensitivity[Any] | None = None  # of that value, or of what its answer is added to
+    together: bool = False  # whether it is declared of all values of this name in one run
+    follows: bool = False  # whether a number that it answers is noise, followed further
+    scale: float | None = None  # declared of its noise
 
     def ask(
         self, tape: Tape, call: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
@@ -570,7 +507,6 @@ class RecordingGenerator(np.random.Generator):
         self._tape, self._listening = tape, listening
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        """Return a public method wrapped as a primitive, anything else as it is."""
         item = super().__getattribute__(name)
         if name.startswith("_"):
             return item

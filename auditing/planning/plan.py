@@ -1,4 +1,4 @@
-"""From training samples to the one test that will be made on others, and its power."""
+"""From training samples to the tests that will be made on others, and their power."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
@@ -38,27 +39,21 @@ from dpproof.auditing.counts import (
     upper_limit,
 )
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.witness import BothSides, Question, Witness, both_sides
+from dpproof.auditing.witnesses.standard import Unusual, row_keys
+from dpproof.auditing.witnesses.witness import BothSides, Question, SmoothOdds, Witness, both_sides
 
 # Standard errors of the training estimate taken off, and of the coming test at about 5 %.
-_CAUTION = 1.5
-_SURE = 2.0
-_TEST = 1.65
+_CAUTION, _SURE, _TEST = 1.5, 2.0, 1.65
 # The band has the events up to this many times smaller or larger than the best one in training.
 _WINDOW = 6.0
-# About the number of independent looks that a band of such events amounts to.
-_BAND_PRICE = 4.0
+_BAND_PRICE = 4.0  # about the number of independent looks that a band of such events amounts to
 # Beyond this many expected trials in the part of delta, thinning costs more than a single event.
 _MOST_THINNED = 20.0
-# Below this many trials one event with both its limits says more than a band of prefixes.
-FEW = 500
-# A fitted score has to promise more than one that was there before, by this share.
-HANDICAP = 0.1
-# Two bounds are compared up to this.
-_ROUGH = 0.02
+FEW = 500  # below it one event with both its limits says more than a band of prefixes
+HANDICAP = 0.1  # A fitted score has to promise more than one that was there before, by this share.
+_ROUGH = 0.02  # Two bounds are compared up to this.
 # Events whose violation is this close to the clearest one are told apart by their promise.
-_CLOSE = 2.0
-_RARER = 0.52
+_CLOSE, _RARER = 2.0, 0.52
 
 Ranked = tuple[Question | BothSides, PrefixCounts]
 
@@ -75,21 +70,13 @@ class Method(Enum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EpsilonPlan:
-    """Bound epsilon at the claim's delta.
-
-    Attributes:
-        question: the nested events, or pairs of them; one for ``LABEL`` and ``TWO_SAMPLE``.
-        position: the event that looked best in training.
-        epsilon: its cautious estimate in training.
-        method: the bound.
-        share: part of the significance that it is made with.
-    """
+    """Bound epsilon at the claim's delta, by nested events or pairs; by one if it is no band."""
 
     question: Question | BothSides
-    position: int
-    epsilon: float
+    position: int  # of the event that looked best in training
+    epsilon: float  # its cautious estimate in training
     method: Method
-    share: float = 1.0
+    share: float = 1.0  # of the significance
 
     @property
     def weight(self) -> float:
@@ -165,7 +152,7 @@ def plan_epsilon(
     if len(plans) == 1:
         return plans[0][0]
     # Of two bounds the one that says more about the training counts, brought to the test's size.
-    level = _normal_tail(_CAUTION + _TEST)
+    level = _normal(-_CAUTION - _TEST)
     return max(
         plans,
         key=lambda item: (
@@ -177,7 +164,6 @@ def plan_epsilon(
 
 
 def _scaled(counts: EventCounts, trials: int) -> EventCounts:
-    """Scale counts to another number of trials."""
     ratio = trials / counts.total
     first, second = round(counts.trials * ratio), round(counts.other_trials * ratio)
     return EventCounts(
@@ -195,7 +181,10 @@ def best_event(
     """Return the best plan of one kind in training, and the training counts of its event."""
     if not ranked:
         raise ParameterError("witnesses", (), "able to score the outputs", "add Thresholds()")
-    cautions = [_first_caution(question, method) for question, _ in ranked]
+    cautions = [  # more where many thresholds of one sample compete
+        _SURE if method is Method.BAND and not question.fitted else _CAUTION
+        for question, _ in ranked
+    ]
     sure = _promises(ranked, claim.delta_up, trials, method, cautions)
     best = max(range(len(ranked)), key=lambda j: float(sure[j].max(initial=-math.inf)))
     promise = sure[best]
@@ -226,11 +215,6 @@ def _methods(claim: Claim, trials: int) -> tuple[Method, ...]:
     return (Method.BAND,) if thinned <= 1 else (Method.BAND, Method.TWO_SAMPLE)
 
 
-def _first_caution(question: Question | BothSides, method: Method) -> float:
-    """Return the caution of a first ranking, more where many thresholds of one sample compete."""
-    return _SURE if method is Method.BAND and not question.fitted else _CAUTION
-
-
 def clearness(counts: PrefixCounts) -> float:
     """Return the most standard errors by which any event's hits exceed half."""
     hits, inside = np.array(counts.hits), np.array(counts.inside)
@@ -245,14 +229,19 @@ def _promises(
     Exact lower limits at the standard errors of the training and of a test of ``trials`` samples.
     """
     promises = [np.empty(0)] * len(ranked)
-    by_label = [_by_label(counts, delta, method) for _, counts in ranked]
+    labels = delta == 0.0 and method is not Method.TWO_SAMPLE  # are tested, not two probabilities
+    by_label = [labels or counts.design is Design.GUESSES for _, counts in ranked]
     for shown, kind in ((_log_odds_of_labels, True), (_log_ratio_of_probabilities, False)):
         places = [j for j, is_kind in enumerate(by_label) if is_kind == kind]
         if not places:
             continue
         chosen = [ranked[j][1] for j in places]
         sizes = [len(counts.inside) for counts in chosen]
-        errors = np.repeat([cautions[j] + _test_error(ranked[j][1], trials) for j in places], sizes)
+        # In standard errors of the training.
+        tests = [_TEST * math.sqrt(counts.total / max(trials, 1)) for counts in chosen]
+        errors = np.repeat(
+            [cautions[j] + test for j, test in zip(places, tests, strict=True)], sizes
+        )
         events = _Events(
             np.concatenate([counts.hits for counts in chosen]).astype(float),
             np.concatenate([counts.inside for counts in chosen]).astype(float),
@@ -276,21 +265,9 @@ class _Events:
     other_trials: Floats
 
 
-def _by_label(counts: PrefixCounts, delta: float, method: Method) -> bool:
-    """Return whether labels will be tested, not two probabilities."""
-    if counts.design is Design.GUESSES:
-        return True
-    return delta == 0.0 and method is not Method.TWO_SAMPLE
-
-
-def _test_error(counts: PrefixCounts, trials: int) -> float:
-    """Return the error of the test in standard errors of the training. Heuristic."""
-    return _TEST * math.sqrt(counts.total / max(trials, 1))
-
-
 def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats:
     """Return the log-odds of labels inside each event, minus what delta explains."""
-    right = lower_limit(events.hits, events.inside, _normal_tails(errors)) * events.inside
+    right = lower_limit(events.hits, events.inside, special().ndtr(-errors)) * events.inside
     explained = right - delta * (events.trials + events.other_trials)
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(np.maximum(explained, 0.0) / (events.inside - right))
@@ -299,19 +276,11 @@ def _log_odds_of_labels(events: _Events, delta: float, errors: Floats) -> Floats
 
 def _log_ratio_of_probabilities(events: _Events, delta: float, errors: Floats) -> Floats:
     """Return the log ratio of the two probabilities of each event."""
-    each = _normal_tails(errors / math.sqrt(2.0))
+    each = special().ndtr(-errors / math.sqrt(2.0))
     p = lower_limit(events.hits, events.trials, each)
     q = upper_limit(events.inside - events.hits, events.other_trials, each)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(p > delta, np.log(np.maximum(p - delta, 0.0) / q), -np.inf)
-
-
-def _normal_tails(z: Floats) -> Floats:
-    return np.array([_normal_tail(value) for value in z.tolist()])
-
-
-def _normal_tail(z: float) -> float:
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 def plan_curve(ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim) -> CurvePlan | None:
@@ -337,13 +306,8 @@ def clearest_tangent(
     violations that look about as clear as the clearest one, which may be noise, the one that
     would be clearest if every loss were a tenth above the claim.
 
-    Args:
-        shown: questions, trials in each of their events, and hits among them.
-        trials: all trials on the dataset of the hits, and on the other.
-        claim: its tangents are tested.
-        close: how much less clear than the clearest is about as clear.
-    Returns:
-        None for a point, and where no event is rare enough.
+    ``trials`` has all trials on the dataset of the hits, and on the other. None is for a point, and
+    where no event is rare enough.
     """
     tangents = claim.tangents()
     if not tangents:
@@ -376,18 +340,8 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
 
     Statement: a test that errs with probability at most ``significance`` needs at least so many,
         even of an implementation whose every output gives its dataset away.
-    Proof: the claim allows guesses of the dataset that are right with probability
-        r = (1 + advantage)/2, independently for every coin. Releasing such a guess satisfies the
-        claim, and makes all n guesses right with probability r^n; so does releasing the dataset,
-        always. A test that rejects the second where all are right errs on the first with
-        probability at least r^n, which has to be at most the significance.
-    Rounds: down, by at most one sample in a million.
-
-    Args:
-        claim: a guarantee, or ``(epsilon, delta)``.
-        significance: error probability, in (0, 1).
-    Returns:
-        A whole number, or inf if the claim allows everything.
+    Proof: proofs/theory/audits.md, section 6.
+    Rounds: down, by at most one sample in a million; inf if the claim allows everything.
     Example:
         >>> samples_needed((1, 0)), samples_needed((10, 1e-6))
         (10, 65987)
@@ -400,8 +354,7 @@ def samples_needed(claim: object, *, significance: Number = 0.05) -> float:
     return math.ceil(least * (1 - 1e-6))
 
 
-_LIKELY = 0.975
-_STEPS = 30
+_LIKELY, _STEPS = 0.975, 30
 
 
 def detectable_epsilon(
@@ -462,8 +415,7 @@ def detectable_mu(tangent: Tangent, counts: PrefixCounts, significance: float) -
 
     def finds(mu: float) -> bool:
         q = _gaussian_share(mu, frequency)
-        p = _normal(_normal_quantile(q) + mu)
-        event = _unlucky(counts, p, q)
+        event = _unlucky(counts, _normal(_normal_quantile(q) + mu), q)
         return bound.refutes(event, epsilon=tangent.epsilon, delta=tangent.delta)
 
     return _smallest(finds, 0.0) if 0 < frequency < 1 else math.inf
@@ -538,3 +490,199 @@ def alike(counts: PrefixCounts, claim: Claim, level: float) -> list[str]:
         f"probability, where the claim allows {allowed:.3g}; another pair may show more"
     )
     return [note]
+
+
+_SHARE = 0.75  # of the significance for the sharp event; the rest is for what odds do not see
+_SCORES = 3  # As many scores as show most by their whole distribution are smoothed.
+_FEWEST_EVENTS, _FEWEST_INSIDE = 8, 4  # With fewer values, counts say enough about each event.
+_LESS = 0.5  # standard deviations taken off the odds
+_CONTRADICTION = 3.0  # Hits this many standard deviations above the smooth odds contradict them.
+# A curve's plan stays beside the other where its event is less likely than this, as by chance.
+_SURPRISING = 0.08
+# Violations that smooth odds show as clearly, up to so many standard errors, may be chosen.
+_AS_CLEAR = 0.5
+
+Scored = tuple[Question, PrefixCounts]
+
+
+def sharpened(
+    plan: EpsilonPlan,
+    ranked: Sequence[Scored],
+    training: Training,
+    claim: Claim,
+    *,
+    trials: int,
+    significance: float,
+) -> tuple[EpsilonPlan, ...]:
+    """Return the plan, and beside it the event with the largest bound that smooth odds expect.
+
+    Frequencies in training are too noisy to tell the best of many rare events. A smooth curve is
+    not, and where it is wrong the plan still has its part of the significance. It has all of it
+    where trials or values are few, or its event contradicts the smooth odds.
+    """
+    if trials < FEW:
+        return (plan,)
+    best, refined, smooth = 0.0, plan, None
+    for score in _clearest(ranked):
+        first = score[0][0]
+        sample = training.halves()[1] if first.fitted or plan.question.fitted else training
+        posterior = _Posterior.of(first, sample)
+        if posterior is None:
+            continue
+        questions: list[Question | BothSides] = [question for question, _ in score]
+        for question in [*questions, *(sides for sides, _ in both_sides(score))]:
+            promise = _promise(question, posterior, claim, trials, _SHARE * significance)
+            position = int(np.argmax(promise))
+            if promise[position] > best:
+                best, smooth = float(promise[position]), posterior
+                refined = EpsilonPlan(question.only(position), 0, best, Method.LABEL, _SHARE)
+    if smooth is None or smooth.contradicted(plan.question.only(plan.position)):
+        return (plan,)
+    return replace(plan, share=1 - _SHARE), refined
+
+
+def sharpened_curve(
+    plan: CurvePlan | None, ranked: Sequence[Scored], training: Training, claim: Claim
+) -> tuple[CurvePlan, ...]:
+    """Return the tangent and event of the plan's score with most evidence under smooth odds.
+
+    The clearest of all frequencies in training is often one of few trials, by chance. The plan
+    stays where its score was fitted or has few values. It is the first of two, for half of the
+    significance each, where its event contradicts the smooth odds.
+    """
+    if plan is None or plan.question.fitted:
+        return () if plan is None else (plan,)
+    score = [question for question, _ in ranked if question.score is plan.question.score]
+    smooth = _Posterior.of(plan.question, training)
+    if len(score[0].thresholds) <= _FEWEST_EVENTS or smooth is None:
+        return (plan,)
+    shown = [(question, *smooth.expected(question)) for question in score]
+    half = len(training) / 2
+    refined = clearest_tangent(shown, [(half, half)] * len(shown), claim, _AS_CLEAR)
+    if refined is None or smooth.surprise(plan.question) >= _SURPRISING:
+        return (refined or plan,)
+    return plan, refined
+
+
+def _clearest(ranked: Sequence[Scored]) -> list[list[Scored]]:
+    """Return lists of questions about one score, for the clearest scores with many values."""
+    scores: dict[int, list[Scored]] = {}
+    for question, counts in ranked:
+        if len(question.thresholds) > _FEWEST_EVENTS:
+            scores.setdefault(id(question.score), []).append((question, counts))
+    return sorted(scores.values(), key=lambda one: -max(clearness(c) for _, c in one))[:_SCORES]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Posterior:
+    """Probability that each training sample is from D, by the smooth odds of a score."""
+
+    sample: Training
+    likely: Floats
+    low: Floats  # cautiously, where D is guessed
+    high: Floats  # where D' is
+
+    @staticmethod
+    def of(question: Question, sample: Training) -> _Posterior | None:
+        """Return the posterior of the question's score; None where it has no smooth odds."""
+        scores = np.asarray(question.score(sample.features), dtype=np.float64)
+        smooth = SmoothOdds.of(scores, sample.labels)
+        if smooth is None:
+            return None
+        odds, error = smooth(scores)
+        likely, low, high = (_logistic(odds + k * error) for k in (0.0, -_LESS, _LESS))
+        return _Posterior(sample, likely, low, high)
+
+    def expected(self, question: Question | BothSides) -> tuple[Floats, Floats]:
+        """Return the expected numbers of samples and of right ones in each event, cautiously."""
+        inside, hits = np.zeros(len(question.thresholds)), np.zeros(len(question.thresholds))
+        for side in question.sides:
+            cell = side.cell(self.sample.features)
+            right = 1 - self.high if side.swapped else self.low
+            inside += _nested(cell, np.ones(len(cell)), len(inside))
+            hits += _nested(cell, right, len(inside))
+        return inside, hits
+
+    def surprise(self, event: Question) -> float:
+        """Return the approximate p-value of this many hits of one event under the smoothed odds."""
+        inside = event.cell(self.sample.features) == 0
+        likely = 1 - self.likely[inside] if event.swapped else self.likely[inside]
+        right = int((self.sample.labels[inside] != event.swapped).sum())
+        return float(tail_up(right, likely.size, likely.mean())) if likely.size else 1.0
+
+    def contradicted(self, event: Question | BothSides) -> bool:
+        """Return whether many more guesses of one event were right than the smoothed odds allow."""
+        right = expected = variance = 0.0
+        for side in event.sides:
+            inside = side.cell(self.sample.features) == 0
+            likely = 1 - self.likely[inside] if side.swapped else self.likely[inside]
+            right += float((self.sample.labels[inside] != side.swapped).sum())
+            expected += float(likely.sum())
+            variance += float((likely * (1 - likely)).sum())
+        return right - 0.5 > expected + _CONTRADICTION * math.sqrt(variance)
+
+
+def _promise(
+    question: Question | BothSides,
+    posterior: _Posterior,
+    claim: Claim,
+    trials: int,
+    significance: float,
+) -> Floats:
+    """Return the bound from each event with its expected counts; -inf for none."""
+    ratio = trials / len(posterior.sample)
+    inside, hits = (ratio * counts for counts in posterior.expected(question))
+    design = Design.GUESSES if isinstance(question, BothSides) else Design.COIN
+    right = lower_limit(hits, inside, significance) * inside
+    explained = right - float(design.marked(claim.delta)) * trials
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(np.maximum(explained, 0.0) / (inside - right))
+    shown = np.where((explained > 0) & (inside >= ratio * _FEWEST_INSIDE), odds, -np.inf)
+    return np.asarray((1 - HANDICAP if question.fitted else 1.0) * shown)
+
+
+def _nested(cell: NDArray[np.int64], weights: Floats, events: int) -> Floats:
+    return np.asarray(np.bincount(cell, weights, minlength=events + 1)[:-1].cumsum())
+
+
+def _logistic(odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50.0, 50.0))))
+
+
+_RARE: Final = 0.01  # Share of the pilot, at most, in which an output is unusual. Heuristic.
+_UNUSUAL_SHARE: Final = 0.9  # of the significance, for the events beside all else. Heuristic.
+_WEIGHT: Final = 30.0  # Log of the weight of a hit where none is expected: one ends it all.
+
+
+def with_unusual(
+    plans: tuple[EpsilonPlan, ...], training: Training, claim: Claim
+) -> tuple[EpsilonPlan, ...]:
+    """Return the plans, and beside them nearly all of the significance for a rare release.
+
+    A key that its threshold lets through with probability e^epsilon delta, and never on the other
+    dataset, comes up a few times in a pilot or not at all, so that nothing can be learned of it.
+    Where nearly all outputs of the pilot are one value, and the claim has a delta, the event that
+    an output is another is fixed nevertheless: in the order of the pilot, or by halves in both.
+    """
+    rows = row_keys(training.features, training.features.shape[1])
+    values, first, seen = np.unique(rows, return_index=True, return_counts=True)
+    usual = int(np.argmax(seen))
+    if claim.delta == 0 or seen[usual] < (1 - _RARE) * len(rows):
+        return plans
+    score, unusual = Unusual(training.features[first[usual]]), rows != values[usual]
+    on_data = int((unusual & training.labels).sum())
+    on_neighbour = int(unusual.sum()) - on_data
+    orders = [on_neighbour > on_data] if on_data != on_neighbour else [False, True]
+    expected = claim.epsilon if min(on_data, on_neighbour) else _WEIGHT
+    rare = [
+        EpsilonPlan(
+            Question(score, upwards=True, swapped=swapped, thresholds=np.array([1.0])),
+            0,
+            expected,
+            Method.TWO_SAMPLE,
+            _UNUSUAL_SHARE / len(orders),
+        )
+        for swapped in orders
+    ]
+    return (*(replace(plan, share=(1 - _UNUSUAL_SHARE) * plan.share) for plan in plans), *rare)

@@ -52,33 +52,21 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
 
     Numbers stay numbers (``nan`` and infinities too), arrays are flattened, structured arrays give
     one column a field. Anything else becomes three numbers: a hash of its ``repr``, one of its type
-    (of its keys, for a mapping), and its length.
+    (of its keys, for a mapping), and its length. ``features`` are applied to outputs first, and
+    look at each by itself; what they lose cannot be found.
 
     Law: a row depends on its own output, not on what else was drawn with it. All outputs of a
     batch are from one dataset, so that a row which told about the batch would tell the dataset.
     Rows that are longer elsewhere are as good as filled with ``nan``.
 
-    Args:
-        outputs: first axis = outputs.
-        size: how many there have to be.
-        features: applied to the outputs first, has to look at each by itself; what it loses
-            cannot be found.
     Raises:
         ParameterError: not ``size`` outputs, or an output that can only be told by its address.
-    Example:
-        >>> encode([(1, 2.5), (3, 4)], 2).tolist()
-        [[1.0, 2.5], [3.0, 4.0]]
-        >>> encode(["yes", "no", "yes"], 3)[:, 0].tolist()[0::2] == [encode(["yes"], 1)[0, 0]] * 2
-        True
-        >>> encode([1.5, None], 2)[0].tolist()
-        [1.5, nan, nan]
     """
     raw = outputs if features is None else withholding(features)(outputs)
     scalar = not isinstance(raw, Sized) or (isinstance(raw, np.ndarray) and raw.ndim == 0)
     if scalar or isinstance(raw, str | bytes | Mapping | AbstractSet):
-        raise ParameterError(
-            "outputs", f"one {type(raw).__name__}", f"a list or an array of {size} outputs"
-        )
+        allowed = f"a list or an array of {size} outputs"
+        raise ParameterError("outputs", f"one {type(raw).__name__}", allowed)
     if len(raw) != size:
         raise ParameterError(
             "outputs", len(raw), f"{size} outputs", "a sampler returns `size` of them, first axis"
@@ -87,21 +75,14 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
     if array.dtype.names is not None:
         parts = [_column(array[name], size) for name in array.dtype.names]
         return np.concatenate(parts, axis=1)
-    if array.size and _is_plain(array, raw):
+    plain = array.dtype.kind in "biuf"  # all are numbers, each the same one by itself
+    if array.size and plain and (isinstance(raw, np.ndarray) or not (np.abs(array) >= _HUGE).any()):
         return array.reshape(size, -1).astype(np.float64)
     items = raw if isinstance(raw, list | tuple) else list(array)
     return _stacked([_row(item) for item in items])
 
 
-def _is_plain(array: NDArray[Any], raw: object) -> bool:
-    """Return whether all outputs are numbers, and each would be the same number by itself."""
-    if array.dtype.kind not in "biuf":
-        return False
-    return isinstance(raw, np.ndarray) or not bool((np.abs(array) >= _HUGE).any())
-
-
 def _column(values: NDArray[Any], size: int) -> Features:
-    """Return one field of structured outputs as columns, as many for all of them."""
     if values.dtype.kind == "c":
         values = np.stack([values.real, values.imag], axis=-1)
     if values.dtype.kind in "biuf":
@@ -110,7 +91,6 @@ def _column(values: NDArray[Any], size: int) -> Features:
 
 
 def _row(item: object) -> Features:
-    """Return the numbers of one output."""
     item = _plain(item)
     try:
         array = np.asarray(float(item)) if isinstance(item, int | float) else _as_array(item)
@@ -149,20 +129,14 @@ def _as_array(outputs: Any) -> NDArray[Any]:  # noqa: ANN401  # any object
 
 def _described(item: object) -> tuple[int, int, int]:
     """Return a hash of the item, a hash of its type (of a mapping, of its keys), and its length."""
-    kind = (
-        str(sorted(map(stable_text, item)))
-        if isinstance(item, Mapping)
-        else type(item).__qualname__
-    )
+    kind = type(item).__qualname__
+    if isinstance(item, Mapping):
+        kind = str(sorted(map(stable_text, item)))
     return hashed(stable_text(item)), hashed(kind), len(item) if isinstance(item, Sized) else 0
 
 
 def stable_text(item: object) -> str:
-    """Return the ``repr`` of an item, of a set in order.
-
-    Raises:
-        ParameterError: it has an address in memory, which depends on what was drawn before.
-    """
+    """Return the ``repr`` of an item, of a set in order; refuse an address in memory in it."""
     if isinstance(item, AbstractSet):
         return f"{type(item).__qualname__} {sorted(map(stable_text, item))}"
     text = repr(item)
@@ -201,7 +175,6 @@ class ObjectFeatures:
     width: int = 64
 
     def __post_init__(self) -> None:
-        """Raise ParameterError if there are no columns."""
         arguments.count(width=self.width)
 
     def __call__(self, outputs: Iterable[object]) -> NDArray[np.float64]:
@@ -252,10 +225,8 @@ def digest_of_sources(modules: frozenset[str]) -> bytes:
 
     Modules of the standard library count by the Python version, those of an installed
     distribution by the digests of all its files; the others by their own content, and further by
-    what they import anywhere in it. A name that is imported and not there counts as such.
-
-    Raises:
-        Unidentified: one of the modules has no file.
+    what they import anywhere in it. A name that is imported and not there counts as such. A module
+    of ``modules`` without a file is refused.
     """
     parts = {f"python {sys.version}"}
     sources: dict[str, Path | None] = {}
@@ -269,9 +240,11 @@ def digest_of_sources(modules: frozenset[str]) -> bytes:
         if name in sources or _is_standard(name):
             continue
         sources[name] = origin = _origin(name)
-        if origin is not None and _is_installed(origin):
+        if origin is None:
+            continue
+        if any(origin.resolve().is_relative_to(folder) for folder in _installed_under()):
             parts.add(f"{top}: {_distribution(top) or _content(origin)}")
-        elif origin is not None:
+        else:
             parts.add(f"{name}: {_content(origin)}")
             pending += _imported(origin, name)
     return hashlib.sha256("\n".join(sorted(parts)).encode()).digest()
@@ -282,7 +255,6 @@ def _is_standard(name: str) -> bool:
 
 
 def _origin(name: str) -> Path | None:
-    """Return the file of a module, or None if there is none."""
     loaded = getattr(sys.modules.get(name), "__file__", None)
     if loaded is not None:
         return Path(loaded)
@@ -309,11 +281,6 @@ def _installed_under() -> tuple[Path, ...]:
     paths = sysconfig.get_paths()
     folders = [paths["purelib"], paths["platlib"], *getsitepackages(), getusersitepackages()]
     return tuple({Path(folder).resolve() for folder in folders})
-
-
-def _is_installed(origin: Path) -> bool:
-    file = origin.resolve()
-    return any(file.is_relative_to(folder) for folder in _installed_under())
 
 
 @functools.cache
@@ -359,18 +326,12 @@ def _imported(file: Path, name: str) -> list[str]:
     ]
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield every statement, at any depth; expressions import nothing."""
+def _targets(tree: ast.Module, package: str) -> Iterator[str]:
     pending: list[ast.AST] = [tree]
-    while pending:
+    while pending:  # every statement, at any depth; expressions import nothing
         node = pending.pop()
-        yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             pending += getattr(node, block, ())
-
-
-def _targets(tree: ast.Module, package: str) -> Iterator[str]:
-    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -390,12 +351,9 @@ def identity(value: object, *, code: bool = True) -> str:
     defined in and of all modules these import, as far as they belong to no installed
     distribution; of those the installed files' digests; the Python version. What is not seen:
     files that are read, the environment, what installed distributions depend on, the machine.
+    ``code`` is False for data, to which no sources belong. A part without a state or a source file
+    that could be read raises ``Unidentified``.
 
-    Args:
-        value: a callable, data, or anything of Python.
-        code: whether the sources belong to it; False is for data.
-    Raises:
-        Unidentified: a part has no state or no source file that could be read.
     Example:
         >>> identity([1.0, 2.0], code=False) == identity([1.0, 2.0], code=False)
         True
@@ -463,11 +421,7 @@ class _State:
     def _function(self, value: FunctionType) -> Iterator[bytes]:
         yield from self._named(value.__module__, value.__qualname__)
         yield from self._code(value.__code__)
-        cells = (
-            []
-            if value.__closure__ is None
-            else [_fingerprint_content(c) for c in value.__closure__]
-        )
+        cells = [_cell(cell) for cell in value.__closure__ or ()]
         parts = (value.__defaults__, value.__kwdefaults__, cells, value.__dict__)
         yield from map(self.digest, parts)
 
@@ -481,7 +435,6 @@ class _State:
                 yield self.digest(constant)
 
     def _state(self, value: Any) -> Iterator[bytes]:  # noqa: ANN401  # anything
-        """Return the state that pickling would keep."""
         self.modules.add(type(value).__module__)
         registered = copyreg.dispatch_table.get(type(value))
         try:
@@ -494,14 +447,11 @@ class _State:
             yield self.digest(list(part) if isinstance(part, Iterator) else part)
 
 
-def _fingerprint_content(cell: Any) -> object:  # noqa: ANN401  # a cell of a closure
+def _cell(cell: Any) -> object:  # noqa: ANN401  # a cell of a closure
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet
         return None
-
-
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 @final
@@ -510,24 +460,15 @@ class Pair:
     """Two datasets that the claim's relation makes neighbours, in either order.
 
     Whether they are neighbours is the caller's word: an audit sees outputs only.
-
-    Attributes:
-        data: D.
-        neighbour: D'.
-        name: its name in the report.
     """
 
-    data: Any = field(repr=False)
-    neighbour: Any = field(repr=False)
-    name: str = "pair"
+    data: Any = field(repr=False)  # D
+    neighbour: Any = field(repr=False)  # D'
+    name: str = "pair"  # in the report
 
     @staticmethod
     def of(pair: Any) -> Pair:  # noqa: ANN401  # whatever a caller gives
-        """Return a pair from itself or from a tuple of two datasets.
-
-        Raises:
-            ParameterError: neither.
-        """
+        """Return a pair from itself or from a tuple of two datasets."""
         if isinstance(pair, Pair):
             return pair
         length = withholding(pair.__len__)() if isinstance(pair, Sized) else None
@@ -538,11 +479,7 @@ class Pair:
         return Pair(first, second)
 
     def different(self) -> Pair:
-        """Return the pair itself if an implementation can tell its datasets apart.
-
-        Raises:
-            ParameterError: they are equal in every part, so that nothing could be found.
-        """
+        """Return the pair itself, if its datasets are not equal in every part."""
         if alike(self.data, self.neighbour):
             raise ParameterError(
                 "pair", "two equal ones", "two neighbouring datasets", "change one record"
@@ -551,15 +488,10 @@ class Pair:
 
 
 def alike(first: object, second: object) -> bool:
-    """Return whether two datasets are equal in every part; False where that cannot be told.
-
-    Example:
-        >>> alike([1.0, "a"], [1.0, "a"]), alike([0.0], [-0.0]), alike(1, 1.0)
-        (True, False, False)
-    """
+    """Return whether two datasets are equal in every part; False where that cannot be told."""
     if first is second or type(first) is not type(second):
         return first is second
-    if isinstance(first, _PLAIN):
+    if isinstance(first, _EXACT):
         return repr(first) == repr(second)
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         return len(first) == len(second) and all(map(alike, first, second))

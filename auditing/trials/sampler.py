@@ -25,15 +25,15 @@ import urllib.request
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Final, Protocol, final
 
 import numpy as np
+from attrs import field, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, origin
 from dpproof.auditing.errors import SamplerFailed
@@ -54,11 +54,7 @@ class Sampler(Protocol):
 
 
 def require_sampler(sampler: object) -> None:
-    """Refuse what cannot be called with a dataset, a size and a generator.
-
-    Raises:
-        ParameterError: it is no function, or a function of other arguments.
-    """
+    """Refuse what cannot be called with a dataset, a size and a generator."""
     signature = type(sampler).__name__
     if callable(sampler):
         try:
@@ -122,11 +118,7 @@ class Timed:
     sampler: Sampler
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[list[float]]:
-        """Return one output and its time; what else is there after each call is the same.
-
-        Raises:
-            ParameterError: more than one output is asked for.
-        """
+        """Return one output and its time; what else is there after each call is the same."""
         if size != 1:
             raise ParameterError("size", size, "1, so that a call is one output", "give chunk=1")
         start = time.perf_counter_ns()
@@ -138,13 +130,7 @@ class Timed:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attempt:
-    """The outcome of a call: its value, or the error it raised.
-
-    Attributes:
-        value: its return value; None after an error.
-        error: the type of what it raised, and where, as its text may quote the data; None when it
-            returned.
-    """
+    """A call's value, or the type of the error it raised and where: its text may quote the data."""
 
     value: Any
     error: str | None = None
@@ -174,18 +160,12 @@ def told_apart(first: Attempt, other: Attempt) -> tuple[str, str]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Trials to look at freely: they choose a test and are never tested.
+    """Trials to look at freely: they choose a test and are never tested."""
 
-    Attributes:
-        features: shape (trials, coordinates).
-        labels: shape (trials,), True where the trial was on D.
-    """
-
-    features: Features
-    labels: Labels
+    features: Features  # shape (trials, coordinates)
+    labels: Labels  # shape (trials,), True where the trial was on D
 
     def __len__(self) -> int:
-        """Return the number of trials."""
         return len(self.labels)
 
     def halves(self) -> tuple[Training, Training]:
@@ -214,7 +194,7 @@ _BLOCK: Final = 1 << 16
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Command:
     r"""A sampler that runs a program for every call and reads what it prints, one line an output.
 
@@ -223,12 +203,10 @@ class Command:
 
     Args:
         command: the program and its arguments. ``{size}`` is the number of outputs, ``{dataset}``
-            the name of one (D or D' of the pair: a text or a number, as a path), ``{seed}`` a
-            fresh whole number below 2^63.
+            the name of one (D or D' of the pair: a text or a number, as a path), ``{seed}``, which
+            may be missing, a fresh whole number below 2^63.
         seconds: time of one call.
     Raises:
-        ParameterError: the command cannot be split, has other placeholders, or lacks one of the
-            first two.
         SamplerFailed: in a call, the program cannot be started, takes longer, prints more than
             256 MiB or other than ``size`` lines, or ends with another status than 0. No message
             has anything that was printed.
@@ -241,7 +219,7 @@ class Command:
     words: tuple[str, ...]
     seconds: float
 
-    def __init__(self, command: str, *, seconds: Number = 60) -> None:
+    def __init__(self, command: str, *, seconds: arguments.Number = 60) -> None:
         try:
             words = tuple(shlex.split(command))
         except ValueError as error:
@@ -249,8 +227,7 @@ class Command:
                 "command", command, "words as a shell has them", str(error)
             ) from None
         _require_placeholders("command", command, words)
-        object.__setattr__(self, "words", words)
-        object.__setattr__(self, "seconds", float(arguments.positive(seconds=seconds)))
+        self.__attrs_init__(words, float(arguments.positive(seconds=seconds)))
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[Output]:
         """Return the outputs of one run."""
@@ -277,15 +254,13 @@ class Command:
 
 
 @final
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Server:
     """A sampler that asks a server for every call, by GET, and reads one line an output.
 
-    Args:
-        url: with the placeholders of ``Command``, filled in percent-encoded.
-        seconds: time of one call.
+    The address has the placeholders of ``Command``, filled in percent-encoded.
+
     Raises:
-        ParameterError: the address is not of http or https, or its placeholders are others.
         SamplerFailed: in a call, there is no answer in time, or one with another status than 200,
             of more than 256 MiB, or of other than ``size`` lines.
     Example:
@@ -296,14 +271,13 @@ class Server:
     url: str = field(repr=False)  # it may hold a password
     seconds: float
 
-    def __init__(self, url: str, *, seconds: Number = 60) -> None:
+    def __init__(self, url: str, *, seconds: arguments.Number = 60) -> None:
         if not re.match(r"https?://[^/{]+(/|\?|$)", url):
             raise ParameterError(
                 "url", "another text", "an address that begins with http:// or https://"
             )
         _require_placeholders("url", "another address", (url,))
-        object.__setattr__(self, "url", url)
-        object.__setattr__(self, "seconds", float(arguments.positive(seconds=seconds)))
+        self.__attrs_init__(url, float(arguments.positive(seconds=seconds)))
 
     def __call__(self, data: object, size: int, rng: np.random.Generator) -> list[Output]:
         """Return the outputs of one answer."""
@@ -338,11 +312,7 @@ def _require_placeholders(name: str, whole: str, words: tuple[str, ...]) -> None
     placeholders = {field for _, field, *_ in parts if field is not None}
     plain = all(not form and conversion is None for _, field, form, conversion in parts if field)
     allowed = "a text with the placeholders {size} and {dataset}, and {seed} or not"
-    if (
-        not plain
-        or not placeholders <= {*_PLACEHOLDERS}
-        or not placeholders >= {*_PLACEHOLDERS[:2]}
-    ):
+    if not plain or not {*_PLACEHOLDERS[:2]} <= placeholders <= {*_PLACEHOLDERS}:
         raise ParameterError(name, whole, allowed, "write {{ and }} for braces")
 
 
@@ -354,7 +324,6 @@ def _filled(data: object, size: int, rng: np.random.Generator) -> dict[str, str]
 
 
 def _received(answer: HTTPResponse, deadline: float) -> bytes:
-    """Read an answer to its end, in time."""
     body = bytearray()
     for block in iter(partial(answer.read1, _BLOCK), b""):
         body += block
@@ -412,7 +381,6 @@ def _ended(status: int) -> str:
 
 
 def _parsed(printed: bytes, size: int, who: str) -> list[Output]:
-    """Return one output a line."""
     *lines, rest = printed.decode("utf-8", errors="backslashreplace").split("\n")
     if rest:
         raise SamplerFailed(f"{who} a last line without its line feed: it may be cut")

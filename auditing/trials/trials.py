@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -60,14 +59,8 @@ class TrialStore:
     budget differs from what it was made for; the test that is made of a resumed audit's trials is
     the one that would have been made of the uninterrupted audit's.
 
-    Args:
-        path: the file; made when it is not there.
-        about: what the trials are of, in digests.
-        seed: of the audit; None takes the file's own, or a fresh one.
-    Attributes:
-        seed: of the audit.
-    Raises:
-        StoreRefused: the file is of another audit, in use, or not of this kind.
+    The file is made when it is not there, and refused if it is in use, or of no store. ``about``
+    says in digests what the trials are of; of no ``seed`` is taken the file's own, or a fresh one.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, str], seed: int | None) -> None:
@@ -112,11 +105,7 @@ class TrialStore:
             raise self._refused("has no whole number as its seed") from None
 
     def chunk(self, position: int, size: int) -> Chunk | None:
-        """Return the chunk at a position, None where it was not finished.
-
-        Raises:
-            StoreRefused: it is damaged, or has not the size that the audit gives it.
-        """
+        """Return the chunk at a position, None where it was not finished."""
         asked = "SELECT features, labels FROM chunks WHERE position = ?"
         try:
             row = self._database.execute(asked, (position,)).fetchone()
@@ -140,13 +129,7 @@ class TrialStore:
     def __enter__(self) -> TrialStore:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        """Close the file and unlock it."""
+    def __exit__(self, *_: object) -> None:
         self._database.close()
 
     def _refused(self, why: str) -> StoreRefused:
@@ -182,10 +165,7 @@ class EvidenceStore:
         product starts again at 1 when the fingerprint (of code and claim) changes: evidence
         against other code says nothing about this.
 
-    Args:
-        path: the file; made when it is not there.
-    Raises:
-        StoreRefused: it cannot be opened, or is no database.
+    A file that cannot be opened, or is no database, is refused; one that is not there is made.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -200,14 +180,8 @@ class EvidenceStore:
         """Count a run before it draws anything, at the least that it can come to.
 
         Whether a run comes to its end may depend on its trials. One that does not is worth no
-        more than if it had.
-
-        Args:
-            name: whose evidence.
-            fingerprint: of what is audited and claimed; see ``fingerprint``.
-            least: lower bound of the log of the run's e-value.
-        Returns:
-            What ``finish`` is told.
+        more than if it had. ``least`` bounds the log of the run's e-value from below. The answer
+        is what ``finish`` is told.
         """
         with closing(self._connect()) as database, database:
             database.execute("BEGIN IMMEDIATE")
@@ -221,14 +195,7 @@ class EvidenceStore:
         return int(made.lastrowid or 0)
 
     def finish(self, run: int, log_evidence: float) -> float:
-        """Give a run its evidence and return the log of the product, of 1 where it was deleted.
-
-        Args:
-            run: what ``begin`` returned.
-            log_evidence: of this run alone, whose trials no other run has used.
-        Raises:
-            ParameterError: the evidence is nan.
-        """
+        """Give a run its own evidence; return the log of the product, of 1 where it was deleted."""
         with closing(self._connect()) as database, database:
             database.execute("BEGIN IMMEDIATE")
             database.execute(
@@ -242,11 +209,7 @@ class EvidenceStore:
         return math.fsum(log for (log,) in rows)
 
     def multiply(self, name: str, fingerprint: str, log_evidence: float) -> float:
-        """Begin and finish a run in one call, for runs that always come to their end.
-
-        Raises:
-            ParameterError: the evidence is nan.
-        """
+        """Begin and finish a run in one call, for runs that always come to their end."""
         run = self.begin(name, fingerprint, least=log_evidence)
         return self.finish(run, log_evidence)
 
@@ -289,7 +252,7 @@ class OutOfTime(Exception):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Task:
-    """One chunk of trials, on any process: everything it needs to be drawn again."""
+    """One chunk of trials, on any process: all that is needed to draw it again."""
 
     sampler: Sampler
     pair: Pair
@@ -331,7 +294,6 @@ def result_of(future: Future[tuple[int, Chunk]], position: int) -> Chunk:
 
 
 def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> Any:  # noqa: ANN401  # as a sampler
-    """Call the sampler; one that ends the program ends the audit with an error."""
     try:
         return withholding(task.sampler)(data, count, rng)
     except SystemExit:
@@ -352,25 +314,14 @@ class Drawing:
 
     A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
     audit sees the same whatever the executor, its number of workers, and what finishes first.
-
-    Attributes:
-        executor: where tasks run; None is here.
-        store: has the chunks of an earlier run, and gets each new one as soon as it is finished.
-        deadline: ``time.monotonic()`` after which ``OutOfTime`` is raised.
     """
 
-    executor: Executor | None = None
-    store: TrialStore | None = None
-    deadline: float = math.inf
+    executor: Executor | None = None  # None is here
+    store: TrialStore | None = None  # has chunks of an earlier run, gets new ones once finished
+    deadline: float = math.inf  # ``time.monotonic()`` after which ``OutOfTime`` is raised
 
     def chunks(self, tasks: Iterable[Task], ahead: Callable[[], int]) -> Iterator[Chunk]:
-        """Yield the chunks of the tasks, in order.
-
-        Args:
-            tasks: taken one at a time.
-            ahead: how many of them may be started beyond the chunk that is delivered next; asked
-                again before every task. Memory is bounded by that many chunks.
-        """
+        """Yield the chunks of the tasks in order, at most ``ahead`` started beyond the next."""
         flight = _Flight(self)
         try:
             for task in tasks:
@@ -383,11 +334,7 @@ class Drawing:
             flight.land()
 
     def left(self) -> float | None:
-        """Return the seconds until the deadline; None, which waiting takes, without one.
-
-        Raises:
-            OutOfTime: it is over.
-        """
+        """Return the seconds until the deadline; None, which waiting takes, without one."""
         seconds = self.deadline - time.monotonic()
         if seconds <= 0:
             raise OutOfTime
@@ -448,8 +395,7 @@ class _Flight:
 
 
 _NUMBERS = 1 << 15  # in one chunk
-_FIRST = 64
-_NUMBERS_AHEAD = 1 << 22
+_FIRST, _NUMBERS_AHEAD = 64, 1 << 22
 _LEAST_AHEAD, _MOST_AHEAD = 16, 256
 
 
@@ -479,15 +425,9 @@ class Trials:
     counted, once, against questions that were fixed before.
 
     Args:
-        sampler: draws outputs.
-        pair: the two datasets.
-        seed: determines every coin and every generator given to the sampler.
-        features: outputs -> numbers, or None.
-        drawing: where they are drawn and kept.
         chunk: trials a task; None is as many as have a few ten thousand numbers.
         growing: whether a task without a chunk is at most a quarter of the trials planned before
             it, and at least one, so that it takes a fraction of the time so far.
-        progress: called with the number of trials that have been delivered.
     """
 
     def __init__(
@@ -525,7 +465,7 @@ class Trials:
         return drawn if missing <= 0 else _stacked([drawn, self.training(missing)])
 
     def testing(self, count: int) -> Testing:
-        """Return fresh trials to count; they are drawn while they are counted."""
+        """Return fresh trials to count, drawn while they are counted."""
         return Testing(self._chunks(count))
 
     def _chunks(self, count: int) -> Iterator[Training]:
@@ -567,13 +507,7 @@ class Testing:
         self._chunks: Iterator[Training] | None = chunks
 
     def tally(self, questions: Sequence[Events]) -> list[PrefixCounts]:
-        """Count every nested event of every question, one chunk in memory at a time.
-
-        Args:
-            questions: fixed before.
-        Raises:
-            SamplesUsed: these samples were counted before.
-        """
+        """Count every nested event of every question, one chunk in memory at a time, once."""
         if self._chunks is None:
             raise SamplesUsed("these samples have been tested; draw new ones with testing()")
         chunks, self._chunks = self._chunks, None

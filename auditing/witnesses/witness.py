@@ -15,9 +15,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.auditing.counts import Design, Floats, PrefixCounts
 from dpproof.auditing.trials.sampler import Training
 
-_RATIO = 1.2
-_MOST_VALUES = 64
-_OVERVIEW = 20
+_RATIO, _MOST_VALUES, _OVERVIEW = 1.2, 64, 20
 
 
 class Score(Protocol):
@@ -50,28 +48,17 @@ class Witness(ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """Nested events {score >= threshold} (or <=), fixed before the samples are counted.
+    """Nested events {score >= threshold} (or <=), fixed before the samples are counted."""
 
-    Attributes:
-        score: the score.
-        upwards: whether high scores are in the events, else low ones.
-        swapped: whether D and D' change places: the events are hits on D'.
-        thresholds: shape (j,), from the smallest event to the largest.
-        fitted: whether the score was fitted to training samples.
-    """
-
-    score: Score
-    upwards: bool
-    swapped: bool
-    thresholds: Floats
-    fitted: bool = False
+    score: Score  # the score
+    upwards: bool  # whether high scores are in the events, else low ones
+    swapped: bool  # whether D and D' change places: the events are hits on D'
+    thresholds: Floats  # shape (j,), from the smallest event to the largest
+    fitted: bool = False  # whether the score was fitted to training samples
 
     @staticmethod
     def about(score: Score, training: Floats, *, upwards: bool, swapped: bool) -> Question:
-        """Return a question with thresholds at geometric ranks of the training scores.
-
-        Labels are not used.
-        """
+        """Return a question with thresholds at geometric ranks of the scores, labels unseen."""
         values = np.sort(_signed(score, training, upwards=upwards))[::-1]
         distinct = np.unique(values)[::-1]
         if len(distinct) <= _MOST_VALUES:
@@ -107,12 +94,7 @@ class Question:
     def count(
         self, features: Floats, labels: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of rows in each event, and the number of hits among these.
-
-        Args:
-            features: shape (n, coordinates).
-            labels: shape (n,), True where the row is from D.
-        """
+        """Return the number of rows in each event, and the number of hits among these."""
         cell = self.cell(features)
         cells = len(self.thresholds) + 1
         inside = np.bincount(cell, minlength=cells)[:-1].cumsum()
@@ -120,10 +102,7 @@ class Question:
         return inside, hits
 
     def cell(self, features: Floats) -> NDArray[np.int64]:
-        """Return the position of the smallest event that contains each row.
-
-        The last position is outside of all.
-        """
+        """Return the position of the smallest event that contains each row, the last if none."""
         values = _signed(self.score, features, upwards=self.upwards)
         return np.searchsorted(-self.thresholds, -values, side="left")
 
@@ -160,16 +139,11 @@ class BothSides:
     """The nested events of two questions about one score, from its two ends, never overlapping.
 
     A hit is a right guess. Where both ends tell as much, that is twice the counts of one.
-
-    Attributes:
-        first: events from one end, where one dataset is guessed.
-        second: as many from the other end, where the other dataset is guessed.
-        fitted: whether the score was fitted to training samples.
     """
 
-    first: Question
-    second: Question
-    fitted: bool = False
+    first: Question  # events from one end, where one dataset is guessed
+    second: Question  # as many from the other end, where the other dataset is guessed
+    fitted: bool = False  # whether the score was fitted to training samples
 
     @property
     def score(self) -> Score:
@@ -251,11 +225,9 @@ _CELLS = 256
 _EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.93)
 # How likely it is beforehand that a line has no flat parts, or two of the same share.
 _STRAIGHT, _EVEN = 0.5, 0.3
-_STEPS = 12
-_LARGEST_STEP = 1.0
+_STEPS, _LARGEST_STEP = 12, 1.0
 # Keeps the slope finite where a score separates the datasets: as much as a tenth of a trial.
-_PENALTY = 0.1
-_MOST_ODDS = 50.0
+_PENALTY, _MOST_ODDS = 0.1, 50.0
 
 
 @final
@@ -267,31 +239,19 @@ class SmoothOdds:
     is rarely sampled one that is flat up to the upper tail. Each is fitted by maximum likelihood,
     given that half of all trials are on D, and weighted with it. It chooses events and tests
     nothing: a bad fit is a weak choice.
-
-    Attributes:
-        left: shape (m,), where each line begins to rise.
-        right: shape (m,), where it ends.
-        centre: shape (m,), the score about which its slope is uncertain.
-        level: shape (m,), log-odds there.
-        slope: shape (m,).
-        error: shape (m,), standard deviation of the slope.
-        weight: shape (m,), sum 1.
     """
 
-    left: Floats
-    right: Floats
-    centre: Floats
-    level: Floats
-    slope: Floats
-    error: Floats
-    weight: Floats
+    left: Floats  # shape (m,), where each line begins to rise
+    right: Floats  # shape (m,), where it ends
+    centre: Floats  # shape (m,), the score about which its slope is uncertain
+    level: Floats  # shape (m,), log-odds there
+    slope: Floats  # shape (m,)
+    error: Floats  # shape (m,), standard deviation of the slope
+    weight: Floats  # shape (m,), sum 1
 
     @staticmethod
     def of(scores: Floats, labels: NDArray[np.bool_]) -> SmoothOdds | None:
-        """Return the odds fitted to training samples.
-
-        They are None where fewer than two finite scores differ.
-        """
+        """Return the fitted odds; None if fewer than two finite scores differ."""
         order = np.argsort(scores, kind="stable")
         order = order[np.isfinite(scores[order])]
         scores, labels = scores[order], labels[order]

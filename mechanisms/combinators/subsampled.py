@@ -1,33 +1,58 @@
-"""A mechanism on a random sample of the records."""
+"""A mechanism on random samples, on the batches of an epoch, or on each record alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, Final, Protocol, cast, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.form import DataError
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove, R, ZeroOut
+from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
 from dpproof.accountant.sampling import (
+    BallsInBins,
+    CyclicPoisson,
+    EpochScheme,
     OneStepScheme,
     Poisson,
+    RandomAllocation,
     SamplingScheme,
+    Shuffle,
+    ShuffledBatches,
     UserPoisson,
     WithoutReplacement,
 )
 from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant.theorems.allocation import (
+    allocate_cyclic,
+    allocate_random,
+    allocate_shuffled,
+    replace_allocated,
+)
+from dpproof.accountant.theorems.conversion import pair_to_pure
+from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.accountant.theorems.subsampling import (
     subsample_counted_sum,
     subsample_poisson,
     subsample_without_replacement,
 )
-from dpproof.mechanisms.batches import is_about, sampled_indices
+from dpproof.mechanisms.batches import index_batches, index_samples, is_about, sampled_indices
+from dpproof.mechanisms.combinators.composed import OnBase
+from dpproof.mechanisms.correlated.factors import (
+    MinSeparation,
+    SingleParticipation,
+    Triangular,
+    squared_sensitivity,
+)
+from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
+from dpproof.mechanisms.local.randomized_response import RandomizedResponse
+from dpproof.mechanisms.local.reports import Report
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
@@ -39,9 +64,7 @@ from dpproof.mechanisms.samplers.rng import Rng
 class Cuttable(Protocol):
     """Records that are kept in a form of their own, such as columns, and can be cut."""
 
-    def __len__(self) -> int:
-        """Return the number of records."""
-        ...
+    def __len__(self) -> int: ...
 
     def cut(self, indices: NDArray[np.int64]) -> object:
         """Return the records at these indices, in the same form."""
@@ -55,27 +78,12 @@ _BATCH = 2**20
 def draw_samples(
     data: object, scheme: SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
-    """Draw ``count`` independent samples of the records, in batches.
+    """Draw ``count`` independent samples of the records, in batches: lists of samples.
 
-    Args:
-        data: a sequence of records, or an array whose first axis is the records. A tuple of
-            columns is not that: zip it into records first.
-        scheme: by which records are drawn, at exactly the stated rational rates.
-        count: the number of samples.
-        rng: source of words.
-        smaller: whether a dataset of one record less than the population is another's neighbour,
-            and a larger one is, too.
-    Yields:
-        Lists of samples, arrays of an array and lists of a sequence. Poisson samples keep the order
-        of the records, others are in random order: else a record that takes the place of another
-        moves those between, which a query may look at.
-    Raises:
-        ParameterError: the data is not a sequence of records, or not of the scheme's population.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> scheme = WithoutReplacement(sample_size=2, population_size=3)
-        >>> [len(sample) for sample in next(draw_samples([5, 6, 7], scheme, 4, ReplayRng(1)))]
-        [2, 2, 2, 2]
+    Poisson samples keep the order of the records, others are in random order: else a record that
+    takes the place of another moves those between, which a query may look at. ``smaller`` says
+    whether a dataset of one record less than the population is another's neighbour, and a larger
+    one is, too.
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
@@ -97,41 +105,26 @@ def draw_samples(
 
 
 def records_of(data: object) -> Sequence[object] | NDArray[Any] | Cuttable:
-    """Return the data if it is records.
-
-    Raises:
-        ParameterError: it is not.
-    Example:
-        >>> records_of([1, 2])
-        [1, 2]
-    """
+    """Return the data if it is records."""
     if isinstance(data, Cuttable) or (isinstance(data, np.ndarray) and data.ndim >= 1):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:
-        raise ParameterError(
-            "data", "two columns", "records", "Records(X, y) makes them of columns"
-        )
+        hint = "Records(X, y) makes them of columns"
+        raise ParameterError("data", "two columns", "records", hint)
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
         return data
-    raise DataError(
-        "data", data, "a sequence of records, or an array whose first axis is the records"
-    )
+    allowed = "a sequence of records, or an array whose first axis is the records"
+    raise DataError("data", data, allowed)
 
 
 def cut(records: Sequence[object] | NDArray[Any] | Cuttable, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401
-    """Return the records at these indices, in the same form; a sequence gives a list.
-
-    Example:
-        >>> cut("abc", np.array([2, 0]))
-        ['c', 'a']
-    """
+    """Return the records at these indices, in the same form; a sequence gives a list."""
     return _taking(records)(indices)
 
 
 def _taking(
     records: Sequence[object] | NDArray[Any] | Cuttable,
 ) -> Callable[[NDArray[np.int64]], Any]:
-    """Return the function from indices to the records there."""
     if isinstance(records, Cuttable):
         return records.cut
     if isinstance(records, np.ndarray):
@@ -141,16 +134,14 @@ def _taking(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Subsampled(Mechanism[R]):
+class Subsampled(OnBase[R]):
     """The base mechanism on a fresh random sample for every output; built by ``.subsample``.
 
     A base that releases several outputs (a composition, a repetition) sees one sample for all of
     them. The sample itself, its size included, is not released.
 
-    Attributes:
-        base: a mechanism on records: to run, its noise needs ``query=``, defined on every sample
-            (a Poisson sample can be empty).
-        scheme: the scheme by which the records are drawn.
+    To run, the base needs ``query=``, defined on every sample (a Poisson sample can be empty).
+
     Laws: at rate 1 this is the base; at full sample size, the base on records in random order.
     Example:
         >>> from dpproof.accountant.sensitivity import L1
@@ -165,7 +156,6 @@ class Subsampled(Mechanism[R]):
     scheme: SamplingScheme
 
     def __post_init__(self) -> None:
-        """Refuse anything that is not a mechanism and a scheme."""
         if not isinstance(self.base, Mechanism):
             raise ParameterError("base", self.base, "a mechanism")
         if not isinstance(self.scheme, SamplingScheme):
@@ -176,17 +166,8 @@ class Subsampled(Mechanism[R]):
                 "a bare rate does not say how the records are drawn",
             )
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base mechanism."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the base's guarantee, amplified by the theorem for this scheme and relation.
-
-        Raises:
-            NotImplied: no theorem covers the scheme under this relation.
-        """
+        """Return the base's guarantee, amplified by the theorem for this scheme and relation."""
         match self.scheme:
             case Poisson():
                 if isinstance(self.base, Gaussian):
@@ -217,18 +198,8 @@ class Subsampled(Mechanism[R]):
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw one sample for every output, and the base once on each sample.
-
-        Raises:
-            ParameterError: the base acts on a value, or the data is not records.
-        """
-        if not self.base.acts_on_records:
-            raise ParameterError(
-                "base",
-                self.base,
-                "a mechanism on records, in order to run on a sample",
-                "give its noise query=, a function from records to a value",
-            )
+        """Draw one sample for every output, and the base once on each sample."""
+        self._require_query("a sample")
         per_dataset, smaller = [], isinstance(self.relation, AddRemove)
         for data in datasets:
             batches = [
@@ -241,3 +212,193 @@ class Subsampled(Mechanism[R]):
                 )
             per_dataset.append(np.concatenate(batches))
         return np.stack(per_dataset)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shuffled(OnBase[R]):
+    """A local mechanism on every record alone, in a random order; built by ``.shuffle``.
+
+    An output is all reports in a uniformly random order; of randomised response it is how often
+    each category was reported, which tells as much.
+
+    The base is stated under replace-one; each record is its value, or its query takes the value
+    from a record. The number of records is public.
+
+    Laws: one record alone is the base; more of them cost less.
+    Example:
+        >>> flip = RandomizedResponse(epsilon=1, categories=3, relation=ReplaceOne())
+        >>> int(flip.shuffle(Shuffle(records=5)).release([0, 2, 2, 1, 0]).sum())
+        5
+    """
+
+    base: Mechanism[R]
+    scheme: Shuffle
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError("base", self.base, "a mechanism")
+        if not isinstance(self.scheme, Shuffle):
+            raise ParameterError("scheme", self.scheme, "Shuffle(records=...)")
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the guarantee of the shuffled reports."""
+        base, relation = self.base, self.base.relation
+        if not isinstance(base, RandomizedResponse | Report):
+            raise NotImplied(
+                f"shuffled reports have a guarantee for local mechanisms, got "
+                f"{type(base).__name__}; shuffle RandomizedResponse, UnaryEncoding or another one"
+            )
+        guarantee: Guarantee[ReplaceOne]
+        if isinstance(base, RandomizedResponse):
+            guarantee = shuffle_randomized_response(
+                epsilon=base.epsilon,
+                categories=base.categories,
+                scheme=self.scheme,
+                relation=cast("ReplaceOne", relation),
+            )
+        else:
+            report = cast("DominatingPair[ReplaceOne]", base.guarantee())
+            guarantee = shuffle_pure(pair_to_pure(report), scheme=self.scheme)
+        return cast("Guarantee[R]", guarantee)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw a report of every record and a random order for every output."""
+        return np.stack([self._outputs(records_of(data), count, rng) for data in datasets])
+
+    def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:
+        listed = list(records) if isinstance(records, Sequence | np.ndarray) else []
+        if len(listed) != self.scheme.records:
+            raise DataError(
+                "data", records, f"a sequence of {self.scheme.records} records, as Shuffle says"
+            )
+        reports = np.swapaxes(self.base.draw(listed, count, rng), 0, 1)
+        if isinstance(self.base, RandomizedResponse):
+            kinds = self.base.categories
+            return np.stack([np.bincount(one, minlength=kinds) for one in reports])
+        return np.stack([one[permutation(len(one), rng)] for one in reports])
+
+
+_EVERY_RECORD: Final = (
+    "an L2 sensitivity says how far a sum moves when one record is added; where records change "
+    "places, or are drawn, every record's contribution matters"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Allocated(OnBase[R]):
+    """The base mechanism once on every batch of a freshly drawn allocation; built by ``.allocate``.
+
+    An output is the base's outputs on all batches, in their order, of all epochs for which the
+    allocation is kept. Of a ``MatrixMechanism`` under ``CyclicPoisson`` it is the noisy values of
+    all rounds.
+
+    The base is Gaussian noise, for shuffled batches on a sum whose sensitivity is an
+    ``L2Contribution``; to run, it needs ``query=``. A ``MatrixMechanism`` asks its query for the
+    values of all rounds, on the list of their batches.
+
+    Laws: with one batch and one epoch this is the base.
+    Example:
+        >>> from dpproof.accountant import L2Contribution, ZeroOut
+        >>> noisy = Gaussian(sigma=1, sensitivity=L2Contribution(1, ZeroOut()), query=sum)
+        >>> epoch = noisy.allocate(ShuffledBatches(batches=2))
+        >>> epoch.release([0.5, -1.0, 0.25]).shape
+        (2,)
+    """
+
+    base: Mechanism[R]
+    scheme: EpochScheme | CyclicPoisson
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Mechanism):
+            raise ParameterError("base", self.base, "a mechanism")
+        if not isinstance(self.scheme, EpochScheme | CyclicPoisson):
+            raise ParameterError(
+                "scheme",
+                self.scheme,
+                "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
+                "CyclicPoisson(...)",
+                "schemes that draw a sample for every step go to subsample",
+            )
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the guarantee of an epoch by the theorem for this scheme and relation."""
+        if isinstance(self.scheme, CyclicPoisson):
+            return _in_turn(self.base, self.scheme)
+        if not isinstance(self.scheme, ShuffledBatches):
+            return self._at_random(self.scheme)
+        if not isinstance(self.base, Gaussian):
+            raise NotImplied(
+                "shuffled batches have a guarantee for Gaussian sums alone, got "
+                f"{type(self.base).__name__}; allocate Gaussian(sensitivity=L2Contribution(...))"
+            )
+        contribution = _contribution(self.base)
+        return allocate_shuffled(
+            sigma=self.base.sigma, contribution=contribution, scheme=self.scheme
+        )
+
+    def _at_random(self, scheme: RandomAllocation | BallsInBins) -> Guarantee[Any]:
+        """Return the guarantee of rounds that records draw; a replacement is two steps."""
+        base = self.base
+        if isinstance(self.relation, ReplaceOne) and isinstance(base, Gaussian):
+            bound = L2Contribution(_contribution(base).bound, AddRemove())
+            alone = Gaussian(sigma=base.sigma, sensitivity=bound).guarantee()
+            return replace_allocated(allocate_random(alone, scheme))
+        return allocate_random(base.guarantee(), scheme)
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw an allocation for every output, and the base once on each of its batches."""
+        self._require_query("batches")
+        return np.stack(
+            [[self._epoch(data, rng) for _ in range(count)] for data in map(records_of, datasets)]
+        )
+
+    def _epoch(self, records: object, rng: Rng) -> Outputs:
+        listed = records_of(records)
+        if isinstance(self.scheme, CyclicPoisson):
+            base = _matrix(self.base, self.scheme)
+            rounds, size = base.factor.rounds, len(listed)
+            samples = index_samples(self.scheme, records=size, steps=rounds, rng=rng)
+            drawn: Outputs = base.draw([[cut(listed, sample) for sample in samples]], 1, rng)[0, 0]
+            return drawn
+        places = index_batches(self.scheme, records=len(listed), rng=rng)
+        return self.base.draw([cut(listed, batch) for batch in places], 1, rng)[:, 0]
+
+
+def _contribution(noise: Gaussian[R] | MatrixMechanism[R]) -> L2Contribution[R]:
+    """Return the bound on every record's contribution; refuse a sensitivity."""
+    if not isinstance(noise.sensitivity, L2Contribution):
+        raise NotImplied(f"{_EVERY_RECORD}: state sensitivity=L2Contribution(...)")
+    return noise.sensitivity
+
+
+def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
+    """Return the base if records take part in it as the scheme lets them."""
+    if not isinstance(base, MatrixMechanism) or not isinstance(base.factor, Triangular):
+        raise NotImplied(
+            "samples of parts in turn have a guarantee for a MatrixMechanism with a triangular "
+            f"factor, got {type(base).__name__}; independent noise takes Poisson(...) samples"
+        )
+    if base.participation != MinSeparation(scheme.cycle):
+        raise NotImplied(
+            f"a record of a part takes part every {scheme.cycle} rounds: state "
+            f"participation=MinSeparation({scheme.cycle}), got {base.participation!r}"
+        )
+    return base
+
+
+def _in_turn(base: Mechanism[R], scheme: CyclicPoisson) -> Guarantee[R]:
+    noise = _matrix(base, scheme)
+    factor, contribution = noise.factor, _contribution(noise)
+    once = SingleParticipation().within(factor.rounds)
+    return allocate_cyclic(
+        sigma=noise.sigma,
+        contribution=contribution,
+        scheme=scheme,
+        rounds=factor.rounds,
+        bands=factor.bands,
+        column=squared_sensitivity(factor, once).value,
+        factor=factor.kind,
+        listed=factor.listed,
+    )

@@ -17,7 +17,7 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.batch_perceptron import BatchPerceptron
 from dpproof.mechanisms.learning.kesler_perceptron import KeslerPerceptron
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, map_or_none

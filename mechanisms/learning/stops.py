@@ -29,8 +29,8 @@ from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 

@@ -1,24 +1,29 @@
-"""Local randomisers of a category: randomised response, hashing, subsets, unary encoding."""
+"""Local randomisers of a category: randomised response, hashing, subsets, bits; and surveys."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from statistics import NormalDist
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import arguments
+from dpproof.accountant.arithmetic.crossing import bisect
+from dpproof.accountant.errors import CalibrationError, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.relation import R
+from dpproof.accountant.readable import Readable
+from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.local.reports import (
@@ -26,23 +31,19 @@ from dpproof.mechanisms.local.reports import (
     EpsilonReport,
     FrequencyOracle,
     Report,
+    kept_confidence,
     one_category,
-    report_guarantee,
     require_reports,
     share_down,
 )
 from dpproof.mechanisms.noise.broadcast import repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import randomized_response
-from dpproof.mechanisms.samplers.categorical import subsets_without_replacement
-from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.discrete import subsets_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers.uniform import bernoulli, uniform_below
 
-_MOST_EPSILON = 1024
-_MOST_CATEGORIES = 2**62
-_MOST_ESTIMATED = 2**20
+_MOST_EPSILON, _MOST_CATEGORIES, _MOST_ESTIMATED = 1024, 2**62, 2**20
 
 MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
     rule="mechanism/randomized-response",
@@ -52,7 +53,7 @@ MECHANISM_RANDOMIZED_RESPONSE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class RandomizedResponse(FrequencyOracle[R]):
     """Release one of k categories: the true one with weight e^epsilon, each other with weight 1.
 
@@ -69,11 +70,6 @@ class RandomizedResponse(FrequencyOracle[R]):
     Args:
         epsilon: nats, above 0, at most 1024.
         categories: k, from 2 to 2^62; values are 0, ..., k - 1.
-        relation: the neighbouring relation.
-        query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> flip = RandomizedResponse(epsilon=1, categories=4, relation=AddRemove())
@@ -94,17 +90,14 @@ class RandomizedResponse(FrequencyOracle[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the laws at two different categories, the same in both directions."""
-        derivation = applied(
+        return self._dominated(
             MECHANISM_RANDOMIZED_RESPONSE,
             f"randomised response at epsilon {show(self.epsilon)} on {self.categories} "
             f"categories is dominated by its laws at two of them ({self.relation})",
+            Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories)),
             assumptions=(CATEGORIES(categories=self.categories), RANDOM_BITS(), OUTPUT_ALONE()),
             epsilon=self.epsilon,
             categories=self.categories,
-        )
-        pair = Product.of(RandomizedResponsePair(epsilon=self.epsilon, categories=self.categories))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -123,11 +116,7 @@ class RandomizedResponse(FrequencyOracle[R]):
         return Fraction(truly), Fraction(truly * others)
 
     def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how often each category was released: reports are of shape (n,).
-
-        Raises:
-            ParameterError: other numbers, or more than 2^20 categories.
-        """
+        """Return how often each category was released: reports are of shape (n,)."""
         if self.categories > _MOST_ESTIMATED:
             raise ParameterError("categories", self.categories, "at most 2^20 to be estimated")
         rows = require_reports(np.asarray(reports)[..., None], 1, "categories of shape (n,)")
@@ -138,7 +127,7 @@ class RandomizedResponse(FrequencyOracle[R]):
 
 _MOST_CELLS: Final = 65_537
 
-MECHANISM_LOCAL_HASHING: Final = Theorem(
+MECHANISM_LOCAL_REPORT: Final = Theorem(
     rule="mechanism/local-report",
     source="proofs/theory/local.md",
     attained=Attained.WHOLE,  # two categories of one record
@@ -146,7 +135,7 @@ MECHANISM_LOCAL_HASHING: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class LocalHashing(EpsilonReport[R]):
     """Release a fresh hash function and the category's cell, by randomised response on the cells.
 
@@ -166,10 +155,6 @@ class LocalHashing(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         cells: g, a prime; the smallest at or above e^epsilon + 1, at most 65,537, without it.
-        relation: the neighbouring relation.
-        query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> report = LocalHashing(epsilon=1, categories=100, cells=5, relation=AddRemove())
@@ -203,12 +188,11 @@ class LocalHashing(EpsilonReport[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the guarantee of randomised response on the cells, diluted by shared cells."""
         apart = 1 - Fraction(1, self.cells)
-        return report_guarantee(
-            MECHANISM_LOCAL_HASHING,
-            self.relation,
-            (apart * self.keep, apart * (1 - self.keep) / (self.cells - 1)),
-            self.categories,
+        return self._apart(
+            MECHANISM_LOCAL_REPORT,
             f"the cell of {self.cells} kept with probability {show(self.keep)}",
+            apart * self.keep,
+            apart * (1 - self.keep) / (self.cells - 1),
             kind="hash",
             cells=self.cells,
             keep=self.keep,
@@ -247,12 +231,10 @@ class LocalHashing(EpsilonReport[R]):
 
 
 def _is_prime(number: int) -> bool:
-    """Return whether a number from 2 is a prime."""
     return all(number % k for k in range(2, math.isqrt(number) + 1))
 
 
 def _digits(number: int, base: int, width: int = 1) -> list[int]:
-    """Return at least ``width`` digits of a number."""
     digits: list[int] = []
     while number or len(digits) < width:
         number, digit = divmod(number, base)
@@ -260,15 +242,8 @@ def _digits(number: int, base: int, width: int = 1) -> list[int]:
     return digits
 
 
-MECHANISM_SUBSET_SELECTION: Final = Theorem(
-    rule="mechanism/local-report",
-    source="proofs/theory/local.md",
-    attained=Attained.WHOLE,  # two categories of one record
-)
-
-
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SubsetSelection(EpsilonReport[R]):
     """Release a uniformly random set of d categories that holds the true one with a probability.
 
@@ -286,10 +261,6 @@ class SubsetSelection(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: k, from 2 to 2^20; values are 0, 1, ...
         size: d, from 1 to k - 1; the whole number next to k/(e^epsilon + 1) without it.
-        relation: the neighbouring relation.
-        query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> len(SubsetSelection(epsilon=1, categories=10, relation=AddRemove()).release(4))
@@ -316,12 +287,11 @@ class SubsetSelection(EpsilonReport[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of the sets that hold one of two categories and not the other."""
         k, d = self.categories, self.size
-        return report_guarantee(
-            MECHANISM_SUBSET_SELECTION,
-            self.relation,
-            (self.keep * Fraction(k - d, k - 1), (1 - self.keep) * Fraction(d, k - 1)),
-            k,
+        return self._apart(
+            MECHANISM_LOCAL_REPORT,
             f"a set of {d} of {k} categories, with the true one with probability {show(self.keep)}",
+            self.keep * Fraction(k - d, k - 1),
+            (1 - self.keep) * Fraction(d, k - 1),
             kind="subset",
             size=d,
             keep=self.keep,
@@ -356,19 +326,63 @@ class SubsetSelection(EpsilonReport[R]):
         return np.bincount(rows.ravel(), minlength=k).astype(np.int64), len(rows)
 
 
-_HALF: Final = Fraction(1, 2)
+class BitReport(Report[R], ABC):
+    """One bit for each category: 1 with probability ``keep`` for the true one, else ``flip``."""
 
+    __slots__ = ()
 
-MECHANISM_UNARY_ENCODING: Final = Theorem(
-    rule="mechanism/local-report",
-    source="proofs/theory/local.md",
-    attained=Attained.WHOLE,  # two categories of one record
-)
+    @property
+    @abstractmethod
+    def keep(self) -> Fraction:
+        """Return the probability that the bit of the true category is 1."""
+
+    @property
+    @abstractmethod
+    def flip(self) -> Fraction:
+        """Return the probability that the bit of another category is 1."""
+
+    @final
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of the laws of the two bits in which two categories differ."""
+        return self._of_bits(self.keep, self.flip)
+
+    @final
+    def _of_bits(self, keep: Fraction, flip: Fraction) -> DominatingPair[R]:
+        said = f"{self.categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
+        up, down = keep * (1 - flip), flip * (1 - keep)
+        return self._apart(
+            MECHANISM_LOCAL_REPORT, said, up, down, kind="bits", keep=keep, flip=flip
+        )
+
+    @final
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw bits: int64 of shape (datasets, count, categories)."""
+        truth = one_category(self.query, datasets, self.categories)
+        size = len(truth) * count
+        bits = bernoulli(self.flip, size * self.categories, rng).reshape(len(truth), count, -1)
+        own = bernoulli(self.keep, size, rng).reshape(len(truth), count)
+        for i, category in enumerate(truth):
+            bits[i, :, category] = own[i]
+        return bits.astype(np.int64)
+
+    @property
+    @final
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """Return how likely the bit of the true category is 1, and that of another."""
+        return self.keep, self.flip
+
+    @final
+    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
+        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
+        bits = require_reports(reports, self.categories, f"bits of shape (n, {self.categories})")
+        if ((bits != 0) & (bits != 1)).any():
+            raise ParameterError("reports", "other numbers", "bits, 0 or 1")
+        return bits.sum(axis=0), len(bits)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
-class UnaryEncoding(EpsilonReport[R]):
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class UnaryEncoding(BitReport[R], EpsilonReport[R]):
     """Release one bit for each category: that of the true one is 1 with probability ``keep``.
 
     The bit of every other category is 1 with probability ``flip``. Optimised unary encoding has
@@ -388,10 +402,6 @@ class UnaryEncoding(EpsilonReport[R]):
         epsilon: nats, above 0, at most 32.
         categories: from 2 to 2^20; values are 0, 1, ...
         symmetric: whether ones and zeros are treated alike.
-        relation: the neighbouring relation.
-        query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> UnaryEncoding(epsilon=1, categories=4, relation=AddRemove()).release(2).shape
@@ -403,35 +413,17 @@ class UnaryEncoding(EpsilonReport[R]):
     @property
     def keep(self) -> Fraction:
         """Return the probability of a 1 for the true category."""
-        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else _HALF
+        return share_down(self.epsilon / 2, 1, 1) if self.symmetric else Fraction(1, 2)
 
     @property
     def flip(self) -> Fraction:
         """Return the probability of a 1 for another category."""
         return 1 - (self.keep if self.symmetric else share_down(self.epsilon, 1, 1))
 
-    def guarantee(self) -> DominatingPair[R]:
-        """Return the pair of the laws of the two bits in which two categories differ."""
-        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
-
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw bits: int64 of shape (datasets, count, categories)."""
-        truth = one_category(self.query, datasets, self.categories)
-        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
-
-    @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """Return how likely the bit of the true category is 1, and that of another."""
-        return self.keep, self.flip
-
-    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
-        return supporting_bits(reports, self.categories)
-
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
-class Rappor(Report[R]):
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class Rappor(BitReport[R]):
     """Basic RAPPOR: bits of the category, randomised for good and then again for each report.
 
     The permanent response turns each bit into a fair coin with probability f; the report is 1 with
@@ -449,10 +441,6 @@ class Rappor(Report[R]):
         one: in [0, 1], not ``zero``.
         zero: in [0, 1].
         categories: from 2 to 2^20.
-        relation: the neighbouring relation.
-        query: data -> a category; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no category.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Rappor(f=0.5, one=0.75, zero=0.5, categories=4, relation=AddRemove()).keep
@@ -478,87 +466,94 @@ class Rappor(Report[R]):
         """Return the probability that the report's bit of another category is 1."""
         return self.f / 2 * self.one + (1 - self.f / 2) * self.zero
 
-    def guarantee(self) -> DominatingPair[R]:
-        """Return the pair of the laws of the two bits in which two categories differ."""
-        return bits_guarantee(self.relation, self.categories, self.keep, self.flip)
-
     def permanent(self) -> DominatingPair[R]:
         """Return the joint guarantee of all reports made of one permanent response."""
         half = self.f / 2
-        return bits_guarantee(self.relation, self.categories, 1 - half, half)
-
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
-        """Draw bits: int64 of shape (datasets, count, categories)."""
-        truth = one_category(self.query, datasets, self.categories)
-        return random_bits(truth, count, self.categories, (self.keep, self.flip), rng)
-
-    @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """Return how likely the bit of the true category is 1, and that of another."""
-        return self.keep, self.flip
-
-    def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many bits of each category are 1: reports are of shape (n, categories)."""
-        return supporting_bits(reports, self.categories)
+        return self._of_bits(1 - half, half)
 
 
-def bits_guarantee(
-    relation: R, categories: int, keep: Fraction, flip: Fraction
-) -> DominatingPair[R]:
-    """Return the guarantee of bits that are 1 with probability keep, or flip.
+_KINDS: Final = (RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing)
+_LEAST: Final = 2.0**-10  # epsilon
+_CLOSE: Final = 1e-4  # relative, of epsilon. Heuristic: the one returned meets the error.
 
-    Example:
-        >>> from dpproof.accountant import AddRemove
-        >>> bits_guarantee(AddRemove(), 3, _HALF, Fraction(1, 4)).delta(epsilon=0).upper < 0.26
-        True
+Oracle: TypeAlias = FrequencyOracle[Relation]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyOption(Readable):
+    """One way to ask.
+
+    ``error`` is half the width of the interval of normal size of one category.
     """
-    said = f"{categories} bits, 1 with probability {show(keep)}, of others {show(flip)}"
-    up, down = keep * (1 - flip), flip * (1 - keep)
-    return report_guarantee(
-        MECHANISM_UNARY_ENCODING,
-        relation,
-        (up, down),
-        categories,
-        said,
-        kind="bits",
-        keep=keep,
-        flip=flip,
-    )
+
+    mechanism: Oracle
+    epsilon: float
+    error: float
 
 
-def random_bits(
-    truth: NDArray[np.int64],
-    count: int,
+def plan_survey(
+    *,
     categories: int,
-    chances: tuple[Fraction, Fraction],
-    rng: Rng,
-) -> NDArray[np.int64]:
-    """Draw bits of categories, 1 with the first chance for the true one and else with the second.
+    people: int,
+    error: arguments.Number,
+    confidence: arguments.Number = 0.95,
+    frequency: arguments.Number | None = None,
+    relation: Relation | None = None,
+) -> tuple[SurveyOption, ...]:
+    """Return ways to ask so many people that meet an error, the least epsilon first.
 
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> random_bits(np.array([1]), 2, 3, (Fraction(1), Fraction(0)), ReplayRng(1)).tolist()
-        [[[0, 1, 0], [0, 1, 0]]]
-    """
-    keep, flip = chances
-    size = len(truth) * count
-    bits = bernoulli(flip, size * categories, rng).reshape(len(truth), count, categories)
-    own = bernoulli(keep, size, rng).reshape(len(truth), count)
-    for i, category in enumerate(truth):
-        bits[i, :, category] = own[i]
-    return bits.astype(np.int64)
+    Randomised response, unary encoding, subset selection and local hashing are compared, each with
+    its best epsilon. The error is half the width of ``Frequencies.normal`` of one category: the
+    guaranteed intervals are wider.
 
-
-def supporting_bits(reports: object, categories: int) -> tuple[NDArray[np.int64], int]:
-    """Return the sums of bits, and the number of reports.
-
+    Args:
+        categories: that a person may answer, from 2 to 2^20.
+        people: who report, at least 1.
+        error: wanted, in (0, 1): 0.02 is two percentage points.
+        confidence: of each interval by itself.
+        frequency: of the category that the error is about, in [0, 1]; None is the worst.
+        relation: of the mechanisms, by default ReplaceOne(): any answer may become any other.
     Raises:
-        ParameterError: another shape, or numbers that are no bits.
+        CalibrationError: no mechanism meets the error at an epsilon up to 32.
     Example:
-        >>> supporting_bits([[1, 0], [1, 1]], 2)
-        (array([2, 1]), 2)
+        >>> best = plan_survey(categories=4, people=1000, error=0.02)[0]
+        >>> type(best.mechanism).__name__, round(best.epsilon, 2)
+        ('RandomizedResponse', 3.43)
     """
-    bits = require_reports(reports, categories, f"bits of shape (n, {categories})")
-    if ((bits != 0) & (bits != 1)).any():
-        raise ParameterError("reports", "other numbers", "bits, 0 or 1")
-    return bits.sum(axis=0), len(bits)
+    size, wanted = arguments.count(people=people), float(arguments.open_probability(error=error))
+    kept = kept_confidence(confidence)
+    deviations = NormalDist().inv_cdf(0.5 + kept / 2)
+    share = None if frequency is None else arguments.probability(frequency=frequency)
+    neighbours = ReplaceOne() if relation is None else relation
+    options = []
+    for kind in _KINDS:
+
+        def build(epsilon: float, kind: Callable[..., Oracle] = kind) -> Oracle:
+            return kind(epsilon=epsilon, categories=categories, relation=neighbours)
+
+        def misses(epsilon: float, build: Callable[[float], Oracle] = build) -> bool:
+            return deviations * _deviation(build(epsilon), size, share) > wanted
+
+        if misses(MOST_EPSILON):
+            continue
+        low = _LEAST if misses(_LEAST) else _LEAST / 2
+        epsilon = bisect(misses, low, float(MOST_EPSILON), near=_CLOSE)[1]
+        mechanism = build(epsilon)
+        half = deviations * _deviation(mechanism, size, share)
+        options.append(SurveyOption(mechanism=mechanism, epsilon=epsilon, error=half))
+    if not options:
+        raise CalibrationError(
+            f"{size} people do not give an error of {wanted:g} at any epsilon up to {MOST_EPSILON}"
+        )
+    return tuple(sorted(options, key=lambda option: option.epsilon))
+
+
+def _deviation(mechanism: Oracle, people: int, frequency: Fraction | None) -> float:
+    """Return an estimate's deviation; the variance is linear in the frequency: worst at an end."""
+    truly, falsely = mechanism.chances
+    if not truly > falsely:
+        return math.inf
+    ends = falsely * (1 - falsely), truly * (1 - truly)
+    spread = max(ends) if frequency is None else (1 - frequency) * ends[0] + frequency * ends[1]
+    return math.sqrt(float(spread) / people) / float(truly - falsely)

@@ -15,12 +15,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
@@ -29,7 +27,6 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, whole_values
 
 _GRID: Final = 1 << 60
@@ -44,13 +41,9 @@ _HALVINGS: Final = 60
 class Frequencies:
     """Estimates of how frequent each category is among those who reported.
 
-    Attributes:
-        estimate: shape (categories,), unbiased, possibly below 0 or above 1.
-        lower: lower ends of confidence intervals, at or above 0, each valid by itself.
-        upper: upper ends, at or below 1.
-        standard_error: shape (categories,), of the estimates, itself estimated.
-        confidence: of the intervals.
-        names: of the categories; empty if none were given.
+    Arrays are of shape (categories,). Estimates are unbiased, possibly below 0 or above 1. The ends
+    ``lower`` and ``upper`` of confidence intervals, each valid by itself, are in [0, 1]. The
+    standard error is itself estimated; ``names`` is empty if none were given.
     """
 
     estimate: NDArray[np.float64]
@@ -81,7 +74,6 @@ class Frequencies:
         return np.clip(self.estimate - width, 0, 1), np.clip(self.estimate + width, 0, 1)
 
     def __str__(self) -> str:
-        """Return the category, its estimate and its interval on each line."""
         title, rows = self._table()
         return "\n".join([title, *(f"  {name}: {text}" for name, text in rows)])
 
@@ -108,15 +100,11 @@ class FrequencyOracle(QueryMechanism[R], ABC):
 
     @abstractmethod
     def support(self, reports: object) -> tuple[NDArray[np.int64], int]:
-        """Return how many reports support each category, and the number of reports.
-
-        Raises:
-            ParameterError: they are no reports of this mechanism.
-        """
+        """Return how many reports support each category, and the number of reports."""
 
     @final
     def frequencies(
-        self, reports: object, *, confidence: Number = 0.95, names: Sequence[str] = ()
+        self, reports: object, *, confidence: arguments.Number = 0.95, names: Sequence[str] = ()
     ) -> Frequencies:
         """Estimate how frequent each category is among those who reported.
 
@@ -126,13 +114,8 @@ class FrequencyOracle(QueryMechanism[R], ABC):
             P(support/n >= s) <= e^(-n KL(s, mean)) for s at or above the mean, and so below it.
         Source: Hoeffding (1963), Theorem 1, whose summands need not be alike.
 
-        Args:
-            reports: one a person, as ``release`` returns them, on the first axis.
-            confidence: of each interval by itself, above 0 and below 1.
-            names: of the categories, in their order.
-        Raises:
-            ParameterError: no reports of this mechanism, a confidence outside (0, 1), or names of
-                another number.
+        Reports are as ``release`` returns them, one a person on the first axis. The confidence is
+        of each interval by itself.
         """
         support, size = self.support(reports)
         if len(names) not in (0, len(support)):
@@ -140,7 +123,7 @@ class FrequencyOracle(QueryMechanism[R], ABC):
         return estimated(support, size, self.chances, confidence, tuple(map(str, names)))
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Report(FrequencyOracle[R], ABC):
     """A report of one category, which may become any other between neighbours."""
 
@@ -150,8 +133,32 @@ class Report(FrequencyOracle[R], ABC):
     )
     relation: R = field(validator=parameters.neighbours)
 
+    @final
+    def _apart(
+        self,
+        theorem: Theorem,
+        said: str,
+        up: Fraction,
+        down: Fraction,
+        **given: Any,  # noqa: ANN401  # parameters of several types
+    ) -> DominatingPair[R]:
+        """State that two categories are told apart by three outcomes.
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+        Reports that speak for the true category against the other have the mass ``up``, the other
+        way round ``down``.
+        """
+        rest = 1 - up - down
+        return self._dominated(
+            theorem,
+            f"{said} ({self.relation})",
+            Product.of(FinitePair(p=(up, down, rest), q=(down, up, rest))),
+            assumptions=(CATEGORIES(categories=self.categories), RANDOM_BITS(), OUTPUT_ALONE()),
+            categories=self.categories,
+            **given,
+        )
+
+
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class EpsilonReport(Report[R], ABC):
     """A report whose probabilities follow from its epsilon."""
 
@@ -165,84 +172,20 @@ def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
     """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
 
     Every probability of a report is therefore an exact rational, and costs no more than epsilon.
-
-    Example:
-        >>> float(share_down(Fraction(1, 10**30), 1, 1)) == 0.5
-        True
     """
     power = exp_up(epsilon) * (1 - Fraction(1, 1 << 98))  # below e^epsilon
     share = ours * power / (ours * power + others)
     return Fraction(math.floor(share * _GRID), _GRID)
 
 
-def report_guarantee(
-    theorem: Theorem,
-    relation: R,
-    masses: tuple[Fraction, Fraction],
-    categories: int,
-    said: str,
-    **given: Any,  # noqa: ANN401  # parameters of several types
-) -> DominatingPair[R]:
-    """Return the guarantee of a report that tells two categories apart by three outcomes.
-
-    Args:
-        theorem: of the mechanism, of rule "mechanism/local-report".
-        relation: any: a category may become any other.
-        masses: of the reports that speak for the true category against the other, and the
-            other way round.
-        categories: the number of categories.
-        said: the statement in words and numbers.
-        given: the parameters that the checker computes the masses from.
-    Example:
-        >>> from dpproof.accountant import AddRemove, Attained
-        >>> half, rule = Fraction(1, 2), Theorem("mechanism/local-report", "", Attained.WHOLE)
-        >>> pair = report_guarantee(rule, AddRemove(), (half, Fraction(0)), 2, "")
-        >>> pair.delta(epsilon=0).upper < 0.51
-        True
-    """
-    pair = Product.of(three_outcomes(*masses))
-    derivation = applied(
-        theorem,
-        f"{said} ({relation})",
-        assumptions=(CATEGORIES(categories=categories), RANDOM_BITS(), OUTPUT_ALONE()),
-        categories=categories,
-        **given,
-    )
-    return DominatingPair(forward=pair, backward=pair, relation=relation, derivation=derivation)
-
-
-def three_outcomes(up: Fraction, down: Fraction) -> FinitePair:
-    """Return the pair of masses (up, down, rest) and (down, up, rest).
-
-    Example:
-        >>> three_outcomes(Fraction(1, 2), Fraction(1, 4)).p[2]
-        Fraction(1, 4)
-    """
-    rest = 1 - up - down
-    return FinitePair(p=(up, down, rest), q=(down, up, rest))
-
-
 def estimated(
     support: NDArray[np.int64],
     reports: int,
     chances: tuple[Fraction, Fraction],
-    confidence: Number,
+    confidence: arguments.Number,
     names: tuple[str, ...] = (),
 ) -> Frequencies:
-    """Estimate frequencies from how many reports support each category.
-
-    Args:
-        support: shape (categories,), how many reports support each.
-        reports: n, at least 1.
-        chances: how likely a report supports its own category, and how likely any other, less.
-        confidence: of each interval by itself, above 0 and below 1.
-        names: of the categories.
-    Raises:
-        ParameterError: the chances are equal, so that reports say nothing.
-    Example:
-        >>> estimated(np.array([75, 25]), 100, (Fraction(3, 4), Fraction(1, 4)), 0.9).estimate
-        array([1., 0.])
-    """
+    """Estimate frequencies from how many reports support each category."""
     truly, falsely = chances
     if not truly > falsely:
         reason = "epsilon is so small that reports say nothing"
@@ -264,15 +207,8 @@ def estimated(
     )
 
 
-def kept_confidence(confidence: Number) -> float:
-    """Return a confidence as a float whose quantile of a normal distribution is finite.
-
-    Raises:
-        ParameterError: it is not in (0, 1), or rounds to 1 on the way to that quantile.
-    Example:
-        >>> kept_confidence(0.95)
-        0.95
-    """
+def kept_confidence(confidence: arguments.Number) -> float:
+    """Return a confidence as a float whose quantile of a normal distribution is finite."""
     certainty = float(arguments.open_probability(confidence=confidence))
     if 0.5 + certainty / 2 == 1.0:
         raise ParameterError("confidence", confidence, "at most 1 - 2^-52: it rounds to 1")
@@ -292,14 +228,7 @@ def _mean_at(share: NDArray[np.float64], far: float, end: float) -> NDArray[np.f
 
 
 def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int64]:
-    """Return reports as integers of shape (n, width), n at least 1.
-
-    Raises:
-        ParameterError: another shape, or no integers.
-    Example:
-        >>> require_reports([[0, 1]], 2, "").shape
-        (1, 2)
-    """
+    """Return reports as integers of shape (n, width), n at least 1."""
     array = np.asarray(reports)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != width or not len(array):
         raise ParameterError("reports", np.shape(array), allowed)
@@ -309,14 +238,7 @@ def require_reports(reports: object, width: int, allowed: str) -> NDArray[np.int
 def one_category(
     query: Query | None, datasets: Sequence[object], categories: int
 ) -> NDArray[np.int64]:
-    """Return the category of each dataset.
-
-    Raises:
-        ParameterError: not one whole number from 0 to categories - 1 each.
-    Example:
-        >>> one_category(None, [2, 0], 3)
-        array([2, 0])
-    """
+    """Return the category of each dataset."""
     truth = whole_values(query, datasets)
     if truth.ndim != 1 or truth.min() < 0 or truth.max() >= categories:
         raise DataError("value", np.squeeze(truth), f"one category, 0 to {categories - 1}")

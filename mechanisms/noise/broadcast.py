@@ -8,53 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.mechanisms.samplers.enclosure import nearest
+
 
 def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...).
-
-    Example:
-        >>> repeated_values(np.array([[1, 2], [3, 4]]), 5).shape
-        (2, 5, 2)
-    """
+    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...)."""
     return np.repeat(values[:, np.newaxis], count, axis=1)
 
 
 def on_grid(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
-    """Return ``steps * granularity`` in data units, rounded to the nearest float64.
-
-    Exact up to 2^53 steps; beyond that the rounding is post-processing of the steps.
-
-    Args:
-        steps: integers, int64 or Python integers, any shape.
-        granularity: a power of two.
-    Example:
-        >>> on_grid(np.array([3, -1]), Fraction(1, 4))
-        array([ 0.75, -0.25])
-    """
+    """Return ``steps * granularity`` as the nearest float64: beyond 2^53 steps post-processing."""
     if steps.dtype == np.object_:
-        numbers = [_nearest(int(step) * granularity) for step in steps.flat]
+        numbers = [nearest(int(step) * granularity) for step in steps.flat]
         return np.array(numbers, dtype=np.float64).reshape(steps.shape)
     exponent = granularity.numerator.bit_length() - granularity.denominator.bit_length()
     return np.asarray(np.ldexp(steps.astype(np.float64), exponent))
 
 
-def _nearest(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
-
-
 def add_whole(values: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
-    """Add integer noise to values without overflow; object dtype where int64 is too small.
-
-    Args:
-        values: integers of size at most 2^62.
-        noise: as many integers, flat, int64 or Python integers.
-    Example:
-        >>> add_whole(np.array([[1, 2]]), np.array([10, -10]))
-        array([[11, -8]])
-    """
+    """Add integer noise to values without overflow; object dtype where int64 is too small."""
     shaped: NDArray[Any] = noise.reshape(values.shape)
     if noise.dtype == np.object_ or (noise.size and np.abs(noise).max() > 2**62):
         return np.asarray(values.astype(np.object_) + shaped.astype(np.object_))

@@ -11,12 +11,10 @@ import numpy as np
 from attrs import field, frozen
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
@@ -24,9 +22,8 @@ from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import whole_values
-from dpproof.mechanisms.samplers.categorical import from_law
+from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
@@ -42,8 +39,7 @@ MECHANISM_FINITE: Final = Theorem(
 )
 
 
-def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
-    """Return a table of exact probabilities."""
+def _table(table: Sequence[Sequence[arguments.Number]], _name: str = "value") -> Table:
     allowed = f"rows of probabilities, 2 to {_MOST_DATASETS} of one length up to {_MOST_OUTPUTS}"
     rows: Any = table
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):
@@ -66,7 +62,6 @@ def _table(table: Sequence[Sequence[Number]], _name: str = "value") -> Table:
 
 
 def _listed(pairs: Sequence[tuple[int, int]] | None, name: str = "value") -> Neighbours:
-    """Return pairs of numbers of datasets; none for None."""
     if pairs is None:
         return ()
     allowed = "pairs of two datasets by their numbers, or None"
@@ -92,7 +87,7 @@ def _ordered(pairs: Neighbours, size: int, *, both: bool) -> Neighbours:
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class FiniteMechanism(QueryMechanism[R]):
     """Release output y on dataset x with probability ``table[x][y]``.
 
@@ -110,10 +105,6 @@ class FiniteMechanism(QueryMechanism[R]):
             (``fractions.Fraction`` where floats do not add up); up to 64 datasets and 1000 outputs.
         neighbours: pairs of datasets (x, x') that are neighbours, under add-remove and zero-out x
             the one with the extra record; None: any two datasets are, in both orders.
-        relation: the neighbouring relation.
-        query: data -> the number of a dataset; None when the data is already that.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is no dataset's.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> coin = FiniteMechanism([[0.75, 0.25], [0.25, 0.75]], relation=AddRemove())
@@ -134,22 +125,18 @@ class FiniteMechanism(QueryMechanism[R]):
         laws = [(self.table[x], self.table[y]) for x, y in self.neighbours]
         forward = smallest_pair_above(laws)
         backward = smallest_pair_above((q, p) for p, q in laws)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"{len(self.table[0])} outputs on {len(self.table)} datasets by a table, "
             f"{len(self.neighbours)} ordered pairs of them neighbours ({self.relation})",
+            Product.of(forward),
+            backward=Product.of(backward),
             assumptions=(CATEGORIES(categories=len(self.table)), RANDOM_BITS(), OUTPUT_ALONE()),
             table=self.table,
             neighbours=self.neighbours,
             attained=min(
                 attained_by(laws, forward), attained_by([(q, p) for p, q in laws], backward)
             ),
-        )
-        return DominatingPair(
-            forward=Product.of(forward),
-            backward=Product.of(backward),
-            relation=self.relation,
-            derivation=derivation,
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

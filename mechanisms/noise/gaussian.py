@@ -13,7 +13,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -27,23 +26,16 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, Differences, L2Contribution, LInf
-from dpproof.accountant.side_conditions import (
-    ONE_SHAPE,
-    OUTPUT_ALONE,
-    RANDOM_BITS,
-    SENSITIVITY,
-    SUM_OF_CONTRIBUTIONS,
-)
+from dpproof.accountant.side_conditions import SENSITIVITY, SUM_OF_CONTRIBUTIONS
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import real_values, whole_values
 from dpproof.mechanisms.samplers import default_granularity, discrete_gaussian, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.falling import LARGEST_VARIANCE, LEAST_VARIANCE, skellam
+from dpproof.mechanisms.samplers.discrete import require_variance, skellam
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rationals
 
@@ -55,7 +47,7 @@ MECHANISM_GAUSSIAN: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Gaussian(NoiseMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
@@ -77,9 +69,6 @@ class Gaussian(NoiseMechanism[R]):
             guarantee under replace-one, too.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of sigma.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not finite.
-            Such a refusal is visible and depends on the data: make the query total.
     Example:
         >>> Gaussian(sigma=2, sensitivity=L2(1)).guarantee().mu
         Fraction(1, 2)
@@ -123,9 +112,6 @@ class Gaussian(NoiseMechanism[R]):
         """Return the guarantee of the noise on a Poisson sample of the records.
 
         Under replace-one that of a Gaussian sum, if the query is stated to be one.
-
-        Raises:
-            NotImplied: under replace-one, if the sensitivity is not an L2Contribution.
         """
         if isinstance(self.sensitivity, L2) or not self.relation.symmetric:
             return subsample_poisson(self.guarantee(), scheme)
@@ -160,7 +146,7 @@ MECHANISM_DISCRETE_GAUSSIAN_ZCDP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class DiscreteGaussian(NoiseMechanism[R]):
     """Add independent discrete Gaussian noise to every coordinate of an integer query.
 
@@ -179,13 +165,9 @@ class DiscreteGaussian(NoiseMechanism[R]):
 
     Args:
         sigma: in units of the query, in [2^-300, 2^300]; sigma^2 is the variance only nearly.
-        sensitivity: L1 or L2, at least 1. Whole parts are taken of k and of Delta^2, because an
-            integer query moves by whole numbers (a value within a relative 2^-40 below a whole
-            number counts as that number, so ``L2(math.sqrt(3))`` means m = 3).
-        query: data -> an integer or integer array; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an
-            integer of size at most 2^62, which is visible and depends on the data.
+        sensitivity: L1 or L2, at least 1, of which whole parts are taken, as an integer query moves
+            by whole numbers (a value within a relative 2^-40 below a whole number counts as that
+            number, so ``L2(math.sqrt(3))`` means m = 3).
     Example:
         >>> DiscreteGaussian(sigma=10, sensitivity=L2(3)).guarantee().rho
         Fraction(9, 200)
@@ -202,10 +184,10 @@ class DiscreteGaussian(NoiseMechanism[R]):
         variance = self.sigma**2
         if isinstance(self.sensitivity, L1):
             factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=units), 1)
-            return self._dominated(factor, f"by its shift by {units}", "Corollary 1")
+            return self._above(factor, f"by its shift by {units}", "Corollary 1")
         if units <= 3:
             factor = Factor(DiscreteGaussianPair(sigma_squared=variance, shift=1), units)
-            return self._dominated(factor, f"by {units} independent shifts by 1", "Corollary 2")
+            return self._above(factor, f"by {units} independent shifts by 1", "Corollary 2")
         rho = units / (2 * variance)
         derivation = applied(
             MECHANISM_DISCRETE_GAUSSIAN_ZCDP,
@@ -217,9 +199,9 @@ class DiscreteGaussian(NoiseMechanism[R]):
         )
         return ZCDP(rho=rho, relation=self.relation, derivation=derivation)
 
-    def _dominated(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
+    def _above(self, factor: Factor, how: str, item: str) -> DominatingPair[R]:
         norm = type(self.sensitivity).__name__
-        derivation = applied(
+        return self._dominated(
             Theorem(
                 rule="mechanism/discrete-gaussian",
                 source=f"docs/shift-lemma.md, {item}",
@@ -228,14 +210,11 @@ class DiscreteGaussian(NoiseMechanism[R]):
             f"discrete Gaussian noise of sigma {show(self.sigma)} on an integer query of "
             f"{norm} sensitivity {show(self.sensitivity.value)} is dominated {how} "
             f"({self.relation})",
+            Product((factor,)),
             assumptions=parameters.assumptions(self.sensitivity),
             sigma=self.sigma,
             units=parameters.units(self.sensitivity),
             norm=norm,
-        )
-        pair = Product((factor,))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -260,7 +239,7 @@ _MOST_CORNERS: Final = 10
 _ROOM: Final = (1e-13, 1e-10, 1e-7)  # By which an eigenvalue is raised. Heuristic: it is checked.
 
 
-def _factors(covariance: Sequence[Sequence[Number]], _name: str = "value") -> Factors:
+def _factors(covariance: Sequence[Sequence[arguments.Number]], _name: str = "value") -> Factors:
     """Return the triangular factor and the standard deviations, to a few digits, exact then."""
     allowed = f"a symmetric positive definite matrix, up to {_LARGEST} x {_LARGEST}"
     value: Any = covariance
@@ -295,7 +274,7 @@ def _short(value: Fraction) -> Fraction:
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class CorrelatedGaussian(NoiseMechanism[R]):
     """Add a normal vector of a covariance to a vector, and release the sum as one.
 
@@ -314,10 +293,7 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         sensitivity: L1, L2, LInf (up to 10 dimensions), or ``Differences``, whose convex hull with
             its negatives holds every change: mu is the largest of their corners', for L2 that of
             the smallest eigenvalue, rounded up by at most 10^-7.
-        query: data -> a vector; None when the data is already the query's value.
     Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not a vector of
-            as many finite numbers.
         NotCertified: an L2 sensitivity and a covariance whose smallest eigenvalue is not found.
     Example:
         >>> noise = CorrelatedGaussian([[4, 3], [3, 4]], sensitivity=Differences([[1, 1], [1, -1]]))
@@ -364,9 +340,7 @@ class CorrelatedGaussian(NoiseMechanism[R]):
             f"({self.relation})",
             assumptions=(
                 SENSITIVITY(value=show(value), norm=type(moves).__name__, relation=self.relation),
-                ONE_SHAPE(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                *parameters.assumptions_of_noise(),
             ),
             attained=Attained.NO if isinstance(moves, L2) else None,  # rounded up by 10^-7
             factor=self.factor,
@@ -384,7 +358,6 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         return np.stack([self._noisy(row, count, rng) for row in values])
 
     def _noisy(self, row: NDArray[np.float64], count: int, rng: Rng) -> NDArray[np.float64]:
-        """Return noisy values of one dataset: sums on a grid, times the factor."""
         exact = solved(self.factor, [Fraction(float(one)) for one in row])
         sums = np.empty((count, len(exact)))
         for place, (value, sigma) in enumerate(zip(exact, self.sigmas, strict=True)):
@@ -394,14 +367,16 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         return sums @ np.array(self.factor, dtype=np.float64).T
 
     def _square(self, change: Sequence[Fraction]) -> Fraction:
-        """Return the square of a change's norm."""
         terms = zip(solved(self.factor, change), self.sigmas, strict=True)
         return sum(((one / sigma) ** 2 for one, sigma in terms), Fraction(0))
 
     def _largest_square(self, radius: Fraction) -> Fraction:
         """Return a bound of all squares of changes of Euclidean norm at most the radius."""
         rows = [[x * s for x, s in zip(row, self.sigmas, strict=True)] for row in self.factor]
-        noise = [[_product(one, other) for other in rows] for one in rows]
+        noise = [
+            [sum((x * y for x, y in zip(one, other, strict=True)), Fraction(0)) for other in rows]
+            for one in rows
+        ]
         least = float(np.linalg.eigvalsh(np.array(noise, dtype=np.float64))[0])
         for room in _ROOM if least > 0 else ():
             square = Fraction(float(radius) ** 2 / least * (1 + room))
@@ -414,11 +389,6 @@ class CorrelatedGaussian(NoiseMechanism[R]):
             "the smallest eigenvalue of the covariance is not certified; state the changes of the "
             "query as Differences, or add more noise in every direction"
         )
-
-
-def _product(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
-    """Return the scalar product."""
-    return sum((x * y for x, y in zip(one, other, strict=True)), Fraction(0))
 
 
 def _corners(moves: L1[Any] | LInf[Any] | Differences[Any], size: int) -> Vectors:
@@ -440,7 +410,7 @@ _MOST_UNITS: Final = 2**14
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Skellam(NoiseMechanism[R]):
     """Add independent Skellam noise to every coordinate of an integer query.
 
@@ -460,10 +430,7 @@ class Skellam(NoiseMechanism[R]):
         variance: of the noise, in [2^-20, 2^20].
         sensitivity: L1, from 1 to 2^14, or L2, from 1 to below 2; whole parts are taken of k and of
             Delta^2, as for ``DiscreteGaussian``, which serves larger ones.
-        query: data -> an integer or integer array; None when the data is already that value.
     Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an
-            integer of size at most 2^62, which is visible and depends on the data.
         NotCertified: the guarantee of so little noise that losses exceed about 60.
     Example:
         >>> noise = Skellam(variance=100, sensitivity=L1(1))
@@ -471,15 +438,7 @@ class Skellam(NoiseMechanism[R]):
         4.885
     """
 
-    variance: Fraction = field(
-        converter=parameters.positive,
-        validator=parameters.within(
-            LEAST_VARIANCE,
-            LARGEST_VARIANCE,
-            "at least 2^-20 and at most 2^20",
-            "DiscreteGaussian has no such limit",
-        ),
-    )
+    variance: Fraction = field(converter=require_variance)
     sensitivity: L1[R] | L2[R] = field(validator=[parameters.norms(L1, L2), parameters.moves])
 
     @sensitivity.validator
@@ -495,19 +454,16 @@ class Skellam(NoiseMechanism[R]):
         """Return the finite pair above the shifts, in both directions."""
         units, norm = parameters.units(self.sensitivity), type(self.sensitivity).__name__
         shift, copies = (units, 1) if norm == "L1" else (1, units)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_SKELLAM,
             f"Skellam noise of variance {show(self.variance)} on an integer query of {norm} "
             f"sensitivity {show(self.sensitivity.value)} is dominated by a finite pair above its "
             f"shift by {shift}, {copies} of them ({self.relation})",
+            Product((Factor(skellam_pair(variance=self.variance, shift=shift), copies),)),
             assumptions=parameters.assumptions(self.sensitivity),
             variance=self.variance,
             units=units,
             norm=norm,
-        )
-        pair = Product((Factor(skellam_pair(variance=self.variance, shift=shift), copies),))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

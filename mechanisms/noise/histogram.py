@@ -10,7 +10,6 @@ from attrs import field, frozen
 
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
@@ -23,7 +22,6 @@ from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.laplace import DiscreteLaplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
@@ -36,9 +34,9 @@ MECHANISM_HISTOGRAM: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Histogram(QueryMechanism[R]):
-    """Add integer noise to a table of counts, to which each record adds a little in a few cells.
+    """Add integer noise to counts of cells fixed in advance, to few of which each record adds.
 
     A record adds to at most ``contributions`` cells, to each a whole number from 0 to ``largest``.
     Under add-remove and zero-out so many cells move; a replaced record leaves as many and enters as
@@ -57,12 +55,6 @@ class Histogram(QueryMechanism[R]):
         contributions: the most cells that one record adds to (enforce it by sampling or
             dropping contributions of a record inside the query).
         largest: the most that it adds to one cell.
-        relation: the neighbouring relation.
-        query: data -> an array of whole counts over cells fixed in advance; None when the data is
-            already that table.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an integer
-            of size at most 2^62.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> Histogram(scale=20, relation=AddRemove()).release([120, 0, 7]).shape
@@ -85,10 +77,11 @@ class Histogram(QueryMechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of independent shifts of the cells that move, the same both ways."""
-        derivation = applied(
+        return self._dominated(
             MECHANISM_HISTOGRAM,
             f"discrete {self.noise.capitalize()} noise of scale {show(self.scale)} on counts, "
             f"{self.cells} of which move by at most {self.largest} ({self.relation})",
+            self._pair(),
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=self.largest, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -97,10 +90,6 @@ class Histogram(QueryMechanism[R]):
             scale=self.scale,
             cells=self.cells,
             largest=self.largest,
-        )
-        pair = self._pair()
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -113,9 +102,9 @@ class Histogram(QueryMechanism[R]):
         return noise.draw(datasets, count, rng)
 
     def _pair(self) -> Product:
-        """Return the product of the shifts."""
-        if self.noise == "gaussian":
-            one = DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
-            return Product((Factor(one, self.cells),))
-        other = DiscreteLaplacePair(scale=self.scale, shift=self.largest)
-        return Product((Factor(other, self.cells),))
+        one: DiscreteGaussianPair | DiscreteLaplacePair = (
+            DiscreteGaussianPair(sigma_squared=self.scale**2, shift=self.largest)
+            if self.noise == "gaussian"
+            else DiscreteLaplacePair(scale=self.scale, shift=self.largest)
+        )
+        return Product((Factor(one, self.cells),))

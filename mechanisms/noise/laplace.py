@@ -1,10 +1,11 @@
-"""Laplace noise: on real values, on whole numbers, truncated, and in stairs."""
+"""Laplace noise: on real values, on whole numbers, truncated, in stairs, and canonical."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Final, final
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
@@ -27,14 +27,12 @@ from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
 from dpproof.mechanisms.samplers import default_granularity, discrete_laplace, laplace_rounded
-from dpproof.mechanisms.samplers.categorical import from_law
-from dpproof.mechanisms.samplers.coins import bernoulli, geometric_ratio
+from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers.uniform import bernoulli, geometric_ratio, uniform_below
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
@@ -49,7 +47,7 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
@@ -70,9 +68,6 @@ class Laplace(NoiseMechanism[R]):
             as many shifts by that as the sum allows dominate, and one by the rest.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of the scale.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not finite.
-            Such a refusal is visible and depends on the data: make the query total.
     Example:
         >>> tables = Laplace(scale=20, sensitivity=L1(1))
         >>> tables.release([100.0, 200.0]).shape
@@ -94,18 +89,15 @@ class Laplace(NoiseMechanism[R]):
         if isinstance(self.sensitivity, JointSensitivity):
             return self._jointly(self.sensitivity)
         epsilon = self.sensitivity.value / self.scale
-        derivation = applied(
+        return self._dominated(
             MECHANISM_LAPLACE,
             f"Laplace noise of scale {show(self.scale)} on a query of L1 sensitivity "
             f"{show(self.sensitivity.value)} is dominated by Laplace variables {show(epsilon)} "
             f"scales apart ({self.relation})",
+            Product.of(LaplacePair(epsilon=epsilon)),
             assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             sensitivity=self.sensitivity.value,
-        )
-        pair = Product.of(LaplacePair(epsilon=epsilon))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def _jointly(self, joint: JointSensitivity[R]) -> DominatingPair[R]:
@@ -113,11 +105,13 @@ class Laplace(NoiseMechanism[R]):
         full, rest = joint.largest
         sizes = [joint.linf / self.scale, rest / self.scale]
         norm = f"L1, and {show(joint.linf)} in LInf"
-        derivation = applied(
+        shifts = zip(sizes, (full, 1), strict=True)
+        return self._dominated(
             MECHANISM_LAPLACE_JOINT,
             f"Laplace noise of scale {show(self.scale)} on a query that moves by at most "
             f"{show(joint.l1)} in {norm} norm is dominated by {full} Laplace shifts by "
             f"{show(sizes[0])} scales and one by {show(sizes[1])} ({self.relation})",
+            Product(tuple(Factor(LaplacePair(epsilon=e), n) for e, n in shifts if e)),
             assumptions=(
                 SENSITIVITY(value=show(joint.l1), norm=norm, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -125,11 +119,6 @@ class Laplace(NoiseMechanism[R]):
             scale=self.scale,
             sensitivity=joint.l1,
             largest=joint.linf,
-        )
-        shifts = zip(sizes, (full, 1), strict=True)
-        pair = Product(tuple(Factor(LaplacePair(epsilon=e), n) for e, n in shifts if e))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -146,7 +135,7 @@ MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class DiscreteLaplace(NoiseMechanism[R]):
     """Add independent discrete Laplace noise to every coordinate of an integer query.
 
@@ -161,10 +150,6 @@ class DiscreteLaplace(NoiseMechanism[R]):
         scale: in units of the query, in [2^-300, 2^300].
         sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
             part counts (a value within 2^-40 below a whole number counts as that number).
-        query: data -> an integer or integer array; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not an
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
         True
@@ -176,17 +161,14 @@ class DiscreteLaplace(NoiseMechanism[R]):
     def guarantee(self) -> DominatingPair[R]:
         """Return the discrete Laplace pair at the whole sensitivity, in both directions."""
         shift = parameters.whole_part(self.sensitivity.value)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_DISCRETE_LAPLACE,
             f"discrete Laplace noise of scale {show(self.scale)} on an integer query of "
             f"L1 sensitivity {shift} is dominated by its shift by {shift} ({self.relation})",
+            Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift)),
             assumptions=parameters.assumptions(self.sensitivity),
             scale=self.scale,
             shift=shift,
-        )
-        pair = Product.of(DiscreteLaplacePair(scale=self.scale, shift=shift))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -201,7 +183,7 @@ _BITS: Final = 16
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class TruncatedLaplace(NoiseMechanism[R]):
     """Add bounded noise to ONE whole number: it never misses by more than ``reach``.
 
@@ -221,10 +203,6 @@ class TruncatedLaplace(NoiseMechanism[R]):
         epsilon: above every finite loss, positive; refused where reach would exceed 400.
         delta: the mass of the infinite loss, in (0, 1/2].
         sensitivity: L1, from 1 to 16, in units of the query.
-        query: data -> an integer; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> noise = TruncatedLaplace(epsilon=1, delta=1e-6, sensitivity=L1(1))
         >>> noise.reach, abs(noise.release(41) - 41) <= noise.reach
@@ -268,19 +246,16 @@ class TruncatedLaplace(NoiseMechanism[R]):
         )
         laws = [(table[x], table[y]) for x, y in neighbours]
         pair = smallest_pair_above(laws)
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"discrete Laplace noise of size at most {len(masses) // 2} on one integer that moves "
             f"by at most {units} for epsilon {show(self.epsilon)}, delta {show(self.delta)} "
             f"({self.relation}), by its table at 0, ..., {units}",
+            Product.of(pair),
             assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=neighbours,
             attained=attained_by(laws, pair),
-        )
-        both = Product.of(pair)
-        return DominatingPair(
-            forward=both, backward=both, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -298,20 +273,15 @@ def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, .
     while ratio < 1 and len(powers) <= _MOST_REACH:
         powers.append(powers[-1] * ratio)
         total += 2 * powers[-1]
-        if 2 * len(powers) - 1 > units and _outermost(powers, units) <= delta * total:
-            return tuple(one / total for one in (*reversed(powers), *powers[1:]))
+        weights = (*reversed(powers), *powers[1:])
+        if len(weights) > units and sum(weights[:units]) <= delta * total:
+            return tuple(one / total for one in weights)
     raise ParameterError(
         "epsilon",
         float(epsilon),
         f"at least what noise of size at most {_MOST_REACH} attains at this delta",
         "DiscreteLaplace has no such limit",
     )
-
-
-def _outermost(powers: Sequence[Fraction], units: int) -> Fraction:
-    """Return the sum of the first ``units`` weights from one end."""
-    weights = (*reversed(powers), *powers[1:])
-    return sum(weights[:units], Fraction(0))
 
 
 _MOST_STAIR_UNITS: Final = 2**40
@@ -321,7 +291,7 @@ _STAIR_BITS: Final = 20  # Of 1 - b, and of b: how close it is to that of epsilo
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Staircase(NoiseMechanism[R]):
     """Add staircase noise to ONE whole number: the least noise of an epsilon-DP sum far from 1.
 
@@ -341,10 +311,6 @@ class Staircase(NoiseMechanism[R]):
         sensitivity: L1, from 1 to 2^40, in units of the query.
         width: a whole number from 1 to k; None: about k/(1 + e^(epsilon/2)), which makes the
             expected size of the noise the least there is at epsilon for large k.
-        query: data -> an integer; None when the data is already that value.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one
-            integer of size at most 2^62, which is visible and depends on the data.
     Example:
         >>> noise = Staircase(epsilon=2, sensitivity=L1(1000))
         >>> noise.width, round(noise.repeat(10).guarantee().epsilon(delta=1e-6).upper, 3)
@@ -405,18 +371,15 @@ class Staircase(NoiseMechanism[R]):
         most = apart / (1 - self.ratio)
         law = (most, 1 - most - most * self.ratio, most * self.ratio)
         table = (law, law[::-1])
-        derivation = applied(
+        return self._dominated(
             MECHANISM_FINITE,
             f"staircase noise of width {self.width} for epsilon {show(self.epsilon)} on one "
             f"integer that moves by at most {self.step} ({self.relation}), by the table of its "
             "losses",
+            Product.of(smallest_pair_above([table, table[::-1]])),
             assumptions=parameters.assumptions(self.sensitivity),
             table=table,
             neighbours=((0, 1), (1, 0)),
-        )
-        pair = Product.of(smallest_pair_above([table, table[::-1]]))
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -439,3 +402,89 @@ class Staircase(NoiseMechanism[R]):
         """Return how many of the numbers z with -k <= 2z < k are on the highest step."""
         low, high = -(self.step // 2), -(-self.step // 2) - 1
         return min(high, self.width - 1) - max(low, 1 - self.width) + 1
+
+
+_MOST_STEPS: Final = 400
+_CANONICAL_BITS: Final = 16
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class CanonicalNoise(NoiseMechanism[R]):
+    """Add noise to ONE whole number that spends epsilon and delta whole: the integer Tulap.
+
+    The noise is k K + U: k the whole part of the sensitivity, U uniform on the k whole numbers from
+    -floor(k/2), and K symmetric with P[K < 0] = c = (1 - delta)/(1 + E) and
+    P[K < -j - 1] = max(0, P[K < -j] - delta)/E; E is e^epsilon rounded down to a multiple of 2^-16.
+
+    Statement: each order of neighbours is dominated by the laws of K and K + 1, which a value that
+        moves by k attains. Their profile equals that of (ln E, delta)-DP from loss -ln E to ln E;
+        beyond it is at most that, as the outermost number of K may have less mass than delta.
+    Assumes: sensitivity; one shape; random bits; output alone.
+    Source: proofs/theory/canonical.md; the recursion is that of Awan and Vadhan, arXiv:2108.04303.
+
+    Args:
+        epsilon: positive; refused where K would exceed 400.
+        delta: in (0, 1/2].
+        sensitivity: L1, from 1 to 2^40, in units of the query.
+    Example:
+        >>> noise = CanonicalNoise(epsilon=1, delta=0.01, sensitivity=L1(1))
+        >>> round(noise.guarantee().delta(epsilon=1).upper, 4)
+        0.01
+    """
+
+    epsilon: Fraction = field(converter=parameters.positive)
+    delta: Fraction = field(converter=parameters.half)
+    sensitivity: L1[R] = field(validator=[parameters.norms(L1), parameters.moves])
+
+    def __attrs_post_init__(self) -> None:
+        if parameters.whole_part(self.sensitivity.value) > _MOST_STAIR_UNITS:
+            raise ParameterError("sensitivity", float(self.sensitivity.value), "at most 2^40")
+        self.masses()
+
+    def masses(self) -> tuple[Fraction, ...]:
+        """Return the probabilities of K, symmetric about the middle one.
+
+        Example:
+            >>> sum(CanonicalNoise(epsilon=2, delta=0.01, sensitivity=L1(1)).masses())
+            Fraction(1, 1)
+        """
+        ratio = Fraction(
+            math.floor(math.exp(min(float(self.epsilon), 700.0)) * 2**_CANONICAL_BITS),
+            2**_CANONICAL_BITS,
+        )
+        below = [(1 - self.delta) / (1 + ratio)]
+        while below[-1] > 0 and len(below) <= _MOST_STEPS:
+            below.append(max(Fraction(0), below[-1] - self.delta) / ratio)
+        if below[-1] > 0 or ratio <= 1:
+            raise ParameterError(
+                "epsilon",
+                float(self.epsilon),
+                f"at least what {_MOST_STEPS} steps attain at this delta",
+                "DiscreteLaplace has no such limit",
+            )
+        half = [more - less for more, less in pairwise(below)]
+        return (*reversed(half), 1 - 2 * below[0], *half)
+
+    def guarantee(self) -> DominatingPair[R]:
+        """Return the pair of K and K + 1, in both directions."""
+        none, masses = (Fraction(0),), self.masses()
+        table = (masses + none, none + masses)
+        return self._dominated(
+            MECHANISM_FINITE,
+            f"canonical noise for epsilon {show(self.epsilon)}, delta {show(self.delta)} on one "
+            f"integer that moves by at most {parameters.whole_part(self.sensitivity.value)} "
+            f"({self.relation}), by the table of its steps moved by 0 and 1",
+            Product.of(smallest_pair_above([table, table[::-1]])),
+            assumptions=parameters.assumptions(self.sensitivity),
+            table=table,
+            neighbours=((0, 1), (1, 0)),
+        )
+
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+        """Draw the value plus noise: integers of shape (datasets, count)."""
+        values, masses = repeated_values(one_integer(self.query, datasets), count), self.masses()
+        units = parameters.whole_part(self.sensitivity.value)
+        steps = from_law(masses, values.size, rng) - len(masses) // 2
+        inside = uniform_below(units, values.size, rng) - units // 2
+        return add_whole(values, units * steps + inside)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -13,7 +12,6 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -26,25 +24,18 @@ from dpproof.accountant.pairs.laplace import LaplacePair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
-from dpproof.accountant.side_conditions import (
-    ONE_SHAPE,
-    OUTPUT_ALONE,
-    PROPOSED_BOUND,
-    RANDOM_BITS,
-    SMOOTH_BOUND,
-)
+from dpproof.accountant.side_conditions import PROPOSED_BOUND, SMOOTH_BOUND
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, real_values, whole_values
-from dpproof.mechanisms.samplers.coins import bernoulli, bernoulli_exp
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
+from dpproof.mechanisms.samplers.uniform import bernoulli, bernoulli_exp
 
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
@@ -56,23 +47,20 @@ _BITS: Final = 40
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, field_transformer=parameters.named)
 class SmoothBound:
     """A claim about how far a query moves between neighbours, by a bound for each dataset.
 
     The query moves by at most the bounds of both, and these differ by a factor of at most e^beta.
-
-    Attributes:
-        beta: exact, above 0.
-        bound: data -> a number above 0, exact: rounded bounds of neighbours may differ by more.
+    Bounds are exact numbers above 0: rounded ones of neighbours may differ by more.
     """
 
     beta: Fraction = field(converter=parameters.positive)
-    bound: Callable[[Any], Number] = field(validator=parameters.function_of_data)
+    bound: Callable[[Any], arguments.Number] = field(validator=parameters.function_of_data)
 
 
 @final
-@frozen(kw_only=True, field_transformer=named)
+@frozen(kw_only=True, field_transformer=parameters.named)
 class SmoothMedian:
     """The median of an odd number of values clipped to public ends, and its smooth bound.
 
@@ -83,9 +71,6 @@ class SmoothMedian:
     Source: Nissim, Raskhodnikova & Smith (STOC 2007), Section 3.1; proofs/theory/
         smooth_sensitivity.md, Theorem 2.
 
-    Attributes:
-        lower, upper: the bounds to which values are clipped, public.
-        beta: of the smooth bound.
     Example:
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.5)
         >>> median([3.0, 5.0, 4.0]), float(median.smooth().bound([1.0] * 99)) < 1e-8
@@ -140,19 +125,18 @@ class SmoothMedian:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class _BoundOf:
     """The smooth bound of a median, as a function that compares and pickles."""
 
     median: SmoothMedian
 
     def __call__(self, records: Sequence[float]) -> Fraction:
-        """Return the bound."""
         return self.median.bound(records)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SmoothSensitivity(QueryMechanism[R]):
     """Add Cauchy noise of scale ``scale`` times a smooth bound to the one number of a query.
 
@@ -165,24 +149,15 @@ class SmoothSensitivity(QueryMechanism[R]):
         the noise with larger constants.
 
     Args:
-        query: data -> a number.
         bound: the claim on how far the query moves, with its beta.
         scale: of the noise, in units of the bound.
         granularity: a power of two in data units, public.
         relation: the neighbouring relation that ``bound`` speaks of.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a value that is not one finite
-            number, or a bound that is not a number from 0 to 2^300 over the scale.
     Example:
         >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)
-        >>> noise = SmoothSensitivity(
-        ...     query=median,
-        ...     bound=median.smooth(),
-        ...     scale=2,
-        ...     granularity=2**-10,
-        ...     relation=ReplaceOne(),
-        ... )
+        >>> of = {"query": median, "bound": median.smooth(), "relation": ReplaceOne()}
+        >>> noise = SmoothSensitivity(scale=2, granularity=2**-10, **of)
         >>> round(float(noise.guarantee().epsilon(delta=0).upper), 6)
         0.744933
     """
@@ -205,9 +180,7 @@ class SmoothSensitivity(QueryMechanism[R]):
             f"{show(self.bound.beta)} is {show(epsilon)}-DP ({self.relation})",
             assumptions=(
                 SMOOTH_BOUND(beta=show(self.bound.beta), relation=self.relation),
-                ONE_SHAPE(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                *parameters.assumptions_of_noise(),
             ),
             beta=self.bound.beta,
             scale=self.scale,
@@ -239,7 +212,7 @@ _LOG_ROOM: Final = Fraction(1, 2**40)  # Above the rounding of a log in floats; 
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ProposeTestRelease(Mechanism[R]):
     """Release a noisy value if a noisy distance says that the data is stable; else say that not.
 
@@ -259,9 +232,6 @@ class ProposeTestRelease(Mechanism[R]):
         distance: data -> a whole number from 0.
         epsilon: of the test, nats.
         delta: the largest probability to pass where the bound is wrong, in [2^-200, 1/2].
-    Raises:
-        ParameterError: a parameter outside its domain; on release, a distance that is no whole
-            number from 0, or a value that ``release`` refuses.
     Example:
         >>> from dpproof.accountant import L2
         >>> from dpproof.mechanisms import Gaussian
@@ -296,7 +266,6 @@ class ProposeTestRelease(Mechanism[R]):
 
     @property
     def _moves(self) -> L1[R] | L2[R]:
-        """Return the proposed sensitivity."""
         if isinstance(self.proposed, Gaussian):
             return self.proposed.sensitivity.as_l2()
         return self.proposed.sensitivity.as_l1()
@@ -318,18 +287,17 @@ class ProposeTestRelease(Mechanism[R]):
         gaussian = isinstance(self.proposed, Gaussian)
         scale = self.proposed.sigma if isinstance(self.proposed, Gaussian) else self.proposed.scale
         moves = self._moves
-        derivation = applied(
+        return self._dominated(
             MECHANISM_PROPOSE_TEST_RELEASE,
             f"{'Gaussian' if gaussian else 'Laplace'} noise of scale {show(scale)} for a proposed "
             f"sensitivity {show(moves.value)}, after a test with epsilon {show(self.epsilon)} that "
             f"misses with probability {show(self.delta)} ({self.relation})",
+            pair,
             assumptions=(
                 PROPOSED_BOUND(
                     value=show(moves.value), norm=type(moves).__name__, relation=self.relation
                 ),
-                ONE_SHAPE(),
-                RANDOM_BITS(),
-                OUTPUT_ALONE(),
+                *parameters.assumptions_of_noise(),
             ),
             noise="gaussian" if gaussian else "laplace",
             scale=scale,
@@ -337,9 +305,6 @@ class ProposeTestRelease(Mechanism[R]):
             epsilon=self.epsilon,
             delta=self.delta,
             margin=self.margin,
-        )
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

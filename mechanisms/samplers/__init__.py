@@ -9,25 +9,18 @@ exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Runnin
 the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """
 
-from dpproof.mechanisms.samplers.categorical import (
+from dpproof.mechanisms.samplers.discrete import (
     categorical_exp as categorical_exp,
-    permutation as permutation,
-    poisson_mask as poisson_mask,
-    randomized_response as randomized_response,
-    subset_without_replacement as subset_without_replacement,
-    subsets_without_replacement as subsets_without_replacement,
-)
-from dpproof.mechanisms.samplers.coins import (
-    bernoulli as bernoulli,
-    bernoulli_exp as bernoulli_exp,
-    bernoulli_exp_ratios as bernoulli_exp_ratios,
-)
-from dpproof.mechanisms.samplers.falling import (
     discrete_gaussian as discrete_gaussian,
     discrete_laplace as discrete_laplace,
     geometric as geometric,
+    permutation as permutation,
+    poisson_mask as poisson_mask,
+    randomized_response as randomized_response,
     run_count as run_count,
     skellam as skellam,
+    subset_without_replacement as subset_without_replacement,
+    subsets_without_replacement as subsets_without_replacement,
 )
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,
@@ -36,4 +29,9 @@ from dpproof.mechanisms.samplers.rounded import (
     laplace_rounded as laplace_rounded,
     spherical_rounded as spherical_rounded,
 )
-from dpproof.mechanisms.samplers.uniform import uniform_below as uniform_below
+from dpproof.mechanisms.samplers.uniform import (
+    bernoulli as bernoulli,
+    bernoulli_exp as bernoulli_exp,
+    bernoulli_exp_ratios as bernoulli_exp_ratios,
+    uniform_below as uniform_below,
+)

@@ -15,17 +15,11 @@ from dpproof.accountant.form import DataError
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
-_LIMIT = 2**63
-_OVERSAMPLE = 64
+_LIMIT, _OVERSAMPLE = 2**63, 64
 
 
 def patched(fast: NDArray[np.int64], slow: Mapping[int, int]) -> Integers:
-    """Return ``fast`` with entry i replaced by slow[i]; object dtype if one does not fit int64.
-
-    Example:
-        >>> patched(np.array([1, 2, 3]), {1: 7})
-        array([1, 7, 3])
-    """
+    """Return ``fast`` with entry i replaced by slow[i]; object dtype if one does not fit int64."""
     if not slow:
         return fast
     fits = all(-_LIMIT <= value < _LIMIT for value in slow.values())
@@ -43,12 +37,7 @@ def largest_size(values: Integers) -> int:
 
 
 def multiply_add(factor: int, values: Integers, offset: Integers) -> Integers:
-    """Return factor * values + offset without overflow.
-
-    Example:
-        >>> multiply_add(2**62, np.array([4]), np.array([1]))
-        array([18446744073709551617], dtype=object)
-    """
+    """Return factor * values + offset without overflow."""
     if abs(factor) * max(largest_size(values), 1) + largest_size(offset) < _LIMIT:
         small: Integers = factor * values + offset
         return small
@@ -64,14 +53,9 @@ def subtract(left: Integers, right: Integers) -> Integers:
 def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -> Integers:
     """Return the first ``size`` accepted values of independent rounds.
 
-    ``draw(n)`` makes n independent proposals and returns those it accepts, in order. The accepted
-    values form one independent, identically distributed sequence; its first ``size`` entries are
-    returned and the surplus of the last round is dropped whatever it holds.
-
-    Args:
-        size: the number of values to return.
-        draw: proposals made -> accepted values.
-        rate: about the share accepted, in (0, 1]; it sets the size of a round and nothing else.
+    ``draw(n)`` makes n independent proposals and returns those it accepts, in order: together one
+    independent, identically distributed sequence. The surplus of the last round is dropped whatever
+    it holds. ``rate`` is about the share accepted; it sets the size of a round and nothing else.
     """
     parts: list[Integers] = []
     missing = size

@@ -19,8 +19,7 @@ from dpproof.accountant.errors import MissingDependency, ParameterError
 
 Words = NDArray[np.uint64]
 
-_WORD_BYTES = 8
-_KEY_BYTES = 16
+_WORD_BYTES, _KEY_BYTES = 8, 16
 _KEY_WORDS = 4  # 256 bits
 _TOP = 2**64 - 1
 
@@ -45,8 +44,6 @@ class Rng(Protocol):
         law that numpy states. Floats (``normal``, ``laplace``) are rounded by numpy: their last
         bits depend on the data, so round outputs to a public grid, or take the samplers here.
 
-        Raises:
-            MissingDependency: randomgen is not installed.
         Example:
             >>> int(SystemRng().numpy().integers(0, 6)) in range(6)
             True
@@ -73,9 +70,8 @@ class SystemRng(Rng):
     def words(self, count: int) -> Words:
         """Return the next ``count`` words: shape (count,), dtype uint64."""
         size = arguments.whole(count=count)
-        return np.frombuffer(os.urandom(_WORD_BYTES * size), dtype="<u8").astype(
-            np.uint64, copy=False
-        )
+        drawn = np.frombuffer(os.urandom(_WORD_BYTES * size), dtype="<u8")
+        return drawn.astype(np.uint64, copy=False)
 
 
 @final
@@ -87,11 +83,6 @@ class ReplayRng(Rng):
 
     Laws: ``words(a)`` followed by ``words(b)`` are together ``words(a + b)``; an integer seed and
         a bytes seed never share a stream.
-
-    Args:
-        seed: any int (negative too) or bytes.
-    Raises:
-        ParameterError: the seed is neither.
     Example:
         >>> bool((ReplayRng(7).words(4) == ReplayRng(7).words(4)).all())
         True
@@ -114,12 +105,7 @@ class ReplayRng(Rng):
 
 @final
 class GeneratorRng(Rng):
-    """Words of a numpy ``Generator``, for audits that own the seed. Not for releases.
-
-    Example:
-        >>> GeneratorRng(np.random.default_rng(1)).words(2).dtype
-        dtype('uint64')
-    """
+    """Words of a numpy ``Generator``, for audits that own the seed. Not for releases."""
 
     __slots__ = ("_generator",)
 
@@ -135,14 +121,7 @@ class GeneratorRng(Rng):
 
 
 def as_rng(rng: Rng | np.random.Generator | None) -> Rng:
-    """Return the source of words that the argument stands for; ``None`` is the system's.
-
-    Raises:
-        ParameterError: the argument is neither an Rng, nor a numpy Generator, nor None.
-    Example:
-        >>> type(as_rng(None)).__name__
-        'SystemRng'
-    """
+    """Return the source of words that the argument stands for; ``None`` is the system's."""
     if rng is None:
         return SystemRng()
     if isinstance(rng, np.random.Generator):

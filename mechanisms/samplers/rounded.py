@@ -1,4 +1,4 @@
-"""Value plus ideal continuous noise, correctly rounded to a grid: on numbers and on vectors.
+"""Value plus ideal continuous noise: correctly rounded to a grid, or compared with others.
 
 For a value v, a scale s, a sign S (fair coin) and a magnitude M >= 0 with strictly decreasing
 survival function, the released integer k makes k * granularity the multiple of ``granularity``
@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,16 +23,21 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import arguments
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, multiply_add, patched
-from dpproof.mechanisms.samplers.coins import bernoulli
+from dpproof.mechanisms.samplers.discrete import geometric
 from dpproof.mechanisms.samplers.enclosure import (
     Enclosure,
     cauchy_two_tails,
     exp_minus,
     normal_two_tails,
 )
-from dpproof.mechanisms.samplers.falling import geometric
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms, largest, uniform_below
+from dpproof.mechanisms.samplers.uniform import (
+    LazyUniform,
+    Uniforms,
+    bernoulli,
+    largest,
+    uniform_below,
+)
 
 _HALF: Final = Fraction(1, 2)
 _FINENESS: Final = 20
@@ -43,39 +48,18 @@ _LARGE: Final = 2.0**62
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Magnitude:
-    """A noise magnitude M >= 0 as a decreasing function of a uniform U, with P(M > t) = S(t).
+    """A noise magnitude M >= 0 as a decreasing function of a uniform U, with P(M > t) = S(t)."""
 
-    Attributes:
-        quantile: binary64 approximations of U -> of M.
-        relative: bound of the relative error of ``quantile`` at its own argument.
-        conditioning: bound of |dM / d(log U)|, over all U.
-        survival: t >= 0 rational -> enclosure of S(t).
-        guess: -log U -> about M; a starting point only.
-    """
-
+    # Binary64 approximations of U -> of M.
     quantile: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    relative: float
-    conditioning: float
-    survival: Callable[[Fraction], Enclosure]
-    guess: Callable[[float], float]
+    relative: float  # bound of the relative error of ``quantile`` at its own argument
+    conditioning: float  # bound of |dM / d(log U)|, over all U
+    survival: Callable[[Fraction], Enclosure]  # t >= 0 rational -> enclosure of S(t)
+    guess: Callable[[float], float]  # -log U -> about M; a starting point only
 
 
 def default_granularity(scale: arguments.Number) -> Fraction:
-    """Return the grid used unless told otherwise: 2^-20 of the scale, rounded down to a power of 2.
-
-    It depends on the scale of the noise alone, never on data. Rounding moves an output by at most
-    a two-millionth of the scale.
-
-    Args:
-        scale: in [2^-300, 2^300], in data units.
-    Returns:
-        2^(floor(log2 scale) - 20), in data units.
-    Raises:
-        ParameterError: scale outside its domain.
-    Example:
-        >>> default_granularity(Fraction(3)) == Fraction(2) ** -19
-        True
-    """
+    """Return 2^-20 of the scale of the noise, rounded down to a power of 2; data play no part."""
     exact = arrays.scale(scale=scale)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if exact < Fraction(2) ** exponent:
@@ -212,22 +196,6 @@ def gaussian_rounded(
     Law: P(k) = P((k - 1/2) g < v + sigma Z <= (k + 1/2) g), Z standard normal on the real line.
     Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
         |Z| = -Phi^-1(U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
-
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        sigma: standard deviation in [2^-300, 2^300], data units.
-        granularity: a power of two, data units; ``default_granularity(sigma)`` is a good one.
-            It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> gaussian_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
     """
     exact = arrays.scale(sigma=sigma)
     return add_rounded(value, exact, granularity, HALF_NORMAL, rng)
@@ -236,32 +204,17 @@ def gaussian_rounded(
 def gaussian_rounded_rationals(
     values: Sequence[Fraction], sigma: arguments.Number, granularity: Fraction, rng: Rng
 ) -> Integers:
-    """Return one k for each of some rationals, as ``gaussian_rounded`` does.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> third = Fraction(1, 3)
-        >>> gaussian_rounded_rationals([third, 2 * third], 2**-9, Fraction(1), ReplayRng(1))
-        array([0, 1])
-    """
+    """Return one k for each of some rationals, as ``gaussian_rounded`` does."""
     exact = arrays.scale(sigma=sigma)
     return add_rounded_rationals(values, exact, HALF_NORMAL, rng, granularity=granularity)
 
 
-def _laplace_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(-np.log(u), dtype=np.float64)
-
-
-def _laplace_guess(minus_log: float) -> float:
-    return max(0.0, minus_log)
-
-
 EXPONENTIAL: Final = Magnitude(
-    quantile=_laplace_quantile,
+    quantile=lambda u: np.asarray(-np.log(u)),
     relative=enclosure.LIBM,
     conditioning=1.0,
     survival=exp_minus,
-    guess=_laplace_guess,
+    guess=lambda minus_log: max(0.0, minus_log),
 )
 
 
@@ -270,33 +223,10 @@ def laplace_rounded(
 ) -> Integers:
     """Return integers k: k * granularity is value + scale * L correctly rounded, L ideal Laplace.
 
-    Law: P(k) = P((k - 1/2) g < v + scale L <= (k + 1/2) g), L of density e^(-|l|)/2 on the real
-        line.
-    Proof: the first bit is the sign of L and the remaining digits are a uniform U with
-        |L| = -log U; the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
-
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        scale: in [2^-300, 2^300], data units.
-        granularity: a power of two, data units; ``default_granularity(scale)`` is a good one.
-            It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> laplace_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
+    As ``gaussian_rounded``, with |L| = -log U.
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
-
-
-def _cauchy_quantile(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(1.0 / np.tan(u * (math.pi / 2)), dtype=np.float64)
 
 
 def _cauchy_guess(minus_log: float) -> float:
@@ -308,7 +238,7 @@ def _cauchy_guess(minus_log: float) -> float:
 # M = cot(pi U/2), and |dM / d(log U)| is at most M + pi/2: the part that grows with M is added to
 # the relative error, as is that of numpy.tan, assumed to be as good as numpy.exp.
 _HALF_CAUCHY: Final = Magnitude(
-    quantile=_cauchy_quantile,
+    quantile=lambda u: np.asarray(1.0 / np.tan(u * (math.pi / 2))),
     relative=16 * enclosure.LIBM,
     conditioning=4.0,
     survival=cauchy_two_tails,
@@ -321,24 +251,7 @@ def cauchy_rounded(
 ) -> Integers:
     """Return integers k: k * granularity is value + scale * Z correctly rounded, Z ideal Cauchy.
 
-    Law: P(k) = P((k - 1/2) g < v + scale Z <= (k + 1/2) g), Z of density 1/(pi (1 + z^2)).
-    Proof: the first bit is the sign of Z and the remaining digits are a uniform U with
-        |Z| = cot(pi U/2); the rounding is decided exactly (see ``rounded.add_rounded``).
-    Rounds: to nearest; a tie has probability 0.
-
-    Args:
-        value: finite numbers, any shape, data units; float64 entries are their exact binary value.
-        scale: in [2^-300, 2^300], data units; it may depend on the data.
-        granularity: a power of two, data units. It must not depend on the data.
-        rng: source of words.
-    Returns:
-        the shape of value; int64, or Python integers if some k does not fit.
-    Raises:
-        ParameterError: a value is not finite, or a parameter is outside its domain.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> cauchy_rounded([0.0, 1.0], Fraction(1, 1024), Fraction(1), ReplayRng(1))
-        array([0, 1])
+    As ``gaussian_rounded``, with |Z| = cot(pi U/2).
     """
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)
@@ -361,21 +274,6 @@ def spherical_rounded(
         sqrt(-2 log U) cos(2 pi V). Intervals of all uniforms give an interval of every coordinate;
         if one contains a border of two cells, more digits of the same uniforms are drawn.
     Assumption: mpmath's intervals contain what they stand for.
-
-    Args:
-        scale: in [2^-300, 2^300].
-        granularity: a power of two, in the unit of the scale.
-        coordinates: m, at least 1.
-        size: number of vectors.
-        rng: source of words.
-    Returns:
-        shape (size, coordinates), Python integers.
-    Raises:
-        ParameterError: an argument outside its domain.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> spherical_rounded(10, Fraction(1, 4), 3, 2, ReplayRng(1)).shape
-        (2, 3)
     """
     exact = arrays.scale(scale=scale)
     grid, _ = arrays.granularity(granularity=granularity)
@@ -462,27 +360,9 @@ def _cell(value: Any) -> tuple[int, int]:  # noqa: ANN401 - mpmath has no types
 
 
 def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng: Rng) -> Integers:
-    """Draw ``size`` integer vectors whose mass falls with the largest coordinate.
+    """Draw integer vectors, P(k) proportional to e^(-max_j |k_j| / scale).
 
-    Law: P(k) proportional to e^(-max_j |k_j| / scale) on all integer vectors.
-    Proof: that is a mixture over r >= 0 of the uniform laws on {-r, ..., r}^m, r having weight
-        (2r + 1)^m q^r, q = e^(-1/scale): sum_{r >= |k|} q^r is proportional to q^|k|. The sum r of
-        m + 1 geometric numbers has weight C(r + m, m) q^r, and it is accepted with probability
-        prod_{j <= m} (2r + 1)/(2r + 2j), proportional to (2r + 1)^m / C(r + m, m) and at most 1.
-
-    Args:
-        scale: in [2^-300, 2^300]; few proposals are refused if it is at least 8 coordinates.
-        coordinates: m, at least 1.
-        size: number of vectors.
-        rng: source of words.
-    Returns:
-        shape (size, coordinates), int64; Python integers where int64 is too small.
-    Raises:
-        ParameterError: scale outside its domain, or a count that is not one.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> discrete_cube_norm(50, 3, 2, ReplayRng(1)).shape
-        (2, 3)
+    Proof: proofs/theory/inversion.md, section 5.
     """
     exact = arrays.scale(scale=scale)
     width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
@@ -497,6 +377,195 @@ def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng
 
 
 def _accepted(radius: int, width: int) -> Fraction:
-    """Return the probability of accepting a radius."""
     odd = 2 * radius + 1
     return Fraction(odd**width, math.prod(range(odd + 1, odd + 2 * width, 2)))
+
+
+_FIRST_PRECISION, _LOG_GUARD, _NEAREST = 128, 24, "n"
+Bracket: TypeAlias = "Callable[[int, int], tuple[Fraction, Fraction]]"
+"""(numerator, bits) -> rationals around the magnitude at U = numerator / 2^bits, in (0, 1]."""
+
+
+@final
+class NoisyReal:
+    """One ideal number value + scale * M, compared and never rounded.
+
+    M is a falling function of U, an ideal uniform: -log U, or the normal quantile of 1 - U/2.
+    Comparing two such numbers is deciding an inequality between functions of uniforms, of which
+    further digits are drawn until it is certain; two are equal with probability 0.
+    """
+
+    __slots__ = ("_magnitude", "_scale", "_uniform", "_value")
+
+    def __init__(
+        self,
+        value: Fraction,
+        scale: Fraction,
+        uniform: LazyUniform,
+        magnitude: Bracket | None = None,
+    ) -> None:
+        self._value, self._scale, self._uniform = value, scale, uniform
+        self._magnitude = magnitude or _minus_log
+
+    def exceeds(self, other: NoisyReal) -> bool:
+        """Return whether this number is above the other, for a number with another uniform."""
+        bits = _FIRST_PRECISION
+        while True:
+            (low, high), (least, most) = self.bracket(bits), other.bracket(bits)
+            if low > most or high < least:
+                return low > most
+            bits *= 2
+
+    def steps_above(self, other: NoisyReal, grid: Fraction) -> int:
+        """Return the k for which k * grid is nearest to what this number is above the other."""
+        bits = _FIRST_PRECISION
+        while True:
+            (low, high), (least, most) = self.bracket(bits), other.bracket(bits)
+            ends = {math.floor(gap / grid + _HALF) for gap in (low - most, high - least)}
+            if len(ends) == 1:
+                return ends.pop()
+            bits *= 2
+
+    def bracket(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Return rationals around the number, from at least so many digits of its uniform."""
+        uniform = self._uniform.refine(bits)
+        while uniform.prefix == 0:
+            uniform.refine(uniform.bits + 1)
+        near = self._magnitude(uniform.prefix + 1, uniform.bits)[0]
+        far = self._magnitude(uniform.prefix, uniform.bits)[1]
+        ends = self._value + self._scale * near, self._value + self._scale * far
+        return min(ends), max(ends)
+
+
+@final
+class NoisyReals:
+    """Many numbers values[i] + scale * noise[i], independent: M, with a fair sign if ``signed``.
+
+    ``near`` has binary64 approximations, infinite or nan where there is none, and ``margin`` bounds
+    of their errors, nan or infinite there, too.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        scale: Fraction,
+        rng: Rng,
+        *,
+        signed: bool,
+        normal: bool = False,
+    ) -> None:
+        self._values, self._scale = values, scale
+        law, self._exact = (HALF_NORMAL, _normal_ends) if normal else (EXPONENTIAL, _minus_log)
+        self._uniforms = Uniforms(len(values), rng, spent=int(signed))
+        top = (self._uniforms.first >> np.uint64(_NEGATIVE)).astype(np.bool_)
+        self._negative = top & signed
+        self._known: dict[int, NoisyReal] = {}
+        factor = enclosure.nearest(scale)
+        with np.errstate(all="ignore"):
+            noise = factor * np.maximum(law.quantile(self._uniforms.approximation), 0.0)
+            self.near = values + np.where(self._negative, -noise, noise)
+            error = noise * (law.relative + enclosure.ROUNDING)
+            error += 2 * enclosure.UNIFORM * law.conditioning * factor
+            self.margin = error + enclosure.ROUNDING * np.abs(self.near) + enclosure.UNDERFLOW
+
+    def exact(self, index: int) -> NoisyReal:
+        """Return one of the numbers to any precision, the same one whenever it is asked for."""
+        if index not in self._known:
+            scale = -self._scale if self._negative[index] else self._scale
+            value = Fraction(float(self._values[index]))
+            self._known[index] = NoisyReal(value, scale, self._uniforms.lazy(index), self._exact)
+        return self._known[index]
+
+
+def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_]:
+    """Return which numbers on the left, ``row`` for each on the right, are above: (rows, row)."""
+    with np.errstate(invalid="ignore"):
+        gap = left.near.reshape(-1, row) - right.near[:, None]
+        error = left.margin.reshape(-1, row) + right.margin[:, None]
+        error = error + enclosure.ROUNDING * np.abs(gap)
+        above, below = gap > error, gap < -error
+    for i, j in np.argwhere(~(above | below)):
+        above[i, j] = left.exact(int(i) * row + int(j)).exceeds(right.exact(int(i)))
+    return np.asarray(above)
+
+
+def rounded_gaps(
+    left: NoisyReals, right: NoisyReals, at: NDArray[np.int64], row: int, granularity: Fraction
+) -> Integers:
+    """Return k with k * granularity nearest to left[i] - right[i // row], for every i of ``at``.
+
+    No i is in ``at`` twice; the granularity is a power of two.
+    """
+    grid, exponent = arrays.granularity(granularity=granularity)
+    owner = at // row
+    with np.errstate(all="ignore"):
+        gap = left.near[at] - right.near[owner]
+        error = left.margin[at] + right.margin[owner] + enclosure.ROUNDING * np.abs(gap)
+        steps, slack = np.ldexp(gap, -exponent), np.ldexp(error, -exponent)
+        cell = np.rint(steps)
+        slack += enclosure.ROUNDING * (1.0 + np.abs(steps))
+        clear = np.abs(steps - cell) + slack < float(_HALF)
+    slow = {
+        int(j): left.exact(int(at[j])).steps_above(right.exact(int(owner[j])), grid)
+        for j in np.flatnonzero(~clear)
+    }
+    return patched(np.where(clear, cell, 0.0).astype(np.int64), slow)
+
+
+def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
+    """Return the position in each row of its largest number."""
+    near, error = numbers.near.reshape(-1, row), numbers.margin.reshape(-1, row)
+    with np.errstate(invalid="ignore"):
+        lower = np.where(np.isfinite(error), near - error * (1 + enclosure.ROUNDING), -np.inf)
+        upper = np.where(np.isfinite(error), near + error * (1 + enclosure.ROUNDING), np.inf)
+    slack = enclosure.ROUNDING * np.abs(near)
+    possible = ~(upper + slack < (lower - slack).max(axis=1)[:, None])
+    winners: NDArray[np.int64] = possible.argmax(axis=1).astype(np.int64)
+    for i in np.flatnonzero(possible.sum(axis=1) > 1):
+        best, *others = (int(j) for j in np.flatnonzero(possible[i]))
+        for j in others:
+            start = int(i) * row
+            if numbers.exact(start + j).exceeds(numbers.exact(start + best)):
+                best = j
+        winners[i] = best
+    return winners
+
+
+def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals around -log(numerator / 2^bits), 0 < numerator <= 2^bits.
+
+    Assumption: mpmath's ``log`` at w bits is within a relative 2^(8 - w), as in ``enclosure``.
+    """
+    from mpmath import libmp  # noqa: PLC0415 - only the rare slow decisions need it
+
+    work = bits + _LOG_GUARD
+    ratio: Any = libmp.from_man_exp(numerator, -bits)
+    sign, man, exp, _ = libmp.mpf_log(ratio, work, _NEAREST)
+    value = -Fraction(-man if sign else man) * Fraction(2) ** exp
+    slack = value / (1 << (work - 9))
+    return value - slack, value + slack
+
+
+def _normal_ends(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals around the m with P(|Z| > m) = numerator / 2^bits, Z standard normal.
+
+    Newton's method finds a number next to it; the two ends are compared with the probability.
+    """
+    if numerator == 1 << bits:
+        return Fraction(0), Fraction(0)
+    from mpmath import libmp, mp  # noqa: PLC0415 - only the rare slow decisions need it
+
+    fine = 2 * bits + _LOG_GUARD
+    with mp.workprec(fine + _LOG_GUARD):
+        mass = mp.mpf(numerator) / mp.mpf(2) ** bits
+        root = mp.mpf(HALF_NORMAL.guess(float(-mp.log(mass))))
+        for _ in range(fine.bit_length()):
+            tail, density = mp.erfc(root / mp.sqrt(2)), 2 * mp.npdf(root)
+            root = max(root + (tail - mass) / density, root / 2)
+        near = Fraction(*libmp.to_rational(mp.mpf(root)._mpf_))
+    units, step = numerator << (fine - bits), Fraction(1, 1 << bits)
+    while True:
+        low, high = max(near - step, Fraction(0)), near + step
+        if normal_two_tails(low)(fine)[0] >= units >= normal_two_tails(high)(fine)[1]:
+            return low, high
+        step *= 2

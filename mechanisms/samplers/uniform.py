@@ -1,4 +1,4 @@
-"""Uniform real numbers, revealed bit by bit.
+"""Uniform real numbers, revealed bit by bit, and coins whose probability is exactly the stated one.
 
 The ideal uniform U is the real number whose binary digits are the words of the source, one after
 the other. A sampler looks at a first part of the digits and asks for the next ones only when its
@@ -10,40 +10,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import arguments
 from dpproof.accountant.arithmetic.crossing import bisect_integers
 from dpproof.accountant.errors import ParameterError
+from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted
-from dpproof.mechanisms.samplers.enclosure import Enclosure
+from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, quotient, rational
 from dpproof.mechanisms.samplers.rng import Rng, Words
 
 WORD = 64
 UNIT = 2.0**-WORD
-_FIRST_PRECISION = 128
-_SHORT = 2**53
+_FIRST_PRECISION, _SHORT = 128, 2**53
 
 
 @final
 class LazyUniform:
-    """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn.
-
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> LazyUniform(prefix=5, bits=3, rng=ReplayRng(1)).refine(60).bits
-        67
-    """
+    """One uniform: its first ``bits`` digits are the integer ``prefix``, the rest not yet drawn."""
 
     __slots__ = ("_rng", "bits", "prefix")
 
     def __init__(self, prefix: int, bits: int, rng: Rng) -> None:
-        self.prefix = prefix
-        self.bits = bits
-        self._rng = rng
+        self.prefix, self.bits, self._rng = prefix, bits, rng
 
     def refine(self, bits: int) -> LazyUniform:
         """Draw whole words until at least ``bits`` digits are known; return self."""
@@ -56,9 +49,8 @@ class LazyUniform:
         """Return whether U < x, for the enclosed real number x.
 
         With p digits known, U lies in [prefix, prefix + 1] / 2^p. If the bracket of x lies on one
-        side of that interval the answer is certain (equality at an end has probability 0);
-        otherwise p doubles. Each doubling leaves the answer open with probability at most
-        4 * 2^-p, so the loop ends with probability 1, and nearly always at once.
+        side of that the answer is certain (equality at an end has probability 0); else p doubles,
+        which leaves it open with probability at most 4 * 2^-p.
         """
         precision = max(self.bits, _FIRST_PRECISION)
         while True:
@@ -85,10 +77,9 @@ class Uniforms:
     follows is the uniform: 64 - spent digits, and a second word where these leave fewer than 53
     significant ones.
 
-    Attributes:
-        first: the first words, shape (size,), with the spent digits still on top.
-        approximation: binary64, shape (size,): U = approximation (1 + t), |t| <= 2^-51, or nan
-            where the first word is used up by zeros (probability 2^(spent - 64)).
+    ``first`` has the first words, the spent digits still on top. In binary64
+    U = ``approximation`` (1 + t), |t| <= 2^-51, or nan where the first word is used up by zeros
+    (probability 2^(spent - 64)).
 
     Proof of the bound: let w be the first word shifted by ``spent``. If w >= 2^53, U differs from
     w 2^-64 by at most 2^(spent - 64) <= 2^-52 relative for spent <= 1, and converting w to
@@ -96,11 +87,8 @@ class Uniforms:
     digits to a nonzero leading part, and two roundings add less than 2^-52.
     """
 
-    __slots__ = ("_position", "_rng", "_second", "_spent", "approximation", "first")
-
     def __init__(self, size: int, rng: Rng, *, spent: int = 0) -> None:
-        self._rng = rng
-        self._spent = spent
+        self._rng, self._spent = rng, spent
         self.first: Words = rng.words(size)
         shifted = self.first << np.uint64(spent)
         self._position: NDArray[np.intp] = np.flatnonzero(shifted < np.uint64(_SHORT))
@@ -126,23 +114,9 @@ _INT64 = 2**63
 def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
     """Draw ``size`` independent whole numbers, each uniform on {0, ..., bound - 1}.
 
-    Law: P(k) = 1 / bound for 0 <= k < bound.
     Proof: a block of b bits is uniform on [0, 2^b). Given that it is below the largest multiple
         of ``bound`` that is at most 2^b, its remainder modulo ``bound`` is uniform; blocks above
         are dropped, at most half of them.
-
-    Args:
-        bound: a whole number >= 1, of any size.
-        size: number of draws.
-        rng: source of words.
-    Returns:
-        shape (size,); int64, or Python integers when bound exceeds 2^63.
-    Raises:
-        ParameterError: bound is below 1, or an argument is not a whole number.
-    Example:
-        >>> from dpproof.mechanisms.samplers.rng import ReplayRng
-        >>> bool((uniform_below(6, 100, ReplayRng(1)) < 6).all())
-        True
     """
     below = arguments.whole(bound=bound)
     if below < 1:
@@ -168,12 +142,7 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
 def largest(at_least: Callable[[int], bool], guess: int) -> int:
     """Return the largest integer k with ``at_least(k)``, for a predicate true up to k and no more.
 
-    Steps double away from the guess and then halve, so a guess that is off by d costs about
-    2 log2 d evaluations, and the answer never depends on the guess.
-
-    Example:
-        >>> largest(lambda j: j * j * j <= 1000, 3)
-        10
+    Steps double away from the guess, of which the answer is independent, and then halve.
     """
     step = 1
     if at_least(guess):
@@ -189,3 +158,114 @@ def largest(at_least: Callable[[int], bool], guess: int) -> int:
             step *= 2
         low = high - step
     return bisect_integers(at_least, low, high)[0]
+
+
+Coins = NDArray[np.bool_]
+
+
+def bernoulli(probability: arguments.Number, size: int, rng: Rng) -> Coins:
+    """Toss independent coins that are True with exactly the rational probability given."""
+    exact = arguments.probability(probability=probability)
+    return bernoulli_enclosed(rational(exact), arguments.whole(size=size), rng)
+
+
+def geometric_ratio(ratio: Fraction, size: int, rng: Rng) -> Integers:
+    """Draw ``size`` independent geometric numbers of a rational ratio.
+
+    Law: P(k) = (1 - r) r^k for k = 0, 1, ...
+    Proof: let m = 2^i be the least power with r^m <= 1/2. The law of k = m Q + sum over j < i of
+        2^j B_j is a product of powers of r, so all are independent: B_j is 1 with probability
+        r^(2^j)/(1 + r^(2^j)), and Q is geometric of ratio r^m, the number of coins of that
+        probability before the first that fails.
+    """
+    power, place = arguments.probability(ratio=ratio), 1
+    if power == 1:
+        raise ParameterError("ratio", ratio, "at least 0 and less than 1")
+    total = np.zeros(arguments.whole(size=size), dtype=np.int64)
+    while 2 * power > 1:
+        share = quotient(power.numerator, power.numerator + power.denominator)
+        total[bernoulli_enclosed(share, len(total), rng)] += place
+        power, place = power**2, 2 * place  # takes no common divisor of huge numbers
+    alive = np.arange(len(total))
+    while len(alive):
+        alive = alive[bernoulli(power, len(alive), rng)]
+        total[alive] += place
+    return total
+
+
+def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
+    """Toss ``size`` independent coins that are True with probability exactly e^-gamma."""
+    exact = arguments.non_negative(gamma=gamma)
+    return bernoulli_enclosed(exp_minus(exact), arguments.whole(size=size), rng)
+
+
+def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> Coins:
+    """Toss one coin for each numerator n, True with probability exactly e^-(n / denominator).
+
+    Proof: as of ``bernoulli_exp_near``; binary64 only brackets the ratio of integers.
+    """
+    below = arguments.whole(denominator=denominator)
+    tops = np.asarray(numerators)
+    whole = tops.dtype.kind in "iu" or all(isinstance(n, int) for n in tops.flat)
+    if tops.ndim != 1 or not whole or (tops < 0).any():
+        raise ParameterError("numerators", numerators, "whole numbers >= 0, shape (n,)")
+    if below < 1:
+        raise ParameterError("denominator", denominator, "a whole number >= 1")
+
+    def exact(i: int) -> Fraction:
+        return Fraction(int(tops[i]), below)
+
+    if tops.dtype.kind in "iu" and below < 2**1000:
+        gamma = tops.astype(np.float64) / float(below)
+    else:
+        gamma = np.array([enclosure.nearest(exact(i)) for i in range(len(tops))], dtype=np.float64)
+    return bernoulli_exp_near(gamma, gamma * enclosure.ROUNDING, exact, rng)
+
+
+def bernoulli_exp_near(
+    gamma: NDArray[np.float64],
+    error: NDArray[np.float64],
+    exact: Callable[[int], Fraction],
+    rng: Rng,
+    first: Words | None = None,
+) -> Coins:
+    """Toss one coin for each entry, True with probability e^-exact(i), bracketed by gamma +- error.
+
+    Proof: coin i is the event U_i < e^-exact(i). The first word puts U_i in [w, w + 1] / 2^64. If
+        that interval lies on one side of [e^-(gamma + error), e^-(gamma - error)], widened by the
+        assumed error of exp, the event is decided; otherwise ``LazyUniform.is_below`` decides it
+        from the following digits of the same U_i. A comparison with nan decides nothing, and
+        |gamma - exact(i)| <= error. ``first`` has the first words, if they are drawn already.
+    """
+    words = rng.words(len(gamma)) if first is None else first
+    with np.errstate(all="ignore"):
+        u = words * UNIT
+        slack = enclosure.ROUNDING * u + 2 * UNIT
+        low = np.exp(-(gamma + error)) * (1 - enclosure.LIBM)
+        high = np.exp(-np.maximum(gamma - error, 0.0)) * (1 + enclosure.LIBM) + enclosure.UNDERFLOW
+        below = u + slack < low
+        above = u - slack > high
+    for i in np.flatnonzero(~(below | above)):
+        uniform = LazyUniform(int(words[i]), WORD, rng)
+        below[i] = uniform.is_below(exp_minus(exact(int(i))))
+    return below
+
+
+def bernoulli_enclosed(probability: Enclosure, size: int, rng: Rng) -> Coins:
+    """Toss ``size`` independent coins that are True with the enclosed probability.
+
+    Proof: the coin is U < x. With U in [w, w + 1] / 2^64 and low <= x 2^64 <= high, it is True if
+        w < low and False if w >= high, in integers; the one or two words between are decided by
+        ``LazyUniform.is_below`` from the following digits of the same U.
+    """
+    words = rng.words(size)
+    low, high = _first_bracket(probability)
+    below = words < np.uint64(low) if low < 2**WORD else np.ones(size, dtype=np.bool_)
+    above = words >= np.uint64(high) if high < 2**WORD else np.zeros(size, dtype=np.bool_)
+    for i in np.flatnonzero(~(below | above)):
+        below[i] = LazyUniform(int(words[i]), WORD, rng).is_below(probability)
+    return below
+
+
+def _first_bracket(probability: Enclosure) -> tuple[int, int]:
+    return probability(WORD)

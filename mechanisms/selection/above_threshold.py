@@ -31,11 +31,15 @@ from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.selection.scores import ScoreMechanism, in_parts, one_direction, read_scores
+from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
+from dpproof.mechanisms.selection.exponential import (
+    ScoreMechanism,
+    in_parts,
+    one_direction,
+    read_scores,
+)
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
@@ -45,14 +49,7 @@ MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
 
 
 def binary64(value: Number, name: str = "value") -> Fraction:
-    """Return a threshold that binary64 holds exactly, as it does the queries' values.
-
-    Raises:
-        ParameterError: another one.
-    Example:
-        >>> binary64(0.1) == Fraction(0.1)
-        True
-    """
+    """Return a threshold that binary64 holds exactly, as it does the queries' values."""
     exact = parameters.real(value, name)
     if not -(2**1023) <= exact <= 2**1023 or Fraction(float(exact)) != exact:
         allowed = "exactly a binary64 number of at most 2^1023 in size"
@@ -60,7 +57,7 @@ def binary64(value: Number, name: str = "value") -> Fraction:
     return exact
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class FirstAbove(ScoreMechanism[R], ABC):
     """A search for the first queries above a threshold; ``rising`` includes ``monotone``."""
 
@@ -73,7 +70,6 @@ class FirstAbove(ScoreMechanism[R], ABC):
             object.__setattr__(self, "monotone", True)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return what is taken for granted."""
         plain = parameters.assumptions(self.sensitivity)
         if self.rising:
             return (*plain, RISING())
@@ -81,7 +77,7 @@ class FirstAbove(ScoreMechanism[R], ABC):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
@@ -102,23 +98,17 @@ class AboveThreshold(FirstAbove[R]):
 
     Args:
         threshold_scale: of the threshold's noise, in the queries' unit, in [2^-300, 2^300].
-        query_scale: of every query's noise, in the queries' unit, in [2^-300, 2^300]; twice the
-            threshold's (``cutoff`` 1) is usual.
-        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
-            between neighbours.
+        query_scale: of every query's noise; twice the threshold's (``cutoff`` 1) is usual.
+        sensitivity: LInf: every query's exact value moves by at most this between neighbours.
         cutoff: after how many queries above the threshold to stop.
         monotone: claim that no two queries move in opposite directions between neighbours, as of
             counts. Meaningless under replace-one, where it is refused.
         rising: claim that a further record moves no query down, as of counts; it includes
             ``monotone`` and costs less, as each order of neighbours then has a pair of its own.
-        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
+        threshold: public, a binary64 number of at most 2^1023 in size.
         gap: whether to release the gaps too: then an output is the positions and their gaps.
         granularity: a power of two in the queries' unit, to whose nearest multiple gaps are
             rounded; by default 2^-20 of ``query_scale``.
-        query: data -> the values of all queries; None when the data is already the values.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, values that are not a sequence
-            of finite numbers.
     Example:
         >>> from dpproof.accountant import LInf
         >>> noise = {"threshold_scale": 2, "query_scale": 4, "sensitivity": LInf(1)}
@@ -148,11 +138,14 @@ class AboveThreshold(FirstAbove[R]):
         """Return the pair of the isoperimetric bound, the same both ways unless rising."""
         values = show(self.threshold_scale), show(self.query_scale)
         flags: dict[str, Any] = {one: True for one in ("rising", "gap") if getattr(self, one)}
-        derivation = applied(
+        forward, backward = self._pairs()
+        return self._dominated(
             MECHANISM_ABOVE_THRESHOLD,
             f"the first {self.cutoff} above a threshold, with Laplace noise of scale "
             f"{values[0]} on the threshold and {values[1]} on queries of sensitivity "
             f"{show(self.sensitivity.value)}{', and their gaps' * self.gap} ({self.relation})",
+            forward,
+            backward=backward,
             assumptions=self._assumptions(),
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
@@ -160,10 +153,6 @@ class AboveThreshold(FirstAbove[R]):
             cutoff=self.cutoff,
             monotone=self.monotone,
             **flags,
-        )
-        forward, backward = self._pairs()
-        return DominatingPair(
-            forward=forward, backward=backward, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -202,12 +191,7 @@ class AboveThreshold(FirstAbove[R]):
 
 
 def first_above(above: NDArray[np.bool_], cutoff: int) -> NDArray[np.int64]:
-    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer.
-
-    Example:
-        >>> first_above(np.array([[False, True], [False, False]]), 1)
-        array([ 1, -1])
-    """
+    """Return the positions of the first ``cutoff`` True of each row, -1 where there are fewer."""
     if cutoff == 1:
         return np.where(above.any(axis=1), above.argmax(axis=1), -1).astype(np.int64)
     places = np.full((len(above), cutoff), -1, dtype=np.int64)
@@ -225,7 +209,7 @@ MECHANISM_GAUSSIAN_ABOVE_THRESHOLD: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianAboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
@@ -242,30 +226,16 @@ class GaussianAboveThreshold(FirstAbove[R]):
         (NeurIPS 2020), Algorithm 2.
 
     Args:
-        threshold_sigma: standard deviation of the threshold's noise, in the queries' unit, in
-            [2^-300, 2^300].
+        threshold_sigma: standard deviation of the threshold's noise.
         query_sigma: of every query's noise.
-        queries: the largest number of queries, 1 to 10^12; public.
-        sensitivity: LInf, in the queries' unit: every query's exact value moves by at most this
-            between neighbours.
-        cutoff: after how many queries above the threshold to stop, at most ``queries``.
-        monotone: claim that no two queries move in opposite directions between neighbours.
-        rising: claim that a further record moves no query down; it includes ``monotone``.
-        threshold: public, in the queries' unit, a binary64 number of at most 2^1023 in size.
-        query: data -> the values of all queries; None when the data is already the values.
+        queries: the largest number of queries, 1 to 10^12, at least ``cutoff``; public.
     Raises:
-        ParameterError: a parameter outside its domain, or so little noise that the largest loss of
-            the pair, at events of mass 2^-60, is above 16 nats; on release, values that are not a
-            sequence of finite numbers, or more of them than ``queries``.
+        ParameterError: so little noise that the largest loss of the pair, at events of mass 2^-60,
+            is above 16 nats; on release, more values than ``queries``.
     Example:
         >>> from dpproof.accountant import LInf
-        >>> alarm = GaussianAboveThreshold(
-        ...     threshold_sigma=10,
-        ...     query_sigma=20,
-        ...     queries=100,
-        ...     sensitivity=LInf(1),
-        ...     threshold=500,
-        ... )
+        >>> noise = {"threshold_sigma": 10, "query_sigma": 20, "sensitivity": LInf(1)}
+        >>> alarm = GaussianAboveThreshold(**noise, queries=100, threshold=500)
         >>> alarm.release([-1000, 2000, 3000])
         1
     """
@@ -336,7 +306,6 @@ class GaussianAboveThreshold(FirstAbove[R]):
         return in_parts(rows, count, some)
 
     def _tangents(self) -> Tangents:
-        """Return where the bound is replaced by tangents."""
         return tangents(
             threshold=self.sensitivity.value / self.threshold_sigma,
             query=self.sensitivity.value / self.query_sigma,

@@ -4,40 +4,138 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from abc import ABC
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from dpproof.accountant import arguments
-from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
+from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, QueryMechanism
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.queries import real_column
+from dpproof.mechanisms.parameters import Field
+from dpproof.mechanisms.queries import Query, real_column, real_values
 from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.selection.scores import (
-    PathMechanism,
-    ScoreMechanism,
-    one_direction,
-    read_scores,
-)
+from dpproof.mechanisms.samplers.rounded import NoisyReals, largest_of_rows
+
+_AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
+
+
+def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> None:  # noqa: FBT001
+    """Refuse a claim that no two scores move in opposite directions, under symmetric relations."""
+    if value and mechanism.relation.symmetric:
+        raise ParameterError(
+            parameter.name,
+            value,
+            f"False under {mechanism.relation}",
+            "replacing a record can raise one score and lower another",
+        )
+
+
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class ScoreMechanism(NoiseMechanism[R], ABC):
+    """A choice among scores, each of which moves by at most the sensitivity."""
+
+    sensitivity: LInf[R] = field(validator=parameters.norms(LInf))
+    monotone: bool = field(default=False, converter=parameters.flag, validator=one_direction)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        assumptions = (*parameters.assumptions(self.sensitivity), SAME_CANDIDATES())
+        return (*assumptions, MONOTONE()) if self.monotone else assumptions
+
+
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class PathMechanism(ScoreMechanism[R], ABC):
+    """A choice by noise of one scale, which is metric-DP along paths of scores."""
+
+    epsilon: Fraction = field(converter=parameters.positive)
+
+    def __attrs_post_init__(self) -> None:
+        noise_scale(scale=self.scale)
+
+    @property
+    @final
+    def scale(self) -> Fraction:
+        """Return the scale of the noise, in the scores' unit."""
+        return self.sensitivity.value * (1 if self.monotone else 2) / self.epsilon
+
+    @final
+    def _along_paths(
+        self, theorem: Theorem, said: str, attained: Attained | None = None, **given: Parameter
+    ) -> MetricDP[R]:
+        """State metric-DP along paths of the noise that chooses."""
+        derivation = applied(
+            theorem,
+            f"{said} of scale {show(self.scale)} on scores of sensitivity "
+            f"{show(self.sensitivity.value)} is {show(self.epsilon)}-metric-DP along paths "
+            f"({self.relation})",
+            assumptions=self._assumptions(),
+            attained=attained,
+            **given,
+            scale=self.scale,
+            sensitivity=self.sensitivity.value,
+            monotone=self.monotone,
+        )
+        return MetricDP(epsilon=self.epsilon, relation=self.relation, derivation=derivation)
+
+    @final
+    def _largest(
+        self, datasets: Sequence[object], count: int, rng: Rng, *, signed: bool
+    ) -> Outputs:
+
+        def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+            return noisy_maxima(row, size, self.scale, rng, signed=signed)
+
+        return in_parts(read_scores(self.query, datasets), count, some)
+
+
+def read_scores(query: Query | None, datasets: Sequence[object]) -> NDArray[np.float64]:
+    """Return one row of scores for each dataset."""
+    scores = real_values(query, datasets)
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise DataError("scores", scores[0], "one number per candidate, at least 1")
+    return scores
+
+
+def in_parts(
+    scores: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
+) -> Outputs:
+    """Draw ``count`` outputs for each row of scores, some at a time to bound memory."""
+    return np.stack([np.concatenate(list(_parts(row, count, draw))) for row in scores])
+
+
+def _parts(
+    row: NDArray[np.float64], count: int, draw: Callable[[NDArray[np.float64], int], Outputs]
+) -> Iterator[Outputs]:
+    size = max(_AT_ONCE // len(row), 1)
+    for start in range(0, count, size):
+        yield draw(row, min(size, count - start))
+
+
+def noisy_maxima(
+    row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
+) -> NDArray[np.int64]:
+    """Return ``size`` positions of the largest score with Laplace or exponential noise."""
+    return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))
+
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
     rule="mechanism/exponential",
@@ -47,7 +145,7 @@ MECHANISM_EXPONENTIAL: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ExponentialMechanism(ScoreMechanism[R]):
     """Release the index of a candidate, with probability proportional to e^(factor * score).
 
@@ -71,9 +169,6 @@ class ExponentialMechanism(ScoreMechanism[R]):
             halves the noise. Meaningless under replace-one, where it is refused.
         query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
             one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
@@ -116,7 +211,7 @@ MECHANISM_PERMUTE_AND_FLIP: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 
@@ -133,17 +228,8 @@ class PermuteAndFlip(PathMechanism[R]):
     Source: proofs/theory/path.md, Theorem 2; McKenna & Sheldon (arXiv:2010.12603) for the mechanism
         and pure DP; Ding et al. (arXiv:2105.07260) for the noise.
 
-    Args:
-        epsilon: nats, above 0.
-        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
-            this between neighbours.
-        monotone: claim that no two scores move in opposite directions between neighbours; it
-            halves the noise. Meaningless under replace-one, where it is refused.
-        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
-            one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
+    Use: the arguments are those of ``ExponentialMechanism``; ``monotone`` claims that no two scores
+        move in opposite directions between neighbours.
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = PermuteAndFlip(epsilon=1, sensitivity=LInf(1))
@@ -170,7 +256,7 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ReportNoisyMax(PathMechanism[R]):
     """Release the index of the largest score after adding independent noise to every score.
 
@@ -186,18 +272,8 @@ class ReportNoisyMax(PathMechanism[R]):
         (if monotone).
     Source: proofs/theory/path.md, Theorem 2; Dwork & Roth (2014), Section 3.3, for pure DP.
 
-    Args:
-        epsilon: nats, above 0.
-        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
-            this between neighbours.
-        noise: "exponential", "laplace" or "gumbel".
-        monotone: claim that no two scores move in opposite directions between neighbours; it
-            halves the noise. Meaningless under replace-one, where it is refused.
-        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
-            one); None when the data is already the scores.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, scores that are not a
-            sequence of finite numbers.
+    Use: the arguments are those of ``PermuteAndFlip``, and ``noise``: "exponential", "laplace" or
+        "gumbel".
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = ReportNoisyMax(epsilon=1, sensitivity=LInf(1))
@@ -234,7 +310,7 @@ class ReportNoisyMax(PathMechanism[R]):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class TopK(Mechanism[R]):
     """Pick a candidate, drop it, pick the next, ``k`` times: released in order of picking.
 
@@ -249,9 +325,7 @@ class TopK(Mechanism[R]):
     Args:
         pick: ``ExponentialMechanism``, ``ReportNoisyMax`` or ``PermuteAndFlip``; its epsilon is
             that of one pick.
-        k: the number of candidates to pick, a whole number from 1.
-    Raises:
-        ParameterError: another mechanism or number; on release, fewer than k candidates.
+        k: the number of candidates to pick.
     Laws: the guarantee is that of ``pick.repeat(k)``.
     Example:
         >>> from dpproof.accountant import LInf
@@ -310,8 +384,7 @@ class TopK(Mechanism[R]):
 _MOST_CANDIDATES: Final = 100_000
 
 
-def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[float, ...]:
-    """Return increasing binary64 numbers."""
+def _increasing(candidates: Sequence[arguments.Number], _name: str = "value") -> tuple[float, ...]:
     allowed = f"1 to {_MOST_CANDIDATES} increasing numbers, each exactly a binary64 number"
     value: object = candidates
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
@@ -331,7 +404,7 @@ def _increasing(candidates: Sequence[Number], _name: str = "value") -> tuple[flo
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Quantile(Mechanism[R]):
     """Release a public candidate that is nearly the q-quantile of the values.
 
@@ -353,10 +426,6 @@ class Quantile(Mechanism[R]):
         q: from 0 to 1; 1/2 is the median.
         candidates: increasing numbers, fixed in advance, from 1 to 100,000 of them, each exactly a
             binary64 number.
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> median = Quantile(epsilon=50, q=0.5, candidates=range(100), relation=AddRemove())
@@ -389,11 +458,9 @@ class Quantile(Mechanism[R]):
         return np.stack([values[categorical_exp(row, count, rng, factor=factor)] for row in rows])
 
     def _choice(self) -> ExponentialMechanism[R]:
-        """Return the exponential mechanism on the scores."""
         return ExponentialMechanism(epsilon=self.epsilon, sensitivity=self.sensitivity)
 
     def _scores(self, values: NDArray[np.float64]) -> list[Fraction]:
-        """Return every candidate's score."""
         ordered = np.sort(values[~np.isnan(values)])
         below = np.searchsorted(ordered, self.candidates, side="left").tolist()
         above = (len(ordered) - np.searchsorted(ordered, self.candidates, side="right")).tolist()
@@ -403,8 +470,7 @@ class Quantile(Mechanism[R]):
         ]
 
 
-def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fraction, ...]:
-    """Return the sensitivity of every candidate's loss."""
+def _moved(sensitivities: Sequence[arguments.Number], name: str = "value") -> tuple[Fraction, ...]:
     value: object = sensitivities
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or not len(value):
         raise ParameterError(name, value, "one number above 0 for each candidate")
@@ -412,7 +478,7 @@ def _moved(sensitivities: Sequence[Number], name: str = "value") -> tuple[Fracti
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GeneralisedExponential(QueryMechanism[R]):
     """Pick a candidate of small loss, where one record moves the losses by different amounts.
 
@@ -436,10 +502,6 @@ class GeneralisedExponential(QueryMechanism[R]):
         monotone: claim that adding a record never lowers any loss (or never raises any).
             Meaningless under replace-one, where it is refused.
         relation: the neighbouring relation that the sensitivities speak of.
-        query: data -> one loss for each candidate; None when the data is already the losses.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, losses that are not a finite
-            number for each candidate.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
@@ -455,10 +517,7 @@ class GeneralisedExponential(QueryMechanism[R]):
 
     @property
     def shift(self) -> Fraction:
-        """Return the weight of a sensitivity beside a loss, public.
-
-        It is 2 ln(candidates/failure) / epsilon.
-        """
+        """Return the weight of a sensitivity beside a loss: 2 ln(candidates/failure) / epsilon."""
         logarithm = math.log(len(self.sensitivities)) - math.log(self.failure)
         return 2 * Fraction(logarithm) / self.epsilon
 
@@ -482,8 +541,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             ``failure``.
         Source: proofs/theory/margins.md, section 9.
 
-        Raises:
-            ParameterError: not the number of a candidate.
         Example:
             >>> from dpproof.accountant import AddRemove
             >>> pick = GeneralisedExponential(
@@ -498,19 +555,19 @@ class GeneralisedExponential(QueryMechanism[R]):
         return 2 * self.shift * self.sensitivities[candidate]
 
     def scores(self, data: object) -> list[Fraction]:
-        """Return the normalised scores, exactly; they are private.
-
-        Raises:
-            ParameterError: losses that are not a finite number for each candidate.
-        """
+        """Return the normalised scores, exactly; they are private."""
         losses = self._losses(data if self.query is None else self.query(data))
         shifted = [
             loss + self.shift * moved
             for loss, moved in zip(losses, self.sensitivities, strict=True)
         ]
+        moves = self.sensitivities
         return [
-            max((one - other) / self._normaliser(i, j) for j, other in enumerate(shifted))
-            for i, one in enumerate(shifted)
+            max(
+                (one - other) / (max(mine, its) if self.monotone else mine + its)
+                for other, its in zip(shifted, moves, strict=True)
+            )
+            for one, mine in zip(shifted, moves, strict=True)
         ]
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -519,17 +576,7 @@ class GeneralisedExponential(QueryMechanism[R]):
         factor = self._mechanism().factor
         return np.stack([categorical_exp(row, count, rng, factor=factor) for row in rows])
 
-    def _normaliser(self, one: int, other: int) -> Fraction:
-        """Return what a difference of two shifted losses is divided by."""
-        both = self.sensitivities[one], self.sensitivities[other]
-        return max(both) if self.monotone else sum(both, start=Fraction(0))
-
     def _losses(self, losses: object) -> list[Fraction]:
-        """Return the losses as exact numbers.
-
-        Raises:
-            ParameterError: not a finite number for each candidate.
-        """
         number = len(self.sensitivities)
         allowed = f"{number} finite numbers, one for each candidate"
         if not isinstance(losses, Sequence | np.ndarray) or len(losses) != number:
@@ -543,5 +590,4 @@ class GeneralisedExponential(QueryMechanism[R]):
         return exact
 
     def _mechanism(self) -> ExponentialMechanism[R]:
-        """Return the exponential mechanism on the negative scores."""
         return ExponentialMechanism(epsilon=self.epsilon, sensitivity=LInf(1, self.relation))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
 from math import floor
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -18,7 +18,6 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair, smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product
@@ -28,7 +27,6 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
 from dpproof.mechanisms.samplers.rng import Rng
@@ -47,7 +45,7 @@ MECHANISM_PARTITION_SELECTION: Final = Theorem(
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PartitionSelection(QueryMechanism[R]):
     """Say of each partition if it may be published: with probability pi(n) if n records have it.
 
@@ -67,12 +65,8 @@ class PartitionSelection(QueryMechanism[R]):
         epsilon: nats, above 0: of the whole.
         delta: in (0, 1), of the whole.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        relation: the neighbouring relation.
-        query: data -> how many records have each partition, integers from 0; None when the data is
-            already those counts.
     Raises:
-        ParameterError: a parameter outside its domain, or so small that counts up to 2000 are never
-            surely published; on release, counts that are not integers from 0.
+        ParameterError: so small a budget that counts up to 2000 are never surely published.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> chosen = PartitionSelection(epsilon=1, delta=1e-6, relation=AddRemove())
@@ -99,10 +93,15 @@ class PartitionSelection(QueryMechanism[R]):
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the pair of independent coins of the partitions whose counts move, both ways."""
-        derivation = applied(
+        laws = [
+            ((high, 1 - high), (low, 1 - low)) for low, high in pairwise((Fraction(0), *self.kept))
+        ]
+        pair = smallest_pair_above([*laws, *((q, p) for p, q in laws)])
+        return self._dominated(
             MECHANISM_PARTITION_SELECTION,
             f"partitions published by coins, {self.cells} of whose counts move by 1, "
             f"{show(self.epsilon)} and {show(self.delta)} split among them ({self.relation})",
+            Product((Factor(pair, self.cells),)),
             assumptions=(
                 FEW_CELLS(cells=self.cells, largest=1, relation=self.relation),
                 *parameters.assumptions_of_noise(),
@@ -110,14 +109,6 @@ class PartitionSelection(QueryMechanism[R]):
             attained=None if self.cells == 1 else Attained.NO,
             kept=self.kept,
             cells=self.cells,
-        )
-        laws = [
-            ((high, 1 - high), (low, 1 - low)) for low, high in pairwise((Fraction(0), *self.kept))
-        ]
-        pair = smallest_pair_above([*laws, *((q, p) for p, q in laws)])
-        product = Product((Factor(pair, self.cells),))
-        return DominatingPair(
-            forward=product, backward=product, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -128,21 +119,12 @@ class PartitionSelection(QueryMechanism[R]):
     def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> tuple[str, ...]:
         """Publish keys, in alphabetical order, without a list of the possible ones.
 
-        This is one ``release`` on the counts of all keys there could be.
-
-        Args:
-            records: the keys of each; of more than ``contributions`` the first ones count.
-            rng: as for ``release``.
+        This is one ``release`` on the counts of all keys there could be. Of more than
+        ``contributions`` keys of a record the first ones count.
         """
-        names, counts = counted(records, self.contributions)
-        if not names:
-            return ()
-        plain = evolve(self, query=None)
-        said = np.asarray(plain.release(counts, rng=rng))
-        return tuple(key for key, said_yes in zip(names, said.tolist(), strict=True) if said_yes)
+        return tuple(_published(self, records, rng))
 
     def _coins(self, counts: NDArray[np.int64], count: int, rng: Rng) -> NDArray[np.int64]:
-        """Throw the coins of all partitions."""
         levels = np.minimum(counts, len(self.kept))
         unit = max(one.denominator for one in self.kept)
         steps = np.array([0, *(int(one * unit) for one in self.kept)], dtype=np.object_)
@@ -151,14 +133,7 @@ class PartitionSelection(QueryMechanism[R]):
 
 
 def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:
-    """Return one row of counts for each dataset.
-
-    Raises:
-        DataError: not a list of integers, or one of them is negative; it says where.
-    Example:
-        >>> read_counts(None, [[2, 0]])
-        array([[2, 0]])
-    """
+    """Return one row of counts for each dataset."""
     counts, allowed = whole_values(query, datasets), "a list of integers, each at least 0"
     if counts.ndim != 2:
         raise DataError("counts", counts[0], allowed)
@@ -168,15 +143,7 @@ def read_counts(query: Query | None, datasets: Sequence[object]) -> NDArray[np.i
 
 
 def counted(records: Iterable[Iterable[str]], most: int) -> tuple[list[str], list[int]]:
-    """Return the keys there are in alphabetical order, and how many records have each.
-
-    Args:
-        records: the keys of each.
-        most: of how many different ones of a record, the first, count.
-    Example:
-        >>> counted([["b", "b", "a"], ["b", "a", "c"]], 2)
-        (['a', 'b'], [2, 2])
-    """
+    """Return the keys there are in alphabetical order, and how many records have each."""
     counts = Counter(key for one in records for key in islice(dict.fromkeys(one), most))
     names = sorted(counts)
     return names, [counts[key] for key in names]
@@ -214,9 +181,9 @@ _BITS: Final = 512
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ThresholdedCounts(QueryMechanism[R]):
-    """Publish the noisy counts, at or above a threshold, of partitions that somebody has.
+    """Publish noisy counts, or 0 below a threshold, of partitions that somebody has.
 
     Partitions nobody has are never published and need not be listed. ``PartitionSelection`` says
     more often yes for as much privacy; this one says how many, too.
@@ -236,14 +203,6 @@ class ThresholdedCounts(QueryMechanism[R]):
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
         noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
-        relation: the neighbouring relation.
-        query: data -> how many records have each partition, integers from 0; None when the data is
-            already those counts.
-    Outputs:
-        A noisy count for each partition, 0 where it is not published.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, counts that are not integers
-            from 0.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> chosen = ThresholdedCounts(scale=2, delta=1e-6, relation=AddRemove())
@@ -274,21 +233,19 @@ class ThresholdedCounts(QueryMechanism[R]):
         keep = 1 - self.delta
         missed = FinitePair(p=(self.delta, keep, Fraction(0)), q=(Fraction(0), keep, self.delta))
         pair = noisy.forward.joined(Product.of(missed))
-        derivation = applied(
+        return self._dominated(
             MECHANISM_THRESHOLDED_COUNTS,
             f"counts above 0, {self._noisy().cells} of which move by 1, with discrete "
             f"{self.noise.capitalize()} noise of scale {show(self.scale)}, published from "
             f"{self.threshold} on, which one record alone reaches with probability at most "
             f"{show(self.delta)} ({self.relation})",
+            pair,
             assumptions=noisy.derivation.assumptions,
             noise=self.noise,
             scale=self.scale,
             cells=self._noisy().cells,
             delta=self.delta,
             threshold=self.threshold,
-        )
-        return DominatingPair(
-            forward=pair, backward=pair, relation=self.relation, derivation=derivation
         )
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -298,20 +255,8 @@ class ThresholdedCounts(QueryMechanism[R]):
         return np.where((counts[:, np.newaxis] > 0) & (noisy >= self.threshold), noisy, 0)
 
     def keys(self, records: Iterable[Iterable[str]], *, rng: Rng | None = None) -> dict[str, int]:
-        """Publish keys with their noisy counts, without a list of the possible ones.
-
-        This is one ``release`` on the counts of all keys there could be.
-
-        Args:
-            records: the keys of each; of more than ``contributions`` the first ones count.
-            rng: as for ``release``.
-        """
-        names, counts = counted(records, self.contributions)
-        if not names:
-            return {}
-        plain = evolve(self, query=None)
-        said = np.asarray(plain.release(counts, rng=rng)).tolist()
-        return {key: size for key, size in zip(names, said, strict=True) if size}
+        """Publish keys with their noisy counts, as ``PartitionSelection.keys`` does keys alone."""
+        return _published(self, records, rng)
 
     def _noisy(self) -> Histogram[R]:
         """Return the same noise on counts without a threshold."""
@@ -321,6 +266,19 @@ class ThresholdedCounts(QueryMechanism[R]):
             contributions=self.contributions,
             relation=self.relation,
         )
+
+
+def _published(
+    mechanism: PartitionSelection[Any] | ThresholdedCounts[Any],
+    records: Iterable[Iterable[str]],
+    rng: Rng | None,
+) -> dict[str, int]:
+    """Return the keys that one release says something of, and what it says."""
+    names, counts = counted(records, mechanism.contributions)
+    if not names:
+        return {}
+    said = np.asarray(evolve(mechanism, query=None).release(counts, rng=rng)).tolist()
+    return {key: size for key, size in zip(names, said, strict=True) if size}
 
 
 def _threshold(scale: Fraction, mass: Fraction, *, gaussian: bool) -> int:

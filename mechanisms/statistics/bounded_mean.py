@@ -19,20 +19,20 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.accountant.sensitivity import L1, L2, JointSensitivity, LInf
 from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
-from dpproof.mechanisms.combinators.chained import FollowUp
+from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.records import GridRecords, Records, as_records, is_sparse, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.queries import ClippedSum, real_column
+from dpproof.mechanisms.queries import ClippedSum, Query, real_column
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
+from dpproof.mechanisms.selection.exponential import read_scores
 
 # Soundness: 2^29 records of at most 2^24 steps each add up to at most 2^53, exact in binary64.
 _STEP_BITS: Final = 24
@@ -46,22 +46,13 @@ RealNoise: TypeAlias = Literal["gaussian", "laplace"]
 @final
 @dataclass(frozen=True, slots=True)
 class StepGrid:
-    """Whole numbers of steps of one size, a power of two.
+    """Whole numbers of steps of one size, a power of two."""
 
-    Attributes:
-        exponent: a step is 2^exponent, in data units.
-    """
-
-    exponent: int
+    exponent: int  # a step is 2^exponent, in data units
 
     @classmethod
     def up_to(cls, size: Fraction) -> StepGrid:
-        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps.
-
-        Example:
-            >>> StepGrid.up_to(Fraction(100)).exponent
-            -17
-        """
+        """Return the grid on which ``size``, above 0, is more than 2^23 and at most 2^24 steps."""
         exponent = size.numerator.bit_length() - size.denominator.bit_length()
         if Fraction(2) ** (exponent - 1) >= size:
             exponent -= 1
@@ -76,28 +67,21 @@ class StepGrid:
     def clipped(
         self, values: NDArray[np.float64], lowest: int, highest: int
     ) -> NDArray[np.float64]:
-        """Round every value to steps, and clip it; nan stays nan.
-
-        Laws: what becomes of one value does not depend on the others.
-        """
+        """Round every value to steps by itself, and clip it; nan stays nan."""
         with np.errstate(over="ignore"):
             steps = np.rint(np.ldexp(values, -self.exponent))
         return np.clip(steps, lowest, highest)
 
 
 def values_of(data: object) -> NDArray[np.float64]:
-    """Return the values of a dataset, few enough for exact sums.
-
-    Raises:
-        ParameterError: not a sequence of real numbers, or more than 2^29.
-    """
+    """Return the values of a dataset, few enough for exact sums."""
     values = real_column(data)
     if len(values) > MOST_RECORDS:
         raise ParameterError("data", len(values), f"at most {MOST_RECORDS} records")
     return values
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ClippedStatistic(Mechanism[R], ABC):
     """Noise on sums of values that are clipped to public bounds, 2^-250 or more apart."""
 
@@ -124,22 +108,10 @@ class ClippedStatistic(Mechanism[R], ABC):
 
 
 def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:
-    """Read rows, and put each on the grid in units of the norm bound; all are of class 0.
+    """Read rows, and put each by itself on the grid in units of the norm bound; all are of class 0.
 
-    A row that is not finite, or zero on the grid, contributes nothing and is left out.
-
-    Args:
-        data: an array of shape (records, features), ``Records``, whose labels do not matter, or a
-            sequence of rows.
-        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: the width of a row; None takes the width of the array, which is public.
-    Raises:
-        ParameterError: not rows, another width than ``features``, more than 2^29 records, or more
-            than 2^24 features.
-    Laws: what becomes of one row does not depend on the others, bit for bit.
-    Example:
-        >>> rows_on_grid([[3.0, 4.0]], norm=10.0, features=2).vectors[0].astype(int).tolist()
-        [5033164, 6710886]
+    A row that is not finite, or zero on the grid, is left out. Rows are clipped to the norm; None
+    scales every row to norm 1. Without ``features`` the width is that of the array, and public.
     """
     return on_grid(
         _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True
@@ -160,12 +132,11 @@ def _unlabelled(data: object, features: int | None) -> Any:  # noqa: ANN401  # R
 
 
 def _no_class(labels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return class 0 for every row."""
     return np.zeros(len(labels), dtype=np.int64)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
@@ -187,13 +158,9 @@ class BoundedMean(ClippedStatistic[R]):
         lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
             ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
         noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
     Outputs:
         A record with fields ``value``, the mean, between the bounds, and ``count``, the noisy
         number of records; under replace-one the public one.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> ages = BoundedMean(scale=100, lower=0, upper=100, relation=AddRemove())
@@ -231,15 +198,10 @@ class BoundedMean(ClippedStatistic[R]):
         return np.asarray(outputs)
 
     def sums(self, data: object) -> NDArray[np.float64]:
-        """Return the exact sums of the distances from the lower and the upper bound; private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return the exact sums of the distances from the lower and the upper bound; private."""
         return self._sums(data)[1]
 
     def _sums(self, data: object) -> tuple[int, NDArray[np.float64]]:
-        """Return the number of records, and the exact sums."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         rows, totals = blocks.sum(self._steps)
         exponent = StepGrid.up_to(self.upper - self.lower).exponent
@@ -257,7 +219,7 @@ class BoundedMean(ClippedStatistic[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class BoundedSum(ClippedStatistic[R]):
     """Clip one number a record to public bounds, add the numbers up exactly, and add noise.
 
@@ -270,16 +232,8 @@ class BoundedSum(ClippedStatistic[R]):
     Assumes: one shape; random bits; output alone.
     Source: ``Gaussian`` and ``Laplace``; the sensitivity is attained by single records.
 
-    Args:
-        scale: of the noise, in data units, in [2^-300, 2^300]: sigma of Gaussian noise, the mean
-            absolute deviation of Laplace noise.
-        lower, upper: public bounds, chosen without looking at the data, of at most 2^250 in size;
-            ``Chained(first=MagnitudeBound(...), then=WithinBound(...))`` finds them privately.
-        noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers.
+    Use: the arguments are those of ``BoundedMean``; the scale is sigma of Gaussian noise, the mean
+        absolute deviation of Laplace noise.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> total = BoundedSum(scale=500, lower=0, upper=1000, relation=AddRemove())
@@ -301,16 +255,11 @@ class BoundedSum(ClippedStatistic[R]):
         return self._noise(self._moved()).draw([self.total(data) for data in datasets], count, rng)
 
     def total(self, data: object) -> float:
-        """Return the exact sum of the clipped values; it is private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return the exact sum of the clipped values; it is private."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         return self._query()(blocks.map(self._present))
 
     def _present(self, data: object) -> NDArray[np.float64]:
-        """Return the values that count."""
         values = values_of(data)
         return values if self.relation.symmetric else values[~np.isnan(values)]
 
@@ -325,7 +274,6 @@ class BoundedSum(ClippedStatistic[R]):
         )
 
     def _moved(self) -> Fraction:
-        """Return how far the sum moves between neighbours, at most."""
         largest = max(abs(self.lower), abs(self.upper))
         return self.upper - self.lower if self.relation.symmetric else largest
 
@@ -335,7 +283,6 @@ _FURTHEST: Final = 249
 
 
 def _exponent(value: int, name: str = "value") -> int:
-    """Return a whole number from -249 to 249."""
     whole: object = value
     if isinstance(whole, bool) or not isinstance(whole, int | np.integer):
         raise ParameterError(name, whole, f"a whole number from {-_FURTHEST} to {_FURTHEST}")
@@ -345,13 +292,13 @@ def _exponent(value: int, name: str = "value") -> int:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MagnitudeBound(Mechanism[R]):
     """Release the first power of two that nearly all values do not exceed in size.
 
     AboveThreshold on the counts of the values larger than 2^smallest, 2^(smallest + 1), ...: it
     stops at the first that is, with noise, at most ``outside``. However many powers are tried, only
-    the one that stops it is paid for. If none does, the bound is 2^largest.
+    the one that stops it is paid for. If none does, the bound is 2^largest. A nan exceeds no bound.
 
     Statement: every count moves by at most 1 between neighbours, and all in the same direction
         unless a record is replaced; so the exponent has the guarantee of ``AboveThreshold`` with
@@ -366,15 +313,10 @@ class MagnitudeBound(Mechanism[R]):
         outside: the number of values that may be clipped. Below some ten query scales the
             search tends to stop at a power that is too small, as noise alone gets a count there.
         smallest, largest: exponents of the first and the last bound, from -249 to 249.
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not a sequence of
-            real numbers. A nan exceeds no bound.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> bound = MagnitudeBound(
-        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
-        ... )
+        >>> noise = {"threshold_scale": 1, "query_scale": 2, "relation": AddRemove()}
+        >>> bound = MagnitudeBound(outside=40, **noise)
         >>> bound.release([3.0] * 5000 + [1e6])
         4.0
     """
@@ -402,11 +344,7 @@ class MagnitudeBound(Mechanism[R]):
         return np.asarray(np.ldexp(1.0, self.smallest + steps))
 
     def inside(self, data: object) -> list[int]:
-        """Return minus the number of values that exceed each bound in size; private.
-
-        Raises:
-            ParameterError: not a sequence of real numbers.
-        """
+        """Return minus the number of values that exceed each bound in size; private."""
         sizes = np.abs(values_of(data))
         bounds = np.ldexp(1.0, np.arange(self.smallest, self.largest + 1))
         ordered = np.sort(sizes[~np.isnan(sizes)])
@@ -414,7 +352,6 @@ class MagnitudeBound(Mechanism[R]):
         return [-int(number) for number in larger]
 
     def _search(self) -> AboveThreshold[R]:
-        """Return AboveThreshold on the counts."""
         return AboveThreshold(
             threshold_scale=self.threshold_scale,
             query_scale=self.query_scale,
@@ -432,7 +369,7 @@ Statistic: TypeAlias = Literal["sum", "mean"]
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class WithinBound(FollowUp[R]):
     """The sum or mean of values clipped to [-b, b], with noise that grows with the released b.
 
@@ -445,17 +382,13 @@ class WithinBound(FollowUp[R]):
         statistic: "sum" or "mean".
         noise_multiplier: the noise's scale in units of the sensitivity, in [2^-50, 2^50].
         noise: "gaussian" or "laplace".
-        relation: the neighbouring relation.
     Outputs:
         The output of ``BoundedSum`` or ``BoundedMean`` for each bound of ``MagnitudeBound``.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Chained, MagnitudeBound
-        >>> bound = MagnitudeBound(
-        ...     threshold_scale=1, query_scale=2, outside=40, relation=AddRemove()
-        ... )
+        >>> noise = {"threshold_scale": 1, "query_scale": 2, "relation": AddRemove()}
+        >>> bound = MagnitudeBound(outside=40, **noise)
         >>> mean = WithinBound(statistic="mean", noise_multiplier=2, relation=AddRemove())
         >>> size, found = Chained(first=bound, then=mean).release([3.0] * 5000 + [1e6])
         >>> size, round(float(found.value), 1)
@@ -495,3 +428,63 @@ class WithinBound(FollowUp[R]):
             raise ParameterError("outputs", outputs.shape, "the bounds of MagnitudeBound")
         drawn = [self.at(float(bound)).draw([data], 1, rng)[0] for bound in outputs]
         return np.concatenate(drawn)
+
+
+@final
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
+class NumericAnswers(FollowUp[R]):
+    """Values of the queries at released positions, 0 at -1, with Laplace noise of their own.
+
+    Behind ``AboveThreshold``, in ``Chained``, this is the sparse vector technique with numeric
+    answers; behind ``TopK`` or a choice it measures what was chosen.
+
+    Statement: as many Laplace shifts by sensitivity/scale as there are positions at most: given the
+        positions, so many fixed numbers are released that each move by at most the sensitivity.
+    Source: adaptive composition as in ``Chained``; docs/shift-lemma.md.
+
+    Args:
+        query: data -> the values of all queries, as for the mechanism before.
+        scale: of each answer's noise, in the queries' unit.
+        sensitivity: LInf, of any one query.
+        cutoff: the most positions that are released.
+    Example:
+        >>> from dpproof.accountant import LInf
+        >>> from dpproof.mechanisms import AboveThreshold, Chained
+        >>> loads = lambda records: [sum(r > k for r in records) for k in (9, 5, 1)]
+        >>> of = {"query": loads, "sensitivity": LInf(1)}
+        >>> alarm = AboveThreshold(threshold_scale=1, query_scale=2, threshold=500, **of)
+        >>> both = Chained(first=alarm, then=NumericAnswers(scale=4, **of))
+        >>> place, size = both.release([3] * 1000)
+        >>> int(place), abs(size - 1000) < 400
+        (2, True)
+    """
+
+    query: Query = field(validator=parameters.function_of_data)
+    scale: Fraction = field(converter=parameters.scale)
+    sensitivity: LInf[R] = field(validator=parameters.norms(LInf))
+    cutoff: int = field(default=1, converter=parameters.count)
+
+    @property
+    def relation(self) -> R:
+        """Return the relation that the sensitivity speaks of."""
+        return self.sensitivity.relation
+
+    def guarantee(self) -> Guarantee[R]:
+        """Return the guarantee of one shift for each answer."""
+        return self._noise().guarantee()
+
+    def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
+        """Draw noisy values at the positions: float64 of the positions' shape."""
+        values = read_scores(self.query, [data])[0]
+        positions = np.asarray(outputs["0"] if outputs.dtype.names else outputs)  # or with gaps
+        if positions.reshape(len(positions), -1).shape[1] > self.cutoff:
+            raise ParameterError("cutoff", self.cutoff, f"at least {positions.shape[1]}, as before")
+        there = positions >= 0
+        exact = np.where(there, values[np.maximum(positions, 0)], 0.0)
+        return np.where(there, self._noise().draw([exact], 1, rng)[0, 0], 0.0)
+
+    def _noise(self) -> Laplace[R]:
+        few = JointSensitivity.few(
+            coordinates=self.cutoff, each=self.sensitivity.value, relation=self.relation
+        )
+        return Laplace(scale=self.scale, sensitivity=few)

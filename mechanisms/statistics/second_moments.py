@@ -34,7 +34,6 @@ from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.samplers.rng import Rng
@@ -48,13 +47,14 @@ _REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SecondMoments(Mechanism[R]):
-    """Release the sum of x x' over all rows x, a symmetric matrix, with Gaussian noise.
+    """Release the sum of x x' over all rows x with Gaussian noise, not always positive definite.
 
     Noise is drawn for the upper triangle: of standard deviation sigma on the diagonal, and of
     sigma / sqrt 2, rounded up, above it, as an entry there counts twice in the Frobenius norm. The
-    sum is exact: sums of products of 48 bits, of which noise changes the low digits alone.
+    sum is exact: sums of products of 48 bits, of which noise changes the low digits alone. A row
+    that is not finite contributes nothing.
 
     Statement: a row moves the sum by |x|^2 <= norm^2 in Frobenius norm; a replaced one by at most
         sqrt 2 norm^2, not twice that, as ||x x' - z z'||^2 = |x|^4 + |z|^4 - 2 <x, z>^2. So it is
@@ -67,13 +67,7 @@ class SecondMoments(Mechanism[R]):
         sigma: standard deviation of the noise on a diagonal entry, in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound; None scales every row to
             norm 1.
-        relation: the neighbouring relation.
         features: the width of a row; needed where the data may be a sequence of rows.
-    Outputs:
-        An array of shape (features, features), symmetric; not always positive definite.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not rows. A row
-            that is not finite contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> moments = SecondMoments(sigma=4, norm=2, features=2, relation=AddRemove())
@@ -126,11 +120,7 @@ class SecondMoments(Mechanism[R]):
         return noisy * float(self._unit**2)
 
     def moments(self, data: object) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private.
-
-        Raises:
-            ParameterError: the data is not rows of the right width.
-        """
+        """Return the exact sum of x x' as multiples of 2^4 norm^2 and a rest in norm^2; private."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         _, high, middle, low = blocks.sum(self._digits)
         middle += low >> _HALF_BITS
@@ -182,7 +172,6 @@ _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made togeth
 
 
 def _start(centres: ArrayLike, _name: str = "value") -> Centres:
-    """Return centres as a value: finite rows of one width."""
     allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
     try:
         array = np.asarray(centres, dtype=np.float64)
@@ -196,13 +185,14 @@ def _start(centres: ArrayLike, _name: str = "value") -> Centres:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NoisyLloyd(Mechanism[R]):
     """Move each of k centres to the noisy mean of the rows that are nearest to it, again and again.
 
     Every step is one release of ``ClassMeans``, the class of a row being its nearest centre, which
     is a function of the row and of what was released before. The nearest centre is found in exact
-    integers. A cluster that seems to hold hardly any rows starts again beside the largest one.
+    integers. A cluster that seems to hold hardly any rows starts again beside the largest one. A
+    row that is not finite, or zero, contributes nothing.
 
     Statement: the steps are an adaptive composition of Gaussian releases of one sensitivity, that
         of ``ClassMeans``: mu-GDP with mu = sqrt(steps) sensitivity / sigma.
@@ -218,18 +208,13 @@ class NoisyLloyd(Mechanism[R]):
         count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
             norm.
         norm: rows are clipped to this Euclidean norm, a public bound.
-        relation: the neighbouring relation.
     Outputs:
         A record with fields ``centres``, shape (k, features), of norm at most ``norm``, and
         ``counts``, shape (k,): noisy numbers of rows in the last step.
-    Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not rows as wide as
-            the centres. A row that is not finite, or zero, contributes nothing.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = NoisyLloyd(
-        ...     centres=[[1, 0], [0, 1]], steps=4, sigma=20, relation=AddRemove()
-        ... )
+        >>> first = [[1, 0], [0, 1]]
+        >>> learner = NoisyLloyd(centres=first, steps=4, sigma=20, relation=AddRemove())
         >>> round(float(learner.guarantee().mu), 6)
         0.141421
         >>> learner.release([[0.9, 0.1], [0.2, 0.8]]).centres.shape
@@ -296,7 +281,6 @@ class NoisyLloyd(Mechanism[R]):
         return centres * 2.0**-STATE_BITS * unit, counts
 
     def _step(self) -> ClassMeans[R]:
-        """Return one step, whose classes are the clusters."""
         return ClassMeans(
             classes=max(2, len(self.centres)),  # of one cluster, the second class stays empty
             sigma=self.sigma,
@@ -321,19 +305,13 @@ def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Ve
 def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
     """Return the nearest centre of every row, for each set of centres; ties go to the first.
 
-    Args:
-        vectors: integers as float64, row norms at most 2^24: rows in units of 2^-24.
-        centres: integers as float64, shape (..., k, features), row norms at most 2^28: centres in
-            units of 2^-28.
-    Returns:
-        shape (..., rows).
+    Rows are integers of norm at most 2^24 (units of 2^-24), centres of norm at most 2^28 (units of
+    2^-28) and of shape (..., k, features).
+
     Proof: |x - c|^2 / 2 = |x|^2 / 2 - (<x, c> - |c|^2 / 2). In units of 2^-52 the product is an
         integer of size at most 2^52; |c|^2 / 2, rounded to one of at most 2^51, is the same number
         for all rows. So the difference is exact, and depends on the row and the centres alone.
     Laws: the result for one row does not depend on the others, bit for bit.
-    Example:
-        >>> nearest(np.array([[2.0**24, 0.0]]), np.array([[0.0, 2.0**28], [2.0**27, 0.0]]))
-        array([1])
     """
     squares = np.square(centres.astype(np.int64)).sum(axis=-1)
     halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))

@@ -70,11 +70,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "auditing": (
         "errors",
         "counts",
-        "report",
         "bounds",
         "trials",
         "inspection",
-        "symptoms",
+        "report",
         "witnesses",
         "planning",
         "evidence",

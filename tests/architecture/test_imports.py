@@ -26,7 +26,7 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "proofs": ("flint",),
     "accountant": ("attrs", "numpy", "scipy"),
     "mechanisms": ("attrs", "mpmath", "numpy", "scipy"),
-    "auditing": ("numpy", "scipy"),
+    "auditing": ("attrs", "numpy", "scipy"),
     "dpproof": (
         "attrs",
         "click",

@@ -33,8 +33,8 @@ from dpproof.auditing import (
     TradeOffRegion,
     TwoSample,
 )
+from dpproof.auditing.bounds.curves import contradicts
 from dpproof.auditing.bounds.event_bound import EventBound
-from dpproof.auditing.bounds.one_run import contradicts
 from dpproof.auditing.counts import gaussian
 
 pytestmark = pytest.mark.slow

@@ -32,6 +32,7 @@ AUDITED: dict[str, Callable[[Callable[..., Any]], Any]] = {
         PAIR,
         (0.1, 0),
         samples=400,
+        seed=1,  # of others one in a hundred shows an output, which is published
         features=lambda outputs: sampler(outputs, len(outputs), np.random.default_rng(1)),
     ),
     "audit_canaries": lambda sampler: auditing.audit_canaries(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpproof import auditing
 from dpproof.accountant import L2, Poisson
 from dpproof.auditing.counts import Claim
-from dpproof.auditing.symptoms import REPLAYED, recorded, replayed, symptoms
+from dpproof.auditing.report import REPLAYED, recorded, replayed, symptoms
 from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.sampler import Training
 from dpproof.mechanisms import Gaussian

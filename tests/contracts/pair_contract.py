@@ -299,6 +299,10 @@ class PairContract(ABC):
                 for one, stated in zip(y, bound, strict=True):
                     true = abs(case.definition.moment(c + 1j * float(one))) / start
                     assert true.lower() <= (ball(stated) + ball(1e-12)).exp()
+                    if known.atoms:
+                        p, q, apart = known.atoms
+                        turned = abs(p + q * np.exp(1j * float(one) * apart))
+                        assert true.lower() <= ball(1 - p - q + turned + 1e-9)
 
     def test_lattice(self) -> None:
         """Every loss is on the lattice, and the adjacency is at or below the true one."""

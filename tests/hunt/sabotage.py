@@ -187,8 +187,8 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "canonical noise falls by e^epsilon to two bits": (
         "mechanisms",
-        "dpproof.mechanisms.noise.canonical_noise",
-        "_BITS",
+        "dpproof.mechanisms.noise.laplace",
+        "_CANONICAL_BITS",
         lambda _: 2,
     ),
     "a record moves a learner's sums by half of what it does": (
@@ -267,7 +267,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the largest column of a factor is a thousandth too short": (
         "parts-in-turn",
-        "dpproof.mechanisms.combinators.allocated",
+        "dpproof.mechanisms.combinators.subsampled",
         "squared_sensitivity",
         _shorter,
     ),

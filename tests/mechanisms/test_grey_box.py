@@ -41,7 +41,7 @@ SAMPLERS = {
     "dpproof.mechanisms.noise.gaussian.discrete_gaussian": None,
     "dpproof.mechanisms.selection.exponential.categorical_exp": "exponents",
     "dpproof.mechanisms.local.randomized_response.randomized_response": "values",
-    "dpproof.mechanisms.combinators.best_of_runs.run_count": None,
+    "dpproof.mechanisms.combinators.composed.run_count": None,
     "dpproof.mechanisms.batches.subset_without_replacement": None,
 }
 TOTAL = ClippedSum(lower=0, upper=1)

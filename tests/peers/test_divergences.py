@@ -30,7 +30,7 @@ from dpproof.mechanisms import (
     MatrixMechanism,
     MinSeparation,
 )
-from dpproof.mechanisms.correlated.participation import Participation
+from dpproof.mechanisms.correlated.factors import Participation
 from tests.peers.support import (
     ADD_REMOVE,
     REPLACE_ONE,

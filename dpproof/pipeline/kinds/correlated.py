@@ -17,8 +17,7 @@ from dpproof.mechanisms import (
     Toeplitz,
     Tree,
 )
-from dpproof.mechanisms.correlated.factors import Factor
-from dpproof.mechanisms.correlated.participation import Participation
+from dpproof.mechanisms.correlated.factors import Factor, Participation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 

@@ -7,14 +7,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, PureDP
-from dpproof.accountant.pairs.laplace import LaplacePair
+from dpproof.accountant.pairs.laplace import (
+    DiscreteLaplacePair,
+    LaplacePair,
+    RandomizedResponsePair,
+)
 from dpproof.accountant.pairs.pair import (
+    Pair,
     Smoothness,
+    Tails,
     dirichlet_deficit,
     exponential_layers,
     layers,
@@ -95,6 +102,51 @@ def test_decay_of_two_lattices_up_to_an_end() -> None:
     assert (later <= found + 1e-9).all()
     assert found[0] > -1.0 > -20.0 > found[2000]
     assert (log_decay(parts, y) == 0.0).all()
+
+
+LAPLACE = [LaplacePair(epsilon=Fraction(100 + 7 * i * i, 30011)) for i in range(40)]
+MIXED = [
+    *(
+        RandomizedResponsePair(epsilon=Fraction(900 + 7 * i * i, 30011), categories=2 + i % 3)
+        for i in range(20)
+    ),
+    *(DiscreteLaplacePair(scale=Fraction(50 + i, 9), shift=1 + i % 4) for i in range(20)),
+]
+
+
+@pytest.mark.parametrize("pairs", [LAPLACE, MIXED], ids=["Laplace", "discrete"])
+@pytest.mark.parametrize("c", [0.3, 8.0])
+def test_tails_by_atoms(pairs: list[Pair], c: float) -> None:
+    """Bounds by atoms are above the product from each y to the end, and far below 1."""
+    parts = []
+    found = [pair.cgf(np.array([c + 0j])) for pair in pairs]
+    for pair, at in zip(pairs, found, strict=True):
+        value, radius = float(at.value.real[0]), float(at.radius[0])
+        parts.append((pair.smoothness(c, Bound(value - radius, value + radius)), 2))
+    tails = Tails.of(parts, 3000.0)
+    y = np.linspace(3.0, tails.end, 30_000, endpoint=False)
+    moduli = [pair.cgf(c + 1j * y).value.real for pair in pairs]
+    true = 2 * sum(one - at.value.real for one, at in zip(moduli, found, strict=True))
+    later = np.maximum.accumulate(true[::-1])[::-1]
+    stated = tails.largest[np.minimum((y / tails.width).astype(int), tails.largest.size - 1)]
+    assert (later <= stated + 1e-9).all()
+    assert stated[y > 100.0].max(initial=-np.inf) < -5.0
+    density = np.exp(true) / (np.pi * y * y)
+    steps = 0.5 * (density[1:] + density[:-1]) * np.diff(y)
+    left = np.append(np.cumsum(steps[::-1])[::-1], 0.0)
+    assert (left <= np.exp(tails.log_tail(y))).all()
+    beyond = np.array([2 * tails.end])
+    assert tails.log_tail(beyond) == log_decay(parts, beyond) - np.log(np.pi * beyond)
+
+
+def test_tails_of_one_distance() -> None:
+    """Atoms at one distance are aligned again and again, and few of them never cancel."""
+    parts = [(LaplacePair(epsilon=Fraction(1, 9)).smoothness(1.0, Bound(0.0, 0.1)), 100)]
+    assert not Tails.of(parts, 1000.0).end
+    assert not Tails.of([*parts, (Smoothness(), 5)], 1000.0).end
+    different = [(Smoothness(atoms=(0.5, 0.5, one)), 1) for one in (1.0, 1.3)]
+    assert not Tails.of(different, 1000.0).end
+    assert Tails.of([(one, 8) for one, _ in different], 1000.0).end >= 1000.0
 
 
 TINY, HUGE = Fraction(1, 10**400), Fraction(10**400)

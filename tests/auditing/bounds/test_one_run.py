@@ -14,7 +14,7 @@ from scipy import optimize, sparse, stats
 from dpproof.accountant import GDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Guesses, OneRunCurve, PrefixBand, PrefixCounts
-from dpproof.auditing.bounds.one_run import contradicts
+from dpproof.auditing.bounds.curves import contradicts
 from dpproof.auditing.counts import Design, gaussian, lines
 
 SIGNIFICANCE = 0.05

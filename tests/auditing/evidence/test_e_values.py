@@ -15,7 +15,7 @@ from dpproof.auditing import Outcome, Report
 from dpproof.auditing.counts import Claim
 from dpproof.auditing.evidence import LEAST, log_evidence
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import Coordinate
+from dpproof.auditing.witnesses.standard import Coordinate
 from dpproof.auditing.witnesses.witness import Question
 from tests.auditing.samplers import Draw, gaussian, laplace, randomized_response
 

@@ -21,8 +21,9 @@ from dpproof.auditing.planning.plan import (
     plan_curve,
     plan_epsilon,
     questions,
+    sharpened,
+    sharpened_curve,
 )
-from dpproof.auditing.planning.rare_event import sharpened, sharpened_curve
 from dpproof.auditing.trials.trials import Trials
 from tests.auditing.samplers import Draw, gaussian, laplace, rounded
 from tests.auditing.variants import truncated_gaussian

@@ -10,10 +10,9 @@ import pytest
 
 from dpproof.auditing import Outcome, audit
 from dpproof.auditing.counts import Claim
-from dpproof.auditing.planning.plan import EpsilonPlan, Method
-from dpproof.auditing.planning.rare_event import with_unusual
+from dpproof.auditing.planning.plan import EpsilonPlan, Method, with_unusual
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import Coordinate
+from dpproof.auditing.witnesses.standard import Coordinate
 from dpproof.auditing.witnesses.witness import Question
 from tests.auditing.samplers import Case, Rng, alarms, rounded
 

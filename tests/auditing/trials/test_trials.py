@@ -17,7 +17,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.auditing import Outcome, SamplesUsed
 from dpproof.auditing.trials.encoding import Pair
 from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.coordinates import Coordinate
+from dpproof.auditing.witnesses.standard import Coordinate
 from dpproof.auditing.witnesses.witness import Question
 from tests.architecture.tree import ROOT
 from tests.auditing.samplers import laplace

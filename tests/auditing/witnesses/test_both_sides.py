@@ -6,7 +6,7 @@ import numpy as np
 
 from dpproof.auditing import Design, Pair
 from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.coordinates import Coordinate, Thresholds
+from dpproof.auditing.witnesses.standard import Coordinate, Thresholds
 from dpproof.auditing.witnesses.witness import BothSides, Question, both_sides
 from tests.auditing.samplers import laplace, randomized_response
 

@@ -8,7 +8,7 @@ import pytest
 from dpproof import auditing
 from dpproof.auditing import Outcome, Pair
 from dpproof.auditing.trials.trials import Trials
-from dpproof.auditing.witnesses.coordinates import Independent
+from dpproof.auditing.witnesses.standard import Independent
 from tests.auditing.builders import BROKEN
 from tests.auditing.samplers import laplace
 

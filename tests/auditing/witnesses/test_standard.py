@@ -9,8 +9,7 @@ import numpy as np
 from dpproof import auditing
 from dpproof.auditing.audit import WITNESSES
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import Histogram, lowest_bit
-from dpproof.auditing.witnesses.standard import meaning
+from dpproof.auditing.witnesses.standard import Histogram, lowest_bit, meaning
 
 
 def test_every_score_of_an_audit_has_a_meaning() -> None:

@@ -10,7 +10,7 @@ import pytest
 from dpproof import auditing
 from dpproof.auditing import Outcome
 from dpproof.auditing.trials.sampler import Training
-from dpproof.auditing.witnesses.coordinates import Summaries
+from dpproof.auditing.witnesses.standard import Summaries
 from tests.auditing.samplers import Draw, Rng, rounded
 
 TENTH = 0.1

@@ -22,9 +22,10 @@ from dpproof.mechanisms import (
     Toeplitz,
     Tree,
 )
-from dpproof.mechanisms.correlated.factors import Factor
-from dpproof.mechanisms.correlated.participation import Participation, Schedule
-from dpproof.mechanisms.correlated.sensitivity import (
+from dpproof.mechanisms.correlated.factors import (
+    Factor,
+    Participation,
+    Schedule,
     SquaredSensitivity,
     _dual,
     _gram,

@@ -14,7 +14,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, L2, LInf
 from dpproof.mechanisms import ReplayRng, Skellam
-from dpproof.mechanisms.samplers.falling import _cumulative_skellam, skellam
+from dpproof.mechanisms.samplers.discrete import _cumulative_skellam, skellam
 from tests.contracts.mechanism_contract import NOT_POSITIVE, ExactLawContract, one_bad
 from tests.mechanisms.samplers.support import Scripted
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.samplers import coins, enclosure, falling
+from dpproof.mechanisms.samplers import discrete, enclosure, uniform
 from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
 
@@ -38,10 +38,10 @@ def slow_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enclosure, "UNIFORM", 2.0**40)
     monkeypatch.setattr(enclosure, "ROUNDING", 1.0)
     monkeypatch.setattr(enclosure, "UNDERFLOW", 2.0)
-    monkeypatch.setattr(coins, "_first_bracket", lambda _: (0, 2**WORD))
-    monkeypatch.setattr(falling, "_accepted_below", lambda *_: np.zeros(1, dtype=np.uint64))
+    monkeypatch.setattr(uniform, "_first_bracket", lambda _: (0, 2**WORD))
+    monkeypatch.setattr(discrete, "_accepted_below", lambda *_: np.zeros(1, dtype=np.uint64))
     monkeypatch.setattr(
-        falling, "_between", lambda *a: (np.zeros(len(a[2]), np.int64), np.zeros(len(a[2]), bool))
+        discrete, "_between", lambda *a: (np.zeros(len(a[2]), np.int64), np.zeros(len(a[2]), bool))
     )
 
 

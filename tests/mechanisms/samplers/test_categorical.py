@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.samplers import categorical, categorical_exp
-from dpproof.mechanisms.samplers.categorical import Exponents
+from dpproof.mechanisms.samplers import categorical_exp, discrete
+from dpproof.mechanisms.samplers.discrete import Exponents
 from dpproof.mechanisms.samplers.rng import ReplayRng
 from tests.mechanisms.samplers.support import (
     Scripted,
@@ -53,8 +53,8 @@ def test_binary64_brackets_contain_the_distribution_function(
     exponents: Exponents, factor: Fraction
 ) -> None:
     """The bounds hold, are ordered, and are narrow enough to decide nearly every draw."""
-    gaps, _ = categorical._gaps(exponents, factor)
-    low, high = categorical._cumulative_bounds(gaps)
+    gaps, _ = discrete._gaps(exponents, factor)
+    low, high = discrete._cumulative_bounds(gaps)
     for lower, true, upper in zip(low, cumulative(exponents, factor), high, strict=True):
         assert mpmath.mpf(float(lower)) <= true <= mpmath.mpf(float(upper))
     assert (np.diff(low) >= 0).all()
@@ -167,11 +167,11 @@ def test_arguments_are_checked(exponents: Exponents, factor: float, size: int, n
 def test_multiplicities_are_repeated_categories(times: list[int]) -> None:
     """Brackets contain the distribution function with every weight so many times."""
     exponents, factor = [0, 3, -2], Fraction(7, 3)
-    gaps, exact = categorical._gaps(exponents, factor)
-    low, high = categorical._cumulative_bounds(gaps, times)
+    gaps, exact = discrete._gaps(exponents, factor)
+    low, high = discrete._cumulative_bounds(gaps, times)
     weights = [mpmath.exp(exactly(-exact(i))) * times[i] for i in range(3)]
     true = [mpmath.fsum(weights[: i + 1]) / mpmath.fsum(weights) for i in range(3)]
-    sums = categorical._Sums([exact(i) for i in range(3)], times)
+    sums = discrete._Sums([exact(i) for i in range(3)], times)
     below, above = sums._at(256)
 
     for i in range(3):

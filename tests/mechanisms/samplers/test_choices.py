@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import (
-    categorical,
+    discrete,
     poisson_mask,
     randomized_response,
     subset_without_replacement,
@@ -126,7 +126,7 @@ def test_rows_of_words_that_tie_at_the_last_place_are_drawn_again() -> None:
 
 def test_many_subsets_have_the_size_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """All, none and some of the records, many rows or none, in one go or in several."""
-    monkeypatch.setattr(categorical, "_WORDS", 40)
+    monkeypatch.setattr(discrete, "_WORDS", 40)
     for population, size in ((0, 0), (4, 0), (4, 4), (9, 3), (60, 59)):
         rows = subsets_without_replacement(population, size, 11, ReplayRng(size)).tolist()
         assert len(rows) == 11

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.samplers import discrete_gaussian, discrete_laplace, falling, geometric
+from dpproof.mechanisms.samplers import discrete, discrete_gaussian, discrete_laplace, geometric
 from dpproof.mechanisms.samplers.arrays import Integers
 from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
 from tests.mechanisms.samplers.support import (
@@ -36,14 +36,14 @@ def _precision() -> Iterator[None]:
         yield
 
 
-def law_of(sampler: Sampler, scale: Fraction) -> falling._Law:
+def law_of(sampler: Sampler, scale: Fraction) -> discrete._Law:
     """Return the law of a geometric or Laplace scale, or of a Gaussian variance."""
     if sampler is discrete_gaussian:
-        return falling._Law.of(2, 1 / (2 * scale), 2, math.isqrt(math.floor(scale)))
-    return falling._Law.of(1, 1 / scale, 1 + (sampler is discrete_laplace), math.floor(2 * scale))
+        return discrete._Law.of(2, 1 / (2 * scale), 2, math.isqrt(math.floor(scale)))
+    return discrete._Law.of(1, 1 / scale, 1 + (sampler is discrete_laplace), math.floor(2 * scale))
 
 
-def shares(law: falling._Law, cells: int) -> list[mpmath.mpf]:
+def shares(law: discrete._Law, cells: int) -> list[mpmath.mpf]:
     """Return the shares of |X| at most 0 and of the first cells, to 300 digits."""
     width, sums = 2**law.digits, [mpmath.mpf(1)]
     added = mpmath.mpf(1)
@@ -72,17 +72,17 @@ TABLES = [
 def test_tables_hold_what_the_law_says(sampler: Sampler, scale: Fraction) -> None:
     """At 200 digits every sum is in its bracket, and every entry is the number at both its ends."""
     law = law_of(sampler, scale)
-    low, high = falling._cumulative(law, 63)
+    low, high = discrete._cumulative(law, 63)
     true = [digits(one, 200) for one in shares(law, len(low) + 1)]
     assert all(a << 137 <= x <= b << 137 for a, x, b in zip(low, true, high, strict=False))
     assert all(b - a <= 2 for a, b in zip(low, high, strict=True))
-    table = falling._table(falling._cumulative, law)
+    table = discrete._table(discrete._cumulative, law)
     ends = [bisect_right(true, top << 185) for top in range(2**15 + 1)]
     clear = 0
     for top, drawn in enumerate(table.tolist()):
         size = abs(drawn)
-        clear += drawn != falling._OPEN
-        if drawn != falling._OPEN:
+        clear += drawn != discrete._OPEN
+        if drawn != discrete._OPEN:
             assert (drawn >= 0) or top >= 2**15
             assert ends[top % 2**15] == size
             assert size == bisect_right(true, ((top % 2**15 + 1) << 185) - 1)
@@ -94,12 +94,12 @@ def test_brackets_hold_without_spare_digits(
     monkeypatch: pytest.MonkeyPatch, sampler: Sampler
 ) -> None:
     """With 20 digits to spare, where roundings and the rest show, every sum is in its bracket."""
-    monkeypatch.setattr(falling, "_GUARD", 20)
+    monkeypatch.setattr(discrete, "_GUARD", 20)
     for scale in (Fraction(1, 3), Fraction(5), Fraction(10**4)):
         law = law_of(sampler, scale)
         true = [digits(one, 200) for one in shares(law, 700)]
         for bits in range(30, 64, 2):
-            low, high = falling._cumulative.__wrapped__(law, bits)
+            low, high = discrete._cumulative.__wrapped__(law, bits)
             ends = zip(low, true, high, strict=False)
             more = 200 - bits
             assert all(a << more <= x < b << more or b == 1 << bits for a, x, b in ends)
@@ -113,7 +113,7 @@ def test_a_number_beyond_the_list_asks_for_a_longer_one() -> None:
         return sums, sums
 
     rng = Scripted([2**15 - 1, 0, 0, 0])
-    assert falling.symmetric(late, 0, 1, rng).tolist() == [1]
+    assert discrete.symmetric(late, 0, 1, rng).tolist() == [1]
     assert rng.drawn == 5
 
 
@@ -125,7 +125,7 @@ def test_surely_accepted_words_are_below_every_chance_of_their_cell(
     """No coin in a cell says yes with a smaller probability, and few words are left open."""
     law = law_of(sampler, scale)
     width, used = 2**law.digits, law.digits if law.digits <= 24 else 0
-    surely = falling._accepted_below(law, 64, used)
+    surely = discrete._accepted_below(law, 64, used)
     for cell in range(1, len(surely) - 1):
         ends = cell * width, (cell - 1) * width + 1
         gamma = exactly(law.rate * (ends[0] ** law.power - ends[1] ** law.power))
@@ -144,7 +144,7 @@ def test_cells_are_decided_by_late_digits(
     first, *others = split(digits(shares(law, k + 1)[k], 255) + offset, 255, first=63)
     ending = 2 * [_ONES * (1 + offset)]
     rng = Scripted([first >> 48, first << 16 & _ONES, *others, *ending])
-    (drawn,) = falling.symmetric(falling._cumulative, law, 1, rng)
+    (drawn,) = discrete.symmetric(discrete._cumulative, law, 1, rng)
     assert int(drawn) == (k if offset == -1 else k + 1)
     assert rng.drawn >= 5
 
@@ -169,7 +169,7 @@ def test_coins_of_a_cell_are_decided_by_late_digits(sampler: Sampler, late: int)
     inside = digits(sum(shares(law, cell + 1)[cell - 1 :]) / 2, 63)
     words = [inside >> 48, inside << 16 & _ONES, coin >> 64 - known << law.digits | place]
     rng = Scripted([*words, coin << known & _ONES, *others, *2 * [_ONES * (1 + late)]])
-    drawn = falling._accepted(law, 1, rng)
+    drawn = discrete._accepted(law, 1, rng)
     assert drawn.tolist() == ([size] if late else [])
     assert rng.drawn >= 7
 

@@ -17,8 +17,8 @@ from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import LInf
 from dpproof.mechanisms import AboveThreshold, Chained, NumericAnswers
 from dpproof.mechanisms.samplers import enclosure
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, rounded_gaps
 from dpproof.mechanisms.samplers.rng import GeneratorRng
+from dpproof.mechanisms.samplers.rounded import NoisyReals, rounded_gaps
 from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import FALSE_ALARM
 from tests.mechanisms.selection import laws, test_above_threshold

@@ -22,8 +22,8 @@ from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.accountant.sensitivity import L1, LInf
 from dpproof.mechanisms import GaussianAboveThreshold
 from dpproof.mechanisms.samplers import enclosure
-from dpproof.mechanisms.samplers.noisy_reals import NoisyReals, exceeding
 from dpproof.mechanisms.samplers.rng import GeneratorRng
+from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding
 from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import FALSE_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 from tests.mechanisms.selection import laws

@@ -14,7 +14,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, require_single
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, require_single
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian import GaussianPair
@@ -121,22 +121,23 @@ def allocate_random(
         forward = Product.of(BracketedPair(high=forward, low=low))
     per = f"{epochs} epochs" if epochs > 1 else "one epoch"
     blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
-    result = DominatingPair(
-        forward=forward, backward=forward.swapped(), relation=guarantee.relation
-    )
-    return concluded(
-        result,
-        theorem,
-        f"random allocation of every record to {chosen} of {scheme.steps} rounds for {per}",
-        premise,
-        assumptions=(
-            assumed.RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
-            assumed.SAMPLE_HIDDEN(),
-            *blank,
+    return DominatingPair(
+        forward=forward,
+        backward=forward.swapped(),
+        relation=guarantee.relation,
+        derivation=applied(
+            theorem,
+            f"random allocation of every record to {chosen} of {scheme.steps} rounds for {per}",
+            premise,
+            assumptions=(
+                assumed.RANDOM_ALLOCATION(chosen=chosen, steps=scheme.steps, epochs=per),
+                assumed.SAMPLE_HIDDEN(),
+                *blank,
+            ),
+            rounds=scheme.steps,
+            chosen=chosen,
+            epochs=epochs,
         ),
-        rounds=scheme.steps,
-        chosen=chosen,
-        epochs=epochs,
     )
 
 
@@ -287,34 +288,33 @@ def allocate_cyclic(
     forward = Product.of(_sampled(mu_squared, rate, relation)).times(blocks)
     alone = isinstance(relation, AddRemove)
     dealt = "depends on no other record" if alone else "is drawn without looking at any record"
-    result = DominatingPair(
+    return DominatingPair(
         forward=forward,
         backward=forward if isinstance(relation, ReplaceOne) else forward.swapped(),
         relation=relation,
-    )
-    return concluded(
-        result,
-        ALLOCATE_CYCLIC,
-        f"Gaussian noise of standard deviation {show(noise)} on {rounds} sums of contributions "
-        f"of norm at most {bound}, weighted by a factor of {bands} bands and columns of "
-        f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
-        f"{parts} parts in turn ({relation})",
-        assumptions=(
-            assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
-            assumed.CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
-            assumed.SAMPLE_HIDDEN(),
-            assumed.RANDOM_BITS(),
-            assumed.OUTPUT_ALONE(),
-            *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+        derivation=applied(
+            ALLOCATE_CYCLIC,
+            f"Gaussian noise of standard deviation {show(noise)} on {rounds} sums of contributions "
+            f"of norm at most {bound}, weighted by a factor of {bands} bands and columns of "
+            f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
+            f"{parts} parts in turn ({relation})",
+            assumptions=(
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.CYCLIC_SAMPLE(cycle=parts, dealt=dealt, rate=f"{float(rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+            ),
+            sigma=noise,
+            contribution=contribution.bound,
+            sampling_rate=rate,
+            cycle=parts,
+            rounds=rounds,
+            bands=bands,
+            factor=factor,
+            listed=listed,
         ),
-        sigma=noise,
-        contribution=contribution.bound,
-        sampling_rate=rate,
-        cycle=parts,
-        rounds=rounds,
-        bands=bands,
-        factor=factor,
-        listed=listed,
     )
 
 
@@ -375,25 +375,26 @@ def allocate_shuffled(
     forward = Product.of(pair)
     bound = show(contribution.bound)
     per = f"{scheme.epochs} epochs" if scheme.epochs > 1 else "one epoch"
-    result = DominatingPair(
-        forward=forward, backward=forward if replaced else forward.swapped(), relation=relation
-    )
-    return concluded(
-        result,
-        ALLOCATE_SHUFFLED,
-        f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
-        f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
-        assumptions=(
-            assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
-            assumed.SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
-            assumed.RANDOM_BITS(),
-            assumed.OUTPUT_ALONE(),
-            *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+    return DominatingPair(
+        forward=forward,
+        backward=forward if replaced else forward.swapped(),
+        relation=relation,
+        derivation=applied(
+            ALLOCATE_SHUFFLED,
+            f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
+            f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
+            assumptions=(
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.SHUFFLED_BATCHES(batches=scheme.batches, epochs=per),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_ADDS_NOTHING()] * isinstance(relation, ZeroOut),
+            ),
+            sigma=noise,
+            contribution=contribution.bound,
+            batches=scheme.batches,
+            epochs=scheme.epochs,
         ),
-        sigma=noise,
-        contribution=contribution.bound,
-        batches=scheme.batches,
-        epochs=scheme.epochs,
     )
 
 

@@ -17,6 +17,7 @@ from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
+    applied,
     concluded,
     require_single,
     required_guarantee,
@@ -102,22 +103,21 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         base, rate = sampled
         return subsample_poisson(base, Poisson(sampling_rate=rate * scheme.sampling_rate))
     blank = (assumed.BLANK_IGNORED(),) if isinstance(guarantee.relation, ZeroOut) else ()
-    result = DominatingPair(
+    return DominatingPair(
         forward=_subsampled(pair.forward, scheme, Direction.REMOVAL),
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
-    )
-    return concluded(
-        result,
-        SUBSAMPLE_POISSON,
-        f"Poisson sample of rate {float(scheme.sampling_rate):g}",
-        pair,
-        assumptions=(
-            assumed.POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
-            assumed.SAMPLE_HIDDEN(),
-            *blank,
+        derivation=applied(
+            SUBSAMPLE_POISSON,
+            f"Poisson sample of rate {float(scheme.sampling_rate):g}",
+            pair,
+            assumptions=(
+                assumed.POISSON_SAMPLE(rate=f"{float(scheme.sampling_rate):g}"),
+                assumed.SAMPLE_HIDDEN(),
+                *blank,
+            ),
+            sampling_rate=scheme.sampling_rate,
         ),
-        sampling_rate=scheme.sampling_rate,
     )
 
 
@@ -206,18 +206,21 @@ def subsample_without_replacement(
             base=pair.forward, sampling_rate=scheme.sampling_rate, direction=Direction.REPLACEMENT
         )
     )
-    result = DominatingPair(forward=sampled, backward=sampled, relation=guarantee.relation)
-    return concluded(
-        result,
-        SUBSAMPLE_WITHOUT_REPLACEMENT,
-        f"uniform subset of {size} of {population} records",
-        pair,
-        assumptions=(
-            assumed.FIXED_SIZE_SAMPLE(size=size, population=population),
-            assumed.SAMPLE_HIDDEN(),
+    return DominatingPair(
+        forward=sampled,
+        backward=sampled,
+        relation=guarantee.relation,
+        derivation=applied(
+            SUBSAMPLE_WITHOUT_REPLACEMENT,
+            f"uniform subset of {size} of {population} records",
+            pair,
+            assumptions=(
+                assumed.FIXED_SIZE_SAMPLE(size=size, population=population),
+                assumed.SAMPLE_HIDDEN(),
+            ),
+            sample_size=size,
+            population_size=population,
         ),
-        sample_size=size,
-        population_size=population,
     )
 
 
@@ -268,22 +271,25 @@ def subsample_gaussian_sum(
     pair = OppositeGaussiansPair(mu_squared=(contribution.bound / noise) ** 2, sampling_rate=rate)
     product, shown = Product.of(pair), f"{float(rate):g}"
     bound = show(contribution.bound)
-    result = DominatingPair(forward=product, backward=product, relation=relation)
-    return concluded(
-        result,
-        SUBSAMPLE_GAUSSIAN_SUM,
-        f"Gaussian noise of standard deviation {show(noise)} on a sum of "
-        f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
-        assumptions=(
-            assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
-            assumed.POISSON_SAMPLE(rate=shown),
-            assumed.SAMPLE_HIDDEN(),
-            assumed.RANDOM_BITS(),
-            assumed.OUTPUT_ALONE(),
+    return DominatingPair(
+        forward=product,
+        backward=product,
+        relation=relation,
+        derivation=applied(
+            SUBSAMPLE_GAUSSIAN_SUM,
+            f"Gaussian noise of standard deviation {show(noise)} on a sum of "
+            f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
+            assumptions=(
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                assumed.POISSON_SAMPLE(rate=shown),
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+            ),
+            sigma=noise,
+            contribution=contribution.bound,
+            sampling_rate=rate,
         ),
-        sigma=noise,
-        contribution=contribution.bound,
-        sampling_rate=rate,
     )
 
 
@@ -433,25 +439,28 @@ def subsample_counted_sum(
             CountedGaussiansPair(mu_squared=mu_squared, scheme=scheme, removal=True, relation=named)
         )
     drawn, condition = _words(scheme, alone=isinstance(relation, AddRemove))
-    result = DominatingPair(forward=product, backward=product.swapped(), relation=relation)
-    return concluded(
-        result,
-        SUBSAMPLE_COUNTED_SUM,
-        f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
-        f"norm at most {bound} over {drawn}",
-        assumptions=(
-            assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
-            condition,
-            assumed.SAMPLE_HIDDEN(),
-            assumed.RANDOM_BITS(),
-            assumed.OUTPUT_ALONE(),
-            *[assumed.BLANK_IGNORED() if user else assumed.BLANK_ADDS_NOTHING()]
-            * isinstance(relation, ZeroOut),
+    return DominatingPair(
+        forward=product,
+        backward=product.swapped(),
+        relation=relation,
+        derivation=applied(
+            SUBSAMPLE_COUNTED_SUM,
+            f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
+            f"norm at most {bound} over {drawn}",
+            assumptions=(
+                assumed.SUM_OF_CONTRIBUTIONS(bound=bound),
+                condition,
+                assumed.SAMPLE_HIDDEN(),
+                assumed.RANDOM_BITS(),
+                assumed.OUTPUT_ALONE(),
+                *[assumed.BLANK_IGNORED() if user else assumed.BLANK_ADDS_NOTHING()]
+                * isinstance(relation, ZeroOut),
+            ),
+            attained=_attained(product),
+            sigma=noise,
+            contribution=contribution.bound,
+            scheme=scheme,
         ),
-        attained=_attained(product),
-        sigma=noise,
-        contribution=contribution.bound,
-        scheme=scheme,
     )
 
 

@@ -33,7 +33,7 @@ from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import ExactPair, Exponentials, Lattice, Pair, Smoothness, layers
 
 _APART = 1e-3  # Least distance of two atoms, in largest losses. Error bounds depend on it.
-_PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
+PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
 
 
 class AtomicPair(ExactPair, ABC):
@@ -79,7 +79,7 @@ class AtomicPair(ExactPair, ABC):
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the heaviest of the tilted atoms, and the heaviest that is not next to it."""
         loss, exponent = self.atoms.loss, self.atoms.log_p + c * self.atoms.loss - moment.upper
-        if not loss.size or c * np.abs(loss).max() > _PRECISE:
+        if not loss.size or c * np.abs(loss).max() > PRECISE:
             return Smoothness()
         first = int(exponent.argmax())
         apart = np.abs(loss - loss[first])

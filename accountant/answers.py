@@ -123,10 +123,14 @@ def renyi(product: Product, order: float) -> Bound:
     return _summed(divergences + [(n, range_divergence(one, order)) for one, n in lengths])
 
 
-def smallest_rho(product: Product) -> Bound:
-    """Bracket the smallest rho such that every order a > 1 has divergence at most rho a."""
+def smallest_rho(product: Product, least: float = 0.0) -> Bound:
+    """Bracket the smallest rho such that every order a > 1 has divergence at most rho a.
+
+    If one number says it all, less than ``least`` counts as that.
+    """
     lengths, rest = ranges_apart(product)
-    rhos = [(1, divergence.smallest_rho(rest))] if rest.factors or not lengths else []
+    known = 0.0 if lengths else least
+    rhos = [(1, divergence.smallest_rho(rest, known))] if rest.factors or not lengths else []
     total = _summed(rhos + [(n, smallest_range_rho(one)) for one, n in lengths])
     if len(rhos) + len(lengths) == 1:
         return total
@@ -140,7 +144,7 @@ def larger_rho(forward: Product, backward: Product) -> Bound:
     if backward == forward:
         return first
     own = backward.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
-    return first if own <= first.upper else first.maximum(smallest_rho(backward))
+    return first if own <= first.upper else first.maximum(smallest_rho(backward, first.lower))
 
 
 def _sides(product: Product) -> tuple[Product, Product]:

@@ -271,9 +271,8 @@ def _enclosed(
 
     Rounds: the span is off by 2 u, mu^2 by 3 u, of the 16 u and 128 u left for them.
     """
-    variance, shift = np.array([[float(one.sigma_squared), one.shift] for one in pairs]).T[
-        ..., None
-    ]
+    each = [[float(one.sigma_squared), float(one.shift)] for one in pairs]
+    variance, shift = np.array(each).T[..., None]
     span = shift / variance
     mu2 = shift * span
     turns = np.rint(s.imag * span / (2 * math.pi))

@@ -87,10 +87,6 @@ class RandomizedResponsePair(Reflected, AtomicPair):
         """Return epsilon, rounded up."""
         return float(self.epsilon) * (1 + 2e-16)
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 3
-
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2 epsilon for two categories, epsilon for more."""
         atoms, epsilon = self.atoms, float(self.epsilon)
@@ -221,10 +217,6 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         value = s * a + np.log(inner)
         return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 4
-
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile: 1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
         a = float(self.epsilon)
@@ -337,10 +329,6 @@ class DiscreteLaplacePair(Reflected, CommonSupport, AtomicPair):
         """Return shift / scale, rounded up."""
         return float(self.shift / self.scale) * (1 + 2e-16)
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return self.shift + 1
-
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2/scale that starts at -shift/scale.
 
@@ -423,10 +411,6 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
         excess = difference * total / (1.0 + base)
         size = np.abs(square) + half * half
         return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
-
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 2
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.

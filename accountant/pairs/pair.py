@@ -179,19 +179,20 @@ class Pair(Readable, ABC):
         """Return at most the mu^2 of a Gaussian in the tail of the losses, 0 if there is none."""
         return 0.0
 
-    @abstractmethod
     def work(self, s: complex) -> int:
-        """Return approximately how many terms the value K(s) takes."""
+        """Return approximately how many terms the value K(s) takes, by default a few."""
+        return 4
 
-    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+    def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
 
         Args:
             s: shape (n,).
-            table: a pair with an exact K that dominates this one.
+            table: a pair with an exact K that dominates this one; by default K is exact.
         """
-        cgf = table.cgf(s + 0j)
-        return np.asarray(cgf.value.real + cgf.radius + (np.inf if table.infinite_mass else 0.0))
+        one = table or self
+        cgf = one.cgf(s + 0j)
+        return np.asarray(cgf.value.real + cgf.radius + (np.inf if one.infinite_mass else 0.0))
 
     @property
     def gdp_bound(self) -> float:

@@ -33,7 +33,7 @@ from dpproof.accountant.pairs.product import Product
 
 # Parts of the grid: the mass at which each ends, its points, and the width of log delta above which
 # a contour is aimed. What lies further out adds less to an answer.
-_PARTS = ((1e-12, 2500, 1e-5), (1e-16, 500, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
+_PARTS = ((1e-12, 2200, 1e-5), (1e-16, 400, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
 _FAINT = 1e-17  # Mass below which an estimate of where it lies is enough. Heuristic.
 MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.
 # Masses tried instead if the engine cannot resolve a tail so far out.
@@ -51,13 +51,9 @@ _FARTHEST = 600.0  # Largest loss, so that e^loss is representable as a float. E
 @final
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Outcomes by falling loss, and Q's mass on outcomes without mass under P.
+    """Outcomes of masses p and q by falling loss, and Q's mass ``unseen`` where P has none.
 
-    Attributes:
-        p: masses under P, shape (n,); the first may have no mass under Q.
-        q: masses under Q, shape (n,).
-        loss: log p/q, shape (n,), falling, nats; the first may be +inf.
-        unseen: Q's mass where P has none.
+    The first may have no mass under Q, and a loss of +inf.
     """
 
     p: Reals
@@ -75,12 +71,9 @@ class Outcomes:
         )
 
     def gathered(self, apart: float) -> Outcomes:
-        """Return the outcomes with few close neighbours as one, which is post-processing.
+        """Return the outcomes, a few closer than ``apart`` as one, which is post-processing.
 
         So few of them, with none beside, are what a grid makes of one loss between its points.
-
-        Args:
-            apart: losses further from the next than this, in nats, are not close.
         """
         with np.errstate(invalid="ignore"):
             far = np.append(True, ~(-np.diff(self.loss) <= apart))
@@ -96,24 +89,13 @@ class Outcomes:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The ends of a profile on a grid, in both directions.
-
-    Attributes:
-        forward: at and above epsilon = 0.
-        backward: the same for the swapped pair.
-    """
+    """The ends of a profile on a grid at and above epsilon = 0, in both directions."""
 
     forward: ProfileHalf
     backward: ProfileHalf
 
     def above(self, right: int, left: int, *, every: int = 1) -> Outcomes:
-        """Return a pair that dominates, with losses among the first few points on either side.
-
-        Args:
-            right: points on the side of losses above 0.
-            left: points on the other side.
-            every: use one of so many points only.
-        """
+        """Return a pair that dominates, of losses among the first points of either side."""
         sides = _first(self.forward, right, every), _first(self.backward, left, every)
         return _sorted(convex_profile.above(*sides)[0])
 
@@ -153,10 +135,7 @@ def _sorted(atoms: Atoms) -> Outcomes:
 
 
 def curve(product: Product) -> Curve:
-    """Return the profile on a grid.
-
-    It is dense where its mass is, and so long that the rest is negligible.
-    """
+    """Return the profile on a grid, dense where its mass is; the rest is negligible."""
     return Curve(_side(product), _side(product.swapped()))
 
 
@@ -185,8 +164,7 @@ def _side(product: Product) -> ProfileHalf:
 def _reach(product: Product, delta: float) -> float:
     """Return a loss beyond which the profile is at most delta, or constant.
 
-    If the engine cannot resolve a tail so far out, it returns a nearer one: what is beyond counts
-    as an infinite loss, so the answer is only less sharp at tiny deltas.
+    Where the engine resolves no tail so far out it is nearer: what is beyond counts as infinite.
     """
     top = max_loss(product)
     mass = infinite_mass(product.above())
@@ -206,10 +184,7 @@ def _reach(product: Product, delta: float) -> float:
 
 
 def _estimate(product: Product, delta: float) -> float | None:
-    """Estimate where the profile falls to a negligible delta by the saddle; None if it is not.
-
-    Heuristic.
-    """
+    """Estimate where the profile falls to a negligible delta by the saddle; None if it is not."""
     above = product.above().bundled()
     if delta > _FAINT or closed_form(above) or infinite_mass(above).upper > 0.0:
         return None
@@ -246,13 +221,7 @@ def spread(last: int, count: int) -> Positions:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NeymanPearsonCurve:
-    """The least mass A(k) under Q of an event of mass k under P, linear between its corners.
-
-    Attributes:
-        k: the corners, from 0 on.
-        least: A at them.
-        ratio: of Q's mass to P's, of the outcomes between.
-    """
+    """The least mass A(k) under Q of an event of mass k under P, at corners, and its slopes."""
 
     k: Reals
     least: Reals
@@ -280,10 +249,7 @@ class NeymanPearsonCurve:
         return np.clip(np.searchsorted(self.k, k) - 1, 0, self.ratio.size - 1)
 
     def parts(self, cuts: Reals) -> tuple[Reals, Reals, NDArray[np.intp], Reals]:
-        """Return the parts of outcomes between cuts from 0 to 1.
-
-        They are middles, widths, the numbers of their blocks, and how far in these they lie.
-        """
+        """Return the parts of outcomes between cuts: middles, widths, blocks, shares passed."""
         every = np.union1d(np.clip(self.k, 0.0, 1.0), cuts)
         middle, width = 0.5 * (every[1:] + every[:-1]), np.diff(every)
         block = np.clip(np.searchsorted(cuts, middle) - 1, 0, cuts.size - 2)
@@ -294,12 +260,7 @@ class NeymanPearsonCurve:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Corners:
-    """Upper ends of a pair's profile.
-
-    Attributes:
-        loss: shape (k,), increasing, nats; empty where all losses are +inf.
-        height: shape (k,), the profile there.
-    """
+    """Upper ends of a pair's profile at increasing losses, none where all losses are +inf."""
 
     loss: Reals
     height: Reals
@@ -318,10 +279,7 @@ class Corners:
 
 
 def corners(above: Outcomes) -> Corners:
-    """Return the corners of the outcomes' profile, rounded up.
-
-    The heights are sums of positive terms.
-    """
+    """Return the corners of the outcomes' profile, rounded up: sums of positive terms."""
     finite = np.isfinite(above.loss)
     loss = above.loss[finite][::-1]
     rest = float(above.p[~finite].sum())

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import Reals, distinct, down, up
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, distinct, down, up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import delta_of_rare_losses
 from dpproof.accountant.pairs.product import Product
@@ -30,7 +30,7 @@ _COARSE = 128, 192  # Blocks and masses of lines that are refined. Heuristic.
 _LOOSE = 0.5  # Share of the upper end below which a lower end is looked for elsewhere. Heuristic.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR = 24, 160
+_INSTANCES, _NEAR, _DENSER = 24, 128, 1.5
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
@@ -39,10 +39,11 @@ _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tri
 _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
-_MOST = 160  # Blocks and cells of the lines for one epsilon beyond rough ones. Heuristic.
+# Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
+_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
 _MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
-_SHIFTS = 512  # Shifts for many epsilons. Heuristic.
+_SHIFTS = 256  # Shifts for many epsilons. Heuristic.
 _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
 _LOOKS, _ROW = 2, 33  # Rows of points by which that is found. Heuristic.
@@ -54,12 +55,7 @@ _NEARBY = 0.03  # The same of its start by coarse lines. Heuristic.
 @final
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """One direction of the selection from a base.
-
-    Attributes:
-        base: dominates the base in this direction.
-        runs: the law of the number of runs.
-    """
+    """One direction of the selection from a base, by a law of the number of runs."""
 
     base: Product
     runs: RunLaw
@@ -81,10 +77,7 @@ class Selection:
 
     @cached_property
     def change(self) -> float:
-        """Return the change of log w over a cell.
-
-        Its square adds to epsilon, so it follows the base's losses. Heuristic.
-        """
+        """Return the change of log w over a cell, which follows the base's losses."""
         return min(_CHANGE, 0.1 * math.sqrt(self.curve.end))
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -146,8 +139,7 @@ class Selection:
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at many epsilons at or above 0, in any order.
 
-        The f-divergence bound is the smaller one where delta is next to rounding, and of many runs
-        where it is next to what the last cell of the worst order adds.
+        Shifts give the smaller one where delta is next to rounding, or to what the last cell adds.
         """
         bound = self.terms.upper(epsilon)
         small = bound < _CERTAIN
@@ -156,10 +148,7 @@ class Selection:
         return bound
 
     def reach(self, delta: float) -> float:
-        """Return an epsilon near the least at which the upper end is at most delta, or +inf.
-
-        Heuristic.
-        """
+        """Return an epsilon near the least at which the upper end is at most delta, or +inf."""
         low, high = 0.0, self._where_shifts_reach(delta, math.inf, _ROUGHLY)
         for _ in range(_LOOKS if 0.0 < high < math.inf else 0):
             grid = np.linspace(low, high, _ROW)
@@ -171,8 +160,7 @@ class Selection:
     def lower(self, epsilon: Reals, designs: Reals) -> Reals:
         """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
 
-        Every order bounds delta from below at any real epsilons. The result is a maximum of convex
-        functions of e^epsilon, so itself convex.
+        Every order bounds delta at all real epsilons, by a convex function of e^epsilon.
         """
         low = np.zeros(epsilon.shape)
         for one in designs:
@@ -186,14 +174,11 @@ class Selection:
         return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
 
     def designs(self, top: float) -> Reals:
-        """Return epsilons up to ``top`` whose worst orders serve a whole table.
-
-        Heuristic.
-        """
+        """Return epsilons up to ``top`` whose worst orders serve a whole table."""
         grid = np.linspace(0.0, top, 400)
         high = self.upper(grid)
         end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
-        near = np.linspace(0.0, grid[end], _NEAR)
+        near = grid[end] * np.linspace(0.0, 1.0, _NEAR) ** _DENSER
         return np.concatenate([near, grid[_spread(grid, high, _FAINT, _INSTANCES)]])
 
     def rough(self, epsilon: float) -> float:
@@ -203,9 +188,7 @@ class Selection:
     def epsilon(self, delta: Bound, top: float) -> Bound:
         """Bracket the smallest epsilon >= 0 at which delta(epsilon) is at most delta in (0, 1).
 
-        Args:
-            delta: above the infinite mass, else the upper end is infinite.
-            top: an upper bound of the losses of the selection, possibly +inf.
+        Infinite from above unless delta exceeds the infinite mass; no loss exceeds ``top``.
         """
         start = self._where_shifts_reach(delta.lower, top)
         if start == 0.0:
@@ -240,8 +223,7 @@ class Selection:
     ) -> float:
         """Return an epsilon, or the start, at which a bound is at most delta, near the least such.
 
-        Newton's method on log delta, kept between an epsilon that is too small and one that
-        is large enough, until the bound is within a relative ``close`` of delta.
+        Newton's method on log delta, kept between points on either side, until it is ``close``.
         """
         low, high, point = 0.0, start, start
         slope = self._slope(start)
@@ -261,10 +243,7 @@ class Selection:
         return high
 
     def _slope(self, epsilon: float) -> float:
-        """Estimate how fast log delta falls there.
-
-        Heuristic.
-        """
+        """Estimate how fast log delta falls there."""
         step = 1e-4 * epsilon
         near = self.shifts.upper(np.array([epsilon - step, epsilon]))
         if not near[1] > 0.0:
@@ -272,10 +251,7 @@ class Selection:
         return max(float(np.log(near[0] / near[1])) / step, 1e-3 / epsilon)
 
     def _where_instance_exceeds(self, delta: float, epsilon: float) -> float:
-        """Return an epsilon at which an instance's delta exceeds delta, or 0.
-
-        It is at most the given epsilon.
-        """
+        """Return an epsilon up to the one given where an instance exceeds delta, or 0."""
         best = 0.0
         for back in _BACK:  # where delta is nearly flat at 0 the order has to be another's
             order = _order(self, epsilon * (1.0 - back))
@@ -297,8 +273,22 @@ def selection(base: Product, runs: RunLaw) -> Selection:
 
 @lru_cache(maxsize=8)  # 30 MB each
 def _finer(one: Selection, epsilon: float) -> Lines:
-    """Return lines that bound delta at every epsilon, closely at one."""
-    return one.coarse.refined(epsilon).refined(epsilon, more=_MOST)
+    """Return lines that bound delta, closely at one epsilon: more while that narrows it."""
+
+    def width(lines: Lines) -> float:
+        upper = min(one.rough(epsilon), lines.delta(epsilon))
+        below = instance(one.below, one.runs, lines.order(epsilon))
+        return 1.0 - float(below.lower(np.array([epsilon]))[0]) / max(upper, LEAST_DELTA)
+
+    lines = one.coarse.refined(epsilon)
+    before = width(lines)
+    for more in _MOST:
+        lines = lines.refined(epsilon, more=more)
+        now = width(lines)
+        if not _NARROW < now < _HELPED * before:
+            break
+        before = now
+    return lines
 
 
 def _near(one: Selection, epsilon: float) -> Lines:
@@ -327,10 +317,7 @@ def _rough_order(one: Selection, epsilon: float, reach: float) -> Instance:
 def _bisect(
     exceeds: Callable[[float], bool], high: float, near: float = 1e-12
 ) -> tuple[float, float]:
-    """Return two close points, at the left of which the function is true and at the right not.
-
-    The left one may be 0 instead.
-    """
+    """Return close points, the function true at the left one, or that 0, and false at the right."""
     return bisect(exceeds, 0.0, high, near=near) if exceeds(0.0) else (0.0, 0.0)
 
 

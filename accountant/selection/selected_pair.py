@@ -39,12 +39,7 @@ _ROUNDING = 1e-11  # Above the relative rounding of lower ends and bounds. Sound
 class SelectedPair(TabulatedPair):
     """The pair whose profile is the largest over all scores; see proofs/theory/selection.md.
 
-    At each epsilon it is the supremum, over every order of the base's outcomes, of the
-    hockey-stick divergence between the selected outcomes: a supremum of profiles, hence one.
-
-    Attributes:
-        base: one run, in this direction.
-        runs: the law of the number of runs.
+    At each epsilon it is a supremum over the orders of the base's outcomes, of profiles, hence one.
     """
 
     base: Product
@@ -56,11 +51,7 @@ class SelectedPair(TabulatedPair):
 
     @property
     def infinite_mass(self) -> float:
-        """Return an upper bound of 1 - phi(1 - p), p the infinite mass of the base.
-
-        That is the probability that some run has an outcome of infinite loss. phi is above its
-        tangent at 1, which keeps the digits of a small p.
-        """
+        """Return at least 1 - phi(1 - p), p the base's, by phi's tangent at 1 if p is small."""
         mass = infinite_mass(self.base.above()).upper
         missed = float(self.runs.pgf(np.array([max(down(1.0 - mass), 0.0)]))[0])
         return min(mass * self.runs.mean * (1 + 2 * LAW_ERROR), 1.0 - missed + 4 * LAW_ERROR)
@@ -109,19 +100,16 @@ class SelectedPair(TabulatedPair):
 
     @property
     def gaussian_tail(self) -> float:
-        """Return that of the fewest runs together: the worst of them is released if none is better.
-
-        Proof: proofs/theory/conversions.md, section 13.
-        """
+        """Return that of the fewest runs together; proofs/theory/conversions.md, section 13."""
         return self.base.added(lambda pair: pair.gaussian_tail) * self.runs.smallest
 
     def tail(self, s: Reals, end: float) -> tuple[float, Reals]:
         """Bound what losses beyond an end add by the base's."""
         return end, log_tail(self.base, self.runs, s, end)
 
-    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+    def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Bound log E_P[e^{sL}] by the table and what is beyond it, or by one run's moment."""
-        bound = self.log_moment_by_table(s, table)
+        bound = TabulatedPair.log_moment_above(self, s, table)
         return np.minimum(bound, log_moment(self.base, self.runs, s))
 
     @property
@@ -133,10 +121,7 @@ class SelectedPair(TabulatedPair):
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Enclose the profile by the theorems.
-
-        Below 0 it is H_t(P|Q) = 1 - t + t H_{1/t}(Q|P), from the swapped pair.
-        """
+        """Enclose the profile by the theorems; below 0 by the swapped pair's."""
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         right = epsilon >= 0.0
         if right.any():
@@ -177,9 +162,8 @@ class SelectedPair(TabulatedPair):
     def power(self, rate: float) -> Bound:
         """Bracket the largest P(S) of tests with Q(S) <= rate, for a rate in (0, 1).
 
-        It is at most delta(t) + t rate for every t, and at least the power of every order. The
-        order that is worst at the t of the least bound has a tangent in common with delta there,
-        unless two orders are.
+        It is at most delta(t) + t rate for every t, and at least the power of every order. That
+        worst at the t of the least bound shares delta's tangent there, unless two are worst.
         """
         forward, backward = (selection(one.base, one.runs) for one in (self, self.swapped()))
         lower, x, low, high = rate * (1 - 1e-15), 0.0, -_FARTHEST, _FARTHEST
@@ -232,10 +216,7 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
 def _half(
     pair: SelectedPair, end: float, span: float, reach: float
 ) -> tuple[ProfileHalf, ProfileHalf, Reals]:
-    """Return the profile from above and below on multiples of a span, and which.
-
-    The swapped pair's tables have the same halves, in the other order.
-    """
+    """Return the profile from above and below on multiples of a span, and which."""
     places = stretched(end, span, _FINE)
     loss, none = places * span, np.zeros(places.size)
     lower = _lower(pair, loss, reach)
@@ -244,10 +225,7 @@ def _half(
 
 
 def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
-    """Return a convex function of e^loss that is below the profile.
-
-    It is the largest of those of orders of both directions.
-    """
+    """Return a convex function of e^loss below the profile: the largest of all orders."""
     forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
     ahead = forward.lower(loss, forward.designs(reach))
     with np.errstate(over="ignore"):
@@ -255,8 +233,8 @@ def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
     return np.maximum(ahead, np.maximum(behind, 0.0))
 
 
-_FEW = 16  # Orders whose moments are bounded each by itself. Heuristic.
-_ORDERS = np.geomspace(0.05, 3e4, 160)  # At which one run's moments are bounded. Heuristic.
+_FEW = 64  # Orders whose moments are bounded each by itself. Heuristic.
+_ORDERS = np.geomspace(0.05, 3e4, 80)  # At which one run's moments are bounded. Heuristic.
 
 
 def log_tail(base: Product, runs: RunLaw, s: Reals, end: float) -> Reals:
@@ -291,27 +269,24 @@ def log_moment(base: Product, runs: RunLaw, s: Reals) -> Reals:
 
 
 def rho_beyond(base: Product, runs: RunLaw, s: float) -> float:
-    """Bound K(t) / (t (t + 1)) of all t >= s: statement (4), whose last terms fall."""
+    """Bound K(t) / (t (t + 1)) of all t >= s by statement (4), whose last terms fall, or (3)."""
     rho = base.added(lambda pair: pair.rho_beyond(s))
     rest = _log_ratio(base, runs) + runs.log_mean_up / s
-    return (rho + rest / (1.0 + s)) * (1 + 4 * LOG_ERROR)
+    bounds = [rho + rest / (1.0 + s)]
+    if runs.largest is not None:
+        bounds.append(rho * runs.largest)
+    return min(bounds) * (1 + 4 * LOG_ERROR)
 
 
 @lru_cache(maxsize=16)
 def _log_ratio(base: Product, runs: RunLaw) -> float:
-    """Bound log phi'(c)/phi'(tau) of the masses c and tau of one set under P and Q.
-
-    They differ by at most the base's total variation distance.
-    """
+    """Bound log phi'(c)/phi'(tau), for masses apart by at most the base's total variation."""
     variation = min(delta(base, 0.0).upper, 1.0)
     return min(runs.log_ratio_up(math.inf), runs.log_ratio_within(variation))
 
 
 def _below_chords(base: Product, s: Reals) -> Reals:
-    """Return upper ends of K at many s, below chords between orders, as it is convex and 0 at 0.
-
-    Beyond the last order within reach they are infinite.
-    """
+    """Return upper ends of K at many s, below chords between orders, as it is convex and 0 at 0."""
     c, moments = _moments(base)
     reach = np.isfinite(moments)
     places, heights = (np.append(0.0, one[reach]) for one in (c, moments))
@@ -325,10 +300,7 @@ def _moments(base: Product) -> tuple[Reals, Reals]:
 
 
 def _upper_cgf(base: Product, s: Reals) -> Reals:
-    """Return upper ends of K, infinite where it is out of reach or a loss may be infinite.
-
-    The arguments increase: beyond one that is out of reach all others are taken to be.
-    """
+    """Return upper ends of K at growing s, infinite from where it is out of reach, or a loss is."""
     above = base.above()
     if infinite_mass(above).upper > 0.0:
         return np.full(s.shape, math.inf)

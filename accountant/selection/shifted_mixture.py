@@ -50,14 +50,9 @@ _SUM_ERROR = 1e-11
 @final
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """A mixture of shifted profiles that bounds a selection's profile.
+    """The bound sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0, by a base from above.
 
-    delta_selected(epsilon) <= sum_j weights[j] delta(epsilon + shifts[j]), epsilon >= 0.
-
-    Attributes:
-        weights: shape (n,), their sum is at least the mean number of runs.
-        shifts: shape (n,), increasing, nats; -inf where delta counts as 1.
-        base: the base's profile from above.
+    The weights add up to at least the mean number of runs; shifts increase, -inf where delta is 1.
     """
 
     weights: Reals
@@ -80,10 +75,7 @@ class Shifts:
 
 
 def shifts(above: Outcomes, law: RunLaw, change: float) -> Shifts:
-    """Return the bound for a base dominated by ``above``.
-
-    Cells are cut until log phi' changes by at most ``change`` over each.
-    """
+    """Return the bound, of cells cut until log phi' changes by at most ``change`` over each."""
     x, y = _points(above, law, change)
     x = np.maximum(x, _LEAST * law.mean)  # a larger x is safe, and products of two are floats
     order = np.argsort(x, kind="stable")

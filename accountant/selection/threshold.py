@@ -62,16 +62,11 @@ _BLOCK = 1 << 19  # Epsilons times cells evaluated at once, to bound memory. Heu
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ceiling:
-    """The upper ends: factors for each cell of a, by Theorem 1, and rectangles, by Theorem 2.
+    """The upper ends: by cells of a (Theorem 1), and by rectangles (Theorem 2).
 
-    Attributes:
-        base: the base's profile from above.
-        gain: g(a), at most.
-        shift: log g(b)/g(a), at least.
-        released: 1 - phi(1 - a), at most.
-        none_p: phi(1 - a) at both ends of the cell, at most: shape (2, cells).
-        none_q: an affine function below phi(1 - b) at both ends: shape (2, cells).
-        lines: by Theorem 2.
+    ``gain`` is at least g(a), ``shift`` at most log g(b)/g(a), ``released`` at least
+    1 - phi(1 - a). At both ends of a cell ``none_p`` is at least phi(1 - a), and ``none_q`` affine
+    below phi(1 - b).
     """
 
     base: Corners
@@ -83,10 +78,7 @@ class Ceiling:
     lines: Lines
 
     def upper(self, epsilon: Reals) -> Reals:
-        """Return upper ends of the divergence at epsilons from 0 to 600.
-
-        By cells, too, where lines are next to rounding.
-        """
+        """Return upper ends at epsilons from 0 to 600; by cells, too, where lines blur."""
         bound = self.lines.upper(epsilon)
         small = np.flatnonzero(bound < _RESOLVED * np.exp(epsilon))
         for part in np.array_split(small, 1 + small.size * self.gain.size // _BLOCK):
@@ -116,7 +108,7 @@ def floor(base: Product, runs: RunLaw) -> Lines:
 
 
 def split_below(base: Product) -> Outcomes:
-    """Return outcomes that the base dominates, heavy ones cut in parts by coins of their own.
+    """Return outcomes that the base dominates, heavy ones cut by coins of their own.
 
     A part of an outcome may be accepted: a score may look at a coin that comes with the output.
     """
@@ -127,10 +119,7 @@ def split_below(base: Product) -> Outcomes:
 
 
 def ceiling_of(above: Outcomes, runs: RunLaw) -> Ceiling:
-    """Return upper ends for a base dominated by ``above``.
-
-    The vertices of the most b that a allows cut the cells.
-    """
+    """Return upper ends, by cells between vertices of the most b that a allows."""
     cells = above
     for _ in range(_ROUNDS):
         p, q = _from_bottom(cells)
@@ -177,11 +166,7 @@ def _affine(runs: RunLaw, cells: Outcomes, left: Reals) -> Reals:
 class Rules:
     """Rules that accept some outcomes of largest and some of lowest loss, as they are.
 
-    Attributes:
-        base: dominated by one run.
-        runs: the law of the largest number of runs.
-        top: masses of the first outcomes, under P and under Q.
-        bottom: of the last.
+    ``top`` and ``bottom``: masses of the first and of the last outcomes, under P and under Q.
     """
 
     base: Outcomes
@@ -195,12 +180,7 @@ class Rules:
         return Rules(below, runs, (_from_top(below.p), _from_top(below.q)), _from_bottom(below))
 
     def lines(self, i: Positions, j: Positions) -> tuple[Reals, Reals]:
-        """Return lines p - t q below the divergences, shape (3, n).
-
-        Args:
-            i: how many outcomes of largest loss are accepted.
-            j: of lowest loss; with i at most all.
-        """
+        """Return lines p - t q below divergences, of i first and j last outcomes: (3, n)."""
         runs, size = self.runs, self.base.p.size
         masses, lefts, blurs = [], [], []
         for low, high in zip(self.bottom, self.top, strict=True):
@@ -258,8 +238,5 @@ def _from_top(masses: Reals) -> Reals:
 
 
 def _from_bottom(cells: Outcomes) -> tuple[Reals, Reals]:
-    """Return masses of the outcomes of lowest loss, from none of them to all.
-
-    Q's masses include that of outcomes without mass under P.
-    """
+    """Return masses of the outcomes of lowest loss, from none to all; Q's hold what P never has."""
     return _from_top(cells.p[::-1]), cells.unseen + _from_top(cells.q[::-1])

@@ -54,12 +54,7 @@ Score = Callable[[Reals, Reals], Reals]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Lines p - t q, those that are largest somewhere at t >= 0.
-
-    Attributes:
-        p: growing.
-        q: growing.
-    """
+    """Lines p - t q, those that are largest somewhere at t >= 0; both grow."""
 
     p: Reals
     q: Reals
@@ -72,9 +67,9 @@ class Lines:
         return Lines(p[keep], q[keep])
 
     def lower(self, epsilon: Reals) -> Reals:
-        """Return the largest value at each epsilon up to 600: convex in e^epsilon.
+        """Return the largest value at epsilons up to 600, convex in e^epsilon and rounded down.
 
-        It is rounded down if each line is below what it bounds by ``_SUM_ERROR`` of its terms.
+        That holds for lines below what they bound by ``_SUM_ERROR`` of their terms.
         """
         return np.asarray(self._at(epsilon)[0] * (1 - _SUM_ERROR))
 
@@ -98,10 +93,7 @@ class Lines:
 class _Sums:
     """Masses of a base's outcomes, added up from the largest and from the lowest loss.
 
-    Attributes:
-        top: under P and under Q, from none to all, each shape (n + 1,).
-        bottom: likewise; Q's include that of outcomes without mass under P.
-        slopes: Q's masses over P's, by falling loss.
+    ``top`` and ``bottom`` are under P and under Q, from none to all; ``slopes`` Q's over P's.
     """
 
     top: tuple[Reals, Reals]
@@ -152,15 +144,9 @@ class _Sums:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Rectangles:
-    """Rectangles of accepted masses, with Lemma 3's lines.
+    """Rectangles of accepted masses, with Lemma 3's lines: p and q, shape (8, n).
 
-    Attributes:
-        sums: masses of the base.
-        runs: the law of the largest number of runs.
-        x: starts and ends of the masses of largest loss, shape (2, n).
-        r: of lowest loss.
-        p: of the lines, shape (8, n).
-        q: likewise.
+    ``x`` and ``r``: starts and ends of the masses of largest and of lowest loss, shape (2, n).
     """
 
     sums: _Sums
@@ -199,13 +185,10 @@ class Rectangles:
         return Rectangles(self.sums, self.runs, x, r, p, q)
 
     def worst(self, score: Score, aim: float) -> float:
-        """Return an upper bound of the scores of all rules, at or above an aim.
+        """Return at least the scores of all rules and the aim; the largest above it are split.
 
-        Rectangles of the largest scores above the aim are split in four while that helps.
-
-        Args:
-            score: of lines, at or above those of lines below them.
-            aim: what is known to be reached, or hardly more. Heuristic.
+        A score of a line is at or above those of lines below it. The aim is known to be reached, or
+        hardly more.
         """
         cells, scores = self, score(self.p, self.q).max(axis=0)
         top, fall = float(scores.max(initial=aim)), np.inf
@@ -225,10 +208,7 @@ class Rectangles:
 
 
 def lines_above(above: Outcomes, runs: RunLaw) -> Lines:
-    """Return lines above the divergence of every rule for a base dominated by ``above``.
-
-    Rectangles whose lines are largest somewhere are split in four, again and again.
-    """
+    """Return lines above every rule's divergence: rectangles largest somewhere are split again."""
     cells = Rectangles.cover(above, runs)
     for _ in range(_ROUNDS):
         active = _active(cells.p, cells.q)
@@ -273,12 +253,6 @@ def _corner_lines(sums: _Sums, runs: RunLaw, x: Reals, r: Reals) -> tuple[Reals,
     """Return Lemma 3's lines of rectangles, p and q, shape (8, n).
 
     Those of N at x = 0 are among those of A + N there, as A is 0.
-
-    Args:
-        sums: of the base.
-        runs: their law.
-        x: starts and ends of the accepted masses of largest loss, shape (2, n).
-        r: of lowest loss.
     """
     start, length = x[0] + r[0], (x[1] - x[0]) + (r[1] - r[0])
     along = np.stack([0.0 * length, r[1] - r[0], x[1] - x[0], length])
@@ -356,10 +330,7 @@ def _cuts(p: Reals, q: Reals, loss: Reals, runs: RunLaw) -> Reals:
 
 
 def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """Return an upper bound of g(mass), from a mass exact but for rounding.
-
-    ``left`` is a lower bound of 1 - mass.
-    """
+    """Return at least g(mass), of a mass exact but for rounding; ``left`` is at most 1 - mass."""
     low, less = left * (1 - _SUM_ERROR), mass * (1 - _SUM_ERROR)
     high = np.clip(1.0 - less + _ULP, 0.0, 1.0)
     ends = 0.5 * (runs.mean + runs.derivative(high)) * (1 + LAW_ERROR)
@@ -369,10 +340,7 @@ def most_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
 
 
 def least_runs(runs: RunLaw, mass: Reals, left: Reals) -> Reals:
-    """Return a lower bound of g(mass), from a mass exact but for rounding.
-
-    ``left`` is an upper bound of 1 - mass.
-    """
+    """Return at most g(mass), of a mass exact but for rounding; ``left`` is at least 1 - mass."""
     high, more = np.minimum(left * (1 + _SUM_ERROR), 1.0), mass * (1 + _SUM_ERROR)
     middle = runs.derivative(np.clip(1.0 - 0.5 * more - _ULP, 0.0, 1.0)) * (1 - LAW_ERROR)
     direct = (1.0 - runs.pgf(high) * (1 + LAW_ERROR)) / np.maximum(more, 1e-300)

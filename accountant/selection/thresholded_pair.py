@@ -97,14 +97,7 @@ _STEPS = 60  # Bisections of the table's end. Heuristic.
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdedPair(TabulatedPair):
-    """The pair whose profile is the largest over all acceptance rules.
-
-    Proof: proofs/theory/threshold.md.
-
-    Attributes:
-        base: one run, in this direction.
-        runs: the law of the largest number of runs.
-    """
+    """The pair of the largest profile over all acceptance rules: proofs/theory/threshold.md."""
 
     base: Product
     runs: RunLaw
@@ -124,10 +117,7 @@ class ThresholdedPair(TabulatedPair):
         return math.sqrt(squares * self.runs.largest) * (1 + 1e-14)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Return upper ends by Theorems 1 and 2, lower ends by instances of rules.
-
-        Upper ends at epsilons below 0 come from the swapped pair.
-        """
+        """Return upper ends by Theorems 1 and 2, below 0 swapped, and lower ends by rules."""
         t, rest = np.exp(epsilon), -np.expm1(epsilon)
         right = epsilon >= 0.0
         upper = np.empty(epsilon.shape)
@@ -175,9 +165,6 @@ class ThresholdedPair(TabulatedPair):
 
     @property
     def rest(self) -> float:
-        """Return a lower bound of the infinite mass.
-
-        If everything is accepted one run is released, unless there is none.
-        """
+        """Return at most the infinite mass: all may be accepted, which releases one run."""
         some = 1.0 - self.runs.probability_of_none * (1 + LAW_ERROR)
         return some * infinite_mass(self.base.below()).lower * (1 - 1e-12)

@@ -29,12 +29,9 @@ _SPARED = 1e-9  # Share of the divergence that event outcomes have to add, to be
 @final
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The probabilities with which some of the outcomes are selected.
+    """The probabilities with which some of the outcomes are selected, summed by falling ratio p/q.
 
-    Attributes:
-        p: sums of probabilities on one dataset, at most, by falling ratio p/q: shape (n + 1,).
-        q: the same sums on the other dataset, at least.
-        ratio: log of p/q, falling, shape (n,), nats.
+    ``p`` is at most those on one dataset, ``q`` at least those on the other; ``ratio`` is log p/q.
     """
 
     p: Reals
@@ -42,10 +39,7 @@ class Instance:
     ratio: Reals
 
     def lower(self, epsilon: Reals) -> Reals:
-        """Return lower ends of the selection's hockey-stick divergence at any real epsilons.
-
-        As a function of e^epsilon it is the largest of differences p - e^epsilon q, hence convex.
-        """
+        """Return lower ends at real epsilons: the largest p - t q, convex in t = e^epsilon."""
         at = np.searchsorted(-self.ratio, -epsilon, side="left")
         with np.errstate(over="ignore", invalid="ignore"):
             gain = self.p[at] - np.where(self.q[at] > 0.0, np.exp(epsilon) * self.q[at], 0.0)
@@ -53,10 +47,7 @@ class Instance:
         return np.asarray(np.maximum(lowered, 0.0))
 
     def power(self, rate: float) -> tuple[float, float]:
-        """Return at most the largest P(S) of tests with Q(S) <= rate, and the loss at S's edge.
-
-        The loss is -inf where S holds all outcomes that are listed.
-        """
+        """Return at most the largest P(S) where Q(S) <= rate, and the loss at S's edge or -inf."""
         p, q = self._ends()
         at = int(np.searchsorted(q, rate)) - 1
         return float(np.interp(rate, q, p)), float(np.append(self.ratio, -np.inf)[max(at, 0)])
@@ -84,12 +75,8 @@ def instance(
 ) -> Instance:
     """Return the selection by an order of ``Lines.order``: any order gives a lower end.
 
-    Args:
-        below: what the base dominates.
-        law: of the number of runs.
-        order: cuts of the event's mass, what the outcomes between add, and the mass x there, of
-            which the part beyond an outcome is ranked below it.
-        reach: the outcomes to list, in units of the event's mass.
+    ``order``: cuts of the event's mass, what the outcomes between add, and the mass x there, whose
+    part beyond an outcome is ranked below it. ``reach``: the outcomes to list, in event masses.
     """
     k, worth, x = order
     within = 0.5 * (k[1:] + k[:-1])

@@ -41,7 +41,7 @@ _FAINT_CUTS = 32  # Cuts of the masses below that. Heuristic.
 _PASSES = 400
 _MUCH = 0.01  # Mass of an outcome whose ends are cuts. Heuristic.
 _BEND = 0.5  # Weight of how much A bends. Heuristic.
-_ALIKE = 0.1  # Range of log s between the ends of a chord. Heuristic.
+_ALIKE = 0.05  # Range of log s between the ends of a chord. Heuristic.
 _TOGETHER = 1 << 6  # Blocks whose lines are made at once. Heuristic.
 _MOST_SLOPE = 1e280  # Largest s, so that s phi'(1) is representable as a float. Heuristic.
 _FINER = 64  # More blocks and cells for one epsilon. Heuristic.
@@ -52,10 +52,7 @@ _FINER = 64  # More blocks and cells for one epsilon. Heuristic.
 class Terms:
     """The upper ends of delta at t = e^epsilon, a sum of (gain - t cost)_+.
 
-    Attributes:
-        turn: gain over cost, falling, shape (n,).
-        gain: sums of the first gains, shape (n + 1,).
-        cost: of the first costs, shape (n + 1,).
+    ``turn``, gain over cost, falls; ``gain`` and ``cost`` are sums of the first, from none to all.
     """
 
     turn: Reals
@@ -75,13 +72,8 @@ class Terms:
 class Lines:
     """The lines g - s y, the largest of which bounds V at both ends of each block.
 
-    Attributes:
-        base: dominates the base of the selection.
-        law: of the number of runs.
-        cuts: the ends of the blocks of outcomes by falling loss.
-        masses: the ends of the cells of x.
-        gains: g, shape (2, blocks, 2 masses - 1).
-        costs: y, likewise.
+    ``cuts`` are the ends of the blocks of outcomes by falling loss, ``masses`` those of cells of x;
+    ``gains`` g and ``costs`` y have the shape (2, blocks, 2 masses - 1).
     """
 
     base: NeymanPearsonCurve
@@ -113,32 +105,38 @@ class Lines:
         return t * np.minimum(self.base.ratio[self.base.place(k)], _MOST_SLOPE / t)
 
     def _parts(self, epsilon: float) -> Reals:
-        """Return what each block adds to the bound.
+        """Return what each block adds to the bound."""
+        row, ends, weights = self._chords(epsilon)
+        values = np.zeros(row.size)
+        for g, y, part in zip(self.gains, self.costs, weights, strict=True):
+            for at, weight in zip(ends, part, strict=True):
+                values += weight * np.maximum((g[row] - at[:, None] * y[row]).max(axis=1), 0.0)
+        return np.bincount(row, values, minlength=self.cuts.size - 1).astype(float)
 
-        The largest of lines is convex in s, so that it is at most its chord between outcomes of a
-        block whose s are alike.
+    def _chords(self, epsilon: float) -> tuple[NDArray[np.intp], Reals, Reals]:
+        """Return the blocks of some chords, s at their ends (2, n), and weights there: (2, 2, n).
+
+        The largest of lines is convex in s, so at most its chord between outcomes of a block with
+        s alike, which become two. Weights are by the block's end and by the chord's.
         """
         middle, width, block, share = self.base.parts(self.cuts)
         s = self._slopes(epsilon, middle)
         size = np.floor(np.log(np.maximum(s, 1e-300)) / _ALIKE)
         first = np.flatnonzero((np.diff(block, prepend=-1) > 0) | (np.diff(size, prepend=0.0) > 0))
         many = np.diff(first, append=s.size)
-        row, start, end = block[first], np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
-        length = np.repeat(np.where(end > start, end - start, 1.0), many)
-        after = (s - np.repeat(start, many)) / length
-        before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0) / length
-        values = np.zeros(s.size)
-        for g, y, part in zip(self.gains, self.costs, (1.0 - share, share), strict=True):
-            for at, weight in ((start, before), (end, after)):
-                height = np.maximum((g[row] - at[:, None] * y[row]).max(axis=1), 0.0)
-                values += width * part * weight * np.repeat(height, many)
-        return np.bincount(block, values, minlength=self.cuts.size - 1).astype(float)
+        start, end = np.minimum.reduceat(s, first), np.maximum.reduceat(s, first)
+        apart = np.where(end > start, end - start, 1.0)
+        after = (s - np.repeat(start, many)) / np.repeat(apart, many)
+        before = np.where(np.repeat(end > start, many), np.repeat(end, many) - s, 1.0)
+        before /= np.repeat(apart, many)
+        weights = [
+            [np.add.reduceat(width * part * one, first) for one in (before, after)]
+            for part in (1.0 - share, share)
+        ]
+        return block[first], np.stack([start, end]), np.array(weights)
 
     def order(self, epsilon: float) -> tuple[Reals, Reals, Reals]:
-        """Return the cuts, about what each block adds, and the best x in its middle.
-
-        Heuristic.
-        """
+        """Return the cuts, about what each block adds, and the best x in its middle."""
         k = 0.5 * (self.cuts[1:] + self.cuts[:-1])
         s = self._slopes(epsilon, k)
         gains, costs = self._both
@@ -181,7 +179,7 @@ class Lines:
     def terms(self) -> Terms:
         """Return the bound at all epsilons."""
         least = np.tile(self.base.ratio[self.base.place(self.cuts[:-1])], 2)
-        return _sorted(self.base, self.cuts, *_hulls(self.gains, self.costs, least))
+        return _sorted(self._chords(0.0), *_hulls(self.gains, self.costs, least))
 
 
 def _vertex(x: Reals, y: Reals) -> Reals:
@@ -203,20 +201,14 @@ def _split(points: Reals, weights: Reals, count: int) -> Reals:
 
 
 def _blocks(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
-    """Return cuts of the outcomes by falling loss.
-
-    Heuristic. Many are by loss, above 0, where there are at most so many runs.
-    """
+    """Return cuts of the outcomes by falling loss, many by loss if the runs have a bound."""
     tail = _tail(base, 3 * count // 4, 1.0)
     even = _even(base, law, count if tail.size else 2 * count, event=True)
     return distinct(np.concatenate([[0.0], even, tail, _heavy(base), [1.0]]))
 
 
 def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
-    """Return cuts of the masses below an outcome.
-
-    Heuristic.
-    """
+    """Return cuts of the masses below an outcome."""
     even = _even(base, law, count, event=False)
     tail = _tail(base, count // 4, math.inf) if law.largest else np.zeros(0)
     return distinct(np.concatenate([[0.0], even, tail, _heavy(base), [1.0]]))
@@ -231,8 +223,7 @@ def _heavy(base: NeymanPearsonCurve) -> Reals:
 def _even(base: NeymanPearsonCurve, law: RunLaw, count: int, *, event: bool) -> Reals:
     """Return masses between which logs of phi' at masses under P and Q grow, or A bends, evenly.
 
-    The logs are of phi' and some share of phi'(1), each with a weight, at masses of outcomes beyond
-    those of the event, or of the masses themselves.
+    The logs are of phi' and some share of phi'(1), each with a weight.
     """
     small = np.geomspace(_SMALLEST, 1.0, _FINE)
     fine = np.concatenate([[0.0], small, 1.0 - small, base.k, [1.0]])
@@ -262,10 +253,9 @@ def _tail(base: NeymanPearsonCurve, count: int, largest: float) -> Reals:
 
 
 def _lines(base: NeymanPearsonCurve, law: RunLaw, cuts: Reals, x: Reals) -> tuple[Reals, Reals]:
-    """Return gains g and costs y of the lines g - s y, shape (2, blocks, 2 masses - 1).
+    """Return gains and costs of lines, shape (2, blocks, 2 masses - 1), by both ends of blocks.
 
-    The first axis is a block's beginning and end. The first line is that of nothing ranked below;
-    then come both ends of each cell of x, 0 where it is not after the block.
+    The first line is of nothing ranked below; then come both ends of each cell, 0 before a block.
     """
     gains, costs = np.zeros((2, 2, cuts.size - 1, 2 * x.size - 1))
     for start in range(0, cuts.size - 1, _TOGETHER):  # of cells before all of some blocks, none
@@ -303,10 +293,9 @@ def _lines_after(
 
 
 def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
-    """Return a lower bound of the cost of the first mass after a block.
+    """Return at most the cost of the first mass after a block, by A's slope where the block begins.
 
-    It uses A's slope at the block's beginning and the tangent of phi' at 0, or for at most n runs
-    phi'(r z) >= r^(n-1) phi'(z).
+    It is phi's tangent at 0, or for at most n runs phi'(r z) >= r^(n-1) phi'(z).
     """
     least = float(law.derivative(np.zeros(1))[0]) * (1 - LAW_ERROR)
     bend = float(law.growth(np.zeros(1))[0]) * (1 - LAW_ERROR) if least else 0.0
@@ -321,13 +310,11 @@ def _beside(law: RunLaw, slope: Reals, near: Reals) -> Reals:
 def _cells(
     base: NeymanPearsonCurve, law: RunLaw, k: Reals, x: Reals, gains: Reals
 ) -> tuple[Reals, Reals, Reals]:
-    """Return lower bounds of a mass's cost by the cells after and before it, and of gain spared.
+    """Return at most a mass's cost by the cells after and before it, and the gain spared.
 
-    Shape (2, blocks, masses - 1), and (blocks, masses - 1). The cost is phi' above the line of the
-    outcome in the cell's middle, or of one that is flat where the cell is short, less how much it
-    may bend, and the gain is less as much as it has to (Corollary 6). Where little is left, the
-    cost is phi' at the least of A(x) - A(k), or that of a chord of A for at most n runs, which
-    bounds the cell's end alone.
+    The cost is phi' above the line of the outcome in the cell's middle, or a flat one where the
+    cell is short, less its bend (Section 7). Where little is left, it is phi' at the least of
+    A(x) - A(k), or that of a chord of A for at most n runs, which bounds the cell's end alone.
     """
     heights = base.under(np.minimum(k * (1 + POSITION_ERROR), 1.0)) * (1 + POSITION_ERROR)
     at = base.place(0.5 * (x[1:] + x[:-1]))
@@ -359,11 +346,8 @@ def _bends(
 ) -> tuple[Reals, Reals]:
     """Return u and v of Section 7: how much costs are less inside, and how much gains are.
 
-    Args:
-        base: the curve A.
-        law: of the number of runs.
-        places: both ends k of the blocks, and those of the cells of x.
-        under: the line at the end of each cell, and A at the beginning of each block, from above.
+    ``places``: ends k of blocks, and x of cells. ``under``: the line at each cell's end, and A
+    at each block's beginning, from above.
     """
     (k, x), (line, known) = places, under
     largest = np.clip(line - known[:, None] * (1 - 4 * POSITION_ERROR), 0.0, 1.0)
@@ -382,12 +366,10 @@ def _bends(
 
 
 def _hulls(gains: Reals, costs: Reals, s: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
-    """Return steps of the hulls of the lines, and how many each row has.
+    """Return steps of the hulls of the lines, and how many each row has, by end, then by block.
 
-    Rows by end, then by block. Only lines that may be the largest at or above each row's s count.
-
-    Steps (dg, dy) that lead from 0 to every line's (g, y) in turn make the sum of (dg - s dy)_+ at
-    least each g - s y, whether or not they turn one way only: so the last few corners may stay.
+    Only lines count that may be the largest at or above each row's s. Steps (dg, dy) from 0 to
+    every line in turn make the sum of (dg - s dy)_+ at least each line: corners may stay.
     """
     gains, costs = (one.reshape(-1, one.shape[2]) for one in (gains, costs))
     order = np.lexsort((-gains, costs), axis=1)
@@ -414,10 +396,7 @@ def _hulls(gains: Reals, costs: Reals, s: Reals) -> tuple[Reals, Reals, NDArray[
 def _corners(
     first: NDArray[np.bool_], row: NDArray[np.intp], gain: Reals, cost: Reals
 ) -> tuple[NDArray[np.intp], Reals, Reals]:
-    """Return rows of points without those that are below a segment of their neighbours.
-
-    A row in which nothing was dropped is finished, and left alone.
-    """
+    """Return rows of points without those below a segment of their neighbours."""
     finished: list[tuple[NDArray[np.intp], Reals, Reals]] = []
     for _ in range(_PASSES):
         rise, run = np.diff(gain), np.diff(cost)
@@ -441,23 +420,25 @@ def _corners(
 
 
 def _sorted(
-    base: NeymanPearsonCurve, cuts: Reals, gain: Reals, cost: Reals, counts: NDArray[np.intp]
+    chords: tuple[NDArray[np.intp], Reals, Reals],
+    gain: Reals,
+    cost: Reals,
+    counts: NDArray[np.intp],
 ) -> Terms:
-    """Return all terms by falling gain over cost.
+    """Return all terms by falling gain over cost: the steps of blocks at each end of their chords.
 
-    They are, for every outcome in a block, the block's steps scaled by its mass and ratio.
+    The chords are those of ``Lines._chords`` at epsilon = 0, all else is of ``_hulls``.
     """
-    middle, width, block, share = base.parts(cuts)
-    ratio, starts = base.ratio[base.place(middle)], np.cumsum(counts) - counts
-    terms = []
-    for end, part in enumerate((1.0 - share, share)):
-        row = block + end * (cuts.size - 1)
+    block, ends, weights = chords
+    starts, terms = np.cumsum(counts) - counts, []
+    for side, at in np.ndindex(2, 2):
+        some = np.flatnonzero(weights[side, at] > 0.0)
+        row = block[some] + side * (counts.size // 2)
         many = counts[row]
-        piece = np.repeat(np.arange(row.size), many)
-        step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many, many)
-        step += np.repeat(starts[row], many)
-        weight = (width * part)[piece]
-        both = weight * gain[step], weight * ratio[piece] * cost[step]
+        piece = np.repeat(some, many)
+        step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many - starts[row], many)
+        weight = weights[side, at][piece]
+        both = weight * gain[step], weight * ends[at][piece] * cost[step]
         used = both[0] > both[1]
         terms.append(np.stack([one[used] for one in both]))
     gain, cost = np.concatenate(terms, axis=1)

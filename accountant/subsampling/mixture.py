@@ -101,10 +101,10 @@ class MixturePair(TabulatedPair):
         squares = [part.added(lambda pair: pair.gdp_bound**2) for part in self.parts]
         return math.sqrt(max(squares)) * (1 + 1e-14)
 
-    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
+    def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Return upper bounds of log M at real s > 0, from those of the parts without a table."""
         if any(infinite_mass(part.above()).upper > 0 for part in self.parts):
-            return self.log_moment_by_table(s, table)
+            return TabulatedPair.log_moment_above(self, s, table)
         logs = []
         for weight, part in zip(self.weights, self.parts, strict=True):
             cgf = total_cgf(part.above(), s + 0j)

@@ -191,8 +191,10 @@ class TabulatedPair(Pair, ABC):
         """Return the lattice of the pair above."""
         return self.above(1).lattice(c)
 
-    def log_moment_above(self, s: Reals, table: Pair) -> Reals:
-        """Bound log E_P[e^{sL}] from above at real s > 0, with a table above the pair."""
+    def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
+        """Bound log E_P[e^{sL}] from above at real s > 0: by a table above the pair, or by +inf."""
+        if table is None:
+            return np.full(s.shape, math.inf)
         return self.log_moment_by_table(s, table)
 
     def log_moment_by_table(self, s: Reals, table: Pair, level: float = 0.0) -> Reals:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import L1, L2, Poisson, ReplaceOne, WithoutReplacement, compose
-from dpproof.accountant.engine.renyi import renyi, smallest_rho
+from dpproof.accountant.engine.renyi import _below_chords, renyi, smallest_rho
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
@@ -121,3 +121,19 @@ def test_rho_of_discrete_noise_beside_sampled_training() -> None:
     assert rho.relative_width < 1e-9
     counted = [counts.rdp(order=a).lower / a for a in (1.5, 13.5, 51)]
     assert max(counted) <= counts.zcdp().upper <= 20 * 2**2 / (2 * 5**2) * (1 + 1e-9)
+
+
+def test_chords_of_cells_are_below_their_bounds() -> None:
+    """The bound of a cell is at least its chord over s (s + 1), exactly, at a thousand places."""
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        start = 10.0 ** rng.uniform(-7, 4)
+        s = start * np.array([1.0, 1.0 + 10.0 ** rng.uniform(-9, 3)])
+        first = 10.0 ** rng.uniform(-6, 3) * s[0] * (1.0 + s[0])
+        high = np.array([first, first * (s[1] / s[0]) ** rng.uniform(1, 3)])
+        bound = Fraction(float(_below_chords(s, high)[0])) * (1 + Fraction(1, 10**14))
+        (left, right), (low, top) = map(Fraction, s), map(Fraction, high)
+        for place in range(1001):
+            share = Fraction(place, 1000)
+            at = left + share * (right - left)
+            assert (low + share * (top - low)) / (at * (at + 1)) <= bound

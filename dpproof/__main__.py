@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -28,7 +29,8 @@ from dpproof.commands.ledger import (
     opened_at,
     options,
 )
-from dpproof.time_limit import ROUGH, SECONDS, seconds_of
+from dpproof.errors import require_other
+from dpproof.time_limit import ROUGH, SECONDS, in_time, seconds_of
 
 if TYPE_CHECKING:
     from dpproof.pipeline.pipeline import Pipeline
@@ -87,12 +89,11 @@ def budget(  # the options of a command
     Epsilon of the total is computed first, then the stages and what an attacker gains. At Ctrl-C,
     or after N seconds, the command shows what is known; without epsilon it has no answer.
     """
-    from dpproof.commands import answers  # noqa: PLC0415  # as above
-    from dpproof.commands.budget import pieces, spend  # noqa: PLC0415  # as above
+    from dpproof.commands.budget import answer, pieces, spend  # noqa: PLC0415  # as above
     from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
-    _require_other(out, file)
+    require_other(out, file)
     pipeline = what_if.changed(parse.load(file), numbers, without)
     if out is not None and pipeline.digest == "":
         raise click.UsageError(
@@ -106,7 +107,7 @@ def budget(  # the options of a command
 
         write(pipeline, out)
     if as_json:
-        streams.say_json("budget", answers.budget(spent))
+        streams.say_json("budget", answer(spent))
     else:
         from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
 
@@ -129,8 +130,7 @@ def calibrate(
 
     With --seconds, a safe number is found when the time is up, which may be improved with more.
     """
-    from dpproof.commands import answers  # noqa: PLC0415  # as in budget
-    from dpproof.commands.calibrate import Unreachable, solve  # noqa: PLC0415  # as in budget
+    from dpproof.commands.calibrate import Unreachable, answer, solve  # noqa: PLC0415  # as in budget
     from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
     from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # as in budget
     from dpproof.streams import progress  # noqa: PLC0415  # as in budget
@@ -147,7 +147,7 @@ def calibrate(
             streams.say_json("calibrate", {"value": None, "epsilon": None, "reason": str(reason)})
         return refuse(f"dpproof: {reason}", DOES_NOT_HOLD)
     if as_json:
-        streams.say_json("calibrate", answers.solved(solved))
+        streams.say_json("calibrate", answer(solved))
     else:
         from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
 
@@ -209,7 +209,7 @@ def certify(
             "certify writes a file: --output for a certificate, --formal for Coq"
         )
     for one in (out, formal):
-        _require_other(one, file)
+        require_other(one, file)
     pipeline = pipeline_of(file, relation, poisson=poisson, delta=delta)
     warn(pipeline.delta)
     if out is not None:
@@ -236,15 +236,17 @@ def certify(
 @OF_OTHERS
 @SECONDS
 @JSON
-def check(certificate: str, **options: Any) -> int:  # noqa: ANN401  # as click gives it
+def check(certificate: str, *, seconds: float | None, **options: Any) -> int:  # noqa: ANN401  # as click gives it
     """Verify a CERTIFICATE.
 
     Exit status: 0 verified, 1 rejected, or with --against of another pipeline. The checker is the
     one that came with dpproof, whatever lies in the working directory.
     """
     from dpproof.commands.check import answer  # noqa: PLC0415  # as in budget
+    from dpproof.files import shown_path  # noqa: PLC0415  # as in budget
 
-    return answer(certificate, **options)
+    asked = partial(answer, certificate, **options)
+    return in_time(seconds, f"{shown_path(certificate)}: the verdict", asked)
 
 
 @commands.command()
@@ -290,7 +292,7 @@ def audit(target: str | None, *, picture: str | None, as_json: bool, **options: 
         chosen["store"] = str(Path(str(chosen["store"])).absolute())
     request = audit_requests.asked(target, chosen)
     if picture is not None:
-        _require_other(picture, target or "")
+        require_other(picture, target or "")
         plot.library(picture)  # a refusal now, not after the audit
     if on_terminal():  # before the first sample, as drawing them may take long
         click.echo(request.needs(), err=True)
@@ -335,9 +337,8 @@ def import_(
     ends = answer["epsilon"]
     streams.say(f"{answer['statement']}, {answer['relation']} neighbours")
     whose = "" if ends["attained"] else " of the dominating pair"
-    streams.say(
-        f"epsilon{whose} lies in {interchange.bracket(ends)} at delta = {answer['delta']:g}"
-    )
+    bracket = interchange.bracket(ends)
+    streams.say(f"epsilon{whose} lies in {bracket} at delta = {answer['delta']:g}")
     if answer["meaning"]:
         streams.say(answer["meaning"])
     if not answer["exact"]:
@@ -366,9 +367,7 @@ def compare(file: str, *, as_json: bool, **asked: Any) -> int:  # noqa: ANN401  
 
 
 @commands.command()
-@click.option(
-    "--library", "libraries", multiple=True, help="Ask this one, or those of a .toml file."
-)
+@click.option("--library", "libraries", multiple=True, help="Ask this, or those of a .toml file.")
 @click.option("--python", default=sys.executable, help="Ask those installed for this interpreter.")
 @click.option("--seconds", callback=seconds_of, default="60", show_default=True, metavar="N")
 @click.option("--seed", type=int, default=0, show_default=True, help="Draw other questions.")
@@ -419,7 +418,7 @@ def report(
         raise click.UsageError("the page, its print and the record need a file each")
     pipeline = _loaded(file, *written)
     for one in written:
-        _require_other(one, place or "")
+        require_other(one, place or "")
     left = () if place is None else balances(place)
     within = write(pipeline, out, record=registry, printed=pdf, seconds=seconds, left=left)
     streams.say("\n".join(written))
@@ -435,7 +434,7 @@ def ledger_report(file: str, *, out: str, head_file: str | None) -> int:
     from dpproof.files import save  # noqa: PLC0415  # as in budget
     from dpproof.reports import ledger_page  # noqa: PLC0415  # as in budget
 
-    _require_other(out, file)
+    require_other(out, file)
     opened = opened_at(file, head_file)
     save(out, ledger_page.rendered(opened.place, opened.status(), opened.log()))
     streams.say(out)
@@ -554,18 +553,10 @@ def _loaded(file: str, *written: str | None) -> Pipeline:
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
 
     for out in written:
-        _require_other(out, file)
+        require_other(out, file)
     pipeline = parse.load(file)
     warn(pipeline.delta)
     return pipeline
-
-
-def _require_other(out: str | None, file: str) -> None:
-    """Refuse to write over the input."""
-    from dpproof.errors import require_other  # noqa: PLC0415  # as in budget
-
-    if out is not None:
-        require_other(out, file)
 
 
 def failed(error: Exception) -> int:
@@ -582,9 +573,9 @@ def failed(error: Exception) -> int:
             reason = f"{what}, whose text may quote data; DPPROOF_TRACEBACK=1 shows it"
     if isinstance(error, OSError):
         _discard_output()
-    return (
-        BAD_INPUT if isinstance(error, BrokenPipeError) else refuse(f"dpproof: {reason}", BAD_INPUT)
-    )
+        if isinstance(error, BrokenPipeError):
+            return BAD_INPUT
+    return refuse(f"dpproof: {reason}", BAD_INPUT)
 
 
 def _raised_in(error: BaseException) -> str:

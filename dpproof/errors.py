@@ -19,12 +19,10 @@ class InputError(PrivacyError, ValueError):
     """
 
 
-def require_other(out: str, file: str) -> None:
-    """Refuse to write over what is read.
-
-    Raises:
-        InputError: both are the same file.
-    """
+def require_other(out: str | None, file: str) -> None:
+    """Refuse to write over what is read."""
+    if out is None:
+        return
     try:
         if file != "-":
             same = Path(out).samefile(file)
@@ -38,12 +36,7 @@ def require_other(out: str, file: str) -> None:
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Turn a refusal of the packages below into one line that begins with a place.
-
-    Raises:
-        InputError: the block raised a ``PrivacyError``; an ``InputError`` passes unchanged, since
-            it has its place.
-    """
+    """Turn a refusal of the packages below into one line that begins with a place, as ours do."""
     try:
         yield
     except InputError:

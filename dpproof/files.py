@@ -21,11 +21,7 @@ def shown_path(path: str) -> str:
 
 
 def save(path: str, text: str) -> None:
-    """Write a text to a file.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write a text to a file."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -33,14 +29,7 @@ def save(path: str, text: str) -> None:
 
 
 def content(path: str, expected: str) -> str:
-    """Return the text of a file, without a byte order mark.
-
-    Args:
-        path: of the file; ``-`` for standard input.
-        expected: what it should be, as in "a pipeline file".
-    Raises:
-        InputError: it cannot be read, is absurdly large, or is not UTF-8.
-    """
+    """Return the text of a file, without a byte order mark."""
     file = shown_path(path)
     if path == STANDARD_INPUT and sys.stdin is None:
         raise InputError(f"{file}: expected {expected}, but it is closed; give the path of a file")

@@ -1,7 +1,8 @@
 """Pictures for notebooks and papers: ``dp.plot.trade_off(guarantee)`` and others.
 
 Each function returns the axes of matplotlib that it drew on, new ones unless some are given. Curves
-are upper ends: what may be claimed. ``pip install 'dpproof[plots]'`` brings matplotlib.
+are upper ends: what may be claimed. ``pip install 'dpproof[plots]'`` brings matplotlib, without
+which they raise ``MissingDependency``; ``ParameterError`` is for numbers outside their domain.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.auditing import Report
 from dpproof.commands.budget import together, total
-from dpproof.errors import InputError
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.status import Status
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.reports.facts import missed, noise_addresses
-from dpproof.reports.plot import CLAIM, CLASH, EDGE, INK, QUIET, draw, library as checked
+from dpproof.reports.plot import CLAIM, CLASH, EDGE, INK, QUIET, draw, library as checked, write
 from dpproof.rounding import above, below, exactly, percent_above
 from dpproof.streams import progress
 from dpproof.time_limit import ended_in_time, known_in
@@ -59,9 +59,6 @@ def trade_off(
         budget: what it may cost, drawn beside it.
         axes: where to draw.
     Raises:
-        MissingDependency: matplotlib is not installed.
-        ParameterError: no guarantee.
-    Example:
         >>> import dpproof as dp
         >>> dp.plot.trade_off(dp.GDP(mu=1)).get_title(loc="left")
         'Trade-off of attacks'
@@ -71,14 +68,12 @@ def trade_off(
     curve = _misses(stated)
     drawn_on.plot([0, 1], [1, 0], color=QUIET, linestyle=(0, (4, 3)), label="guessing")
     if budget is not None:
-        drawn_on.plot(
-            *_split(_misses(guarantee_of(budget))), color=EDGE, linestyle="--", label="budget"
-        )
+        allowed = _split(_misses(guarantee_of(budget)))
+        drawn_on.plot(*allowed, color=EDGE, linestyle="--", label="budget")
     drawn_on.plot(*_split(curve), color=CLAIM, linewidth=2, label="every attack is on or above")
     equal = max(min(point) for point in curve)
-    _mark(
-        drawn_on, (equal, equal), f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least"
-    )
+    errs = f"errs {below(100 * equal, 3)} % of the time\nboth ways, at least"
+    _mark(drawn_on, (equal, equal), errs)
     drawn_on.set(xlim=(0, 1), ylim=(0, 1), xlabel="false alarms", ylabel="misses, at least")
     for axis in (drawn_on.xaxis, drawn_on.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -99,9 +94,6 @@ def profile(
         delta: where it is asked for: the point there is marked.
         epsilon: the budget, drawn as a line.
         axes: where to draw.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        ParameterError: no guarantee, or a delta or an epsilon outside its domain.
     Example:
         >>> import dpproof as dp
         >>> dp.plot.profile(dp.GDP(mu=1), delta=1e-5, epsilon=5).get_xscale()
@@ -150,9 +142,6 @@ def sweep(
         present: the value in use: its point is marked.
         name: of the parameter, under the picture.
         axes: where to draw.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        ParameterError: a delta or an epsilon outside its domain, or fewer than two values.
     Example:
         >>> import dpproof as dp
         >>> drawn = dp.plot.sweep(
@@ -192,9 +181,6 @@ def ledger(source: Ledger | Status, *, axes: Axes | None = None) -> Axes:
     Args:
         source: a ledger, or its ``status()``.
         axes: where to draw.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        ParameterError: neither.
     """
     if not isinstance(source, Ledger | Status):
         raise ParameterError("source", type(source).__name__, "a Ledger, or its status()")
@@ -235,9 +221,6 @@ def audit(report: Report, claim: object) -> list[Axes]:
     Args:
         report: of an audit that tested samples.
         claim: what it tested: a guarantee, or a mechanism.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        InputError: the audit tested no samples.
     """
     figure = _library().figure(figsize=(11.5, 6.6), facecolor="white")
     draw(figure, report, claim)
@@ -254,9 +237,6 @@ def save_pipeline(pipeline: Pipeline, path: str, seconds: float | None = None) -
             when it is over; a quarter for each of the others, left out if it is not enough.
     Returns:
         Whether all of it is exact.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        InputError: a stage is refused, nothing is known in time, or the path cannot be written.
     """
     figure = checked(path)(figsize=(12, 8.5), facecolor="white", layout="constrained")
     (top, curve), (noise, count) = figure.subplots(2, 2)
@@ -277,7 +257,7 @@ def save_pipeline(pipeline: Pipeline, path: str, seconds: float | None = None) -
     ):
         draw_change = partial(
             sweep,
-            _changed(pipeline, change),
+            partial(_changed, pipeline, change),
             _FACTORS,
             delta=pipeline.delta,
             epsilon=allowed,
@@ -293,10 +273,7 @@ def save_pipeline(pipeline: Pipeline, path: str, seconds: float | None = None) -
         except ParameterError:  # no theorem covers what a change makes
             axes.set_axis_off()
     figure.suptitle(pipeline.file, parse_math=False)  # a name may have two dollar signs
-    try:
-        figure.savefig(path, dpi=120)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write the plot: {error.strerror}") from error
+    write(figure, path, dpi=120)
     return complete
 
 
@@ -370,15 +347,11 @@ def _finished(axes: Axes, title: str) -> Axes:
 
 
 def _changed(
-    pipeline: Pipeline, change: Callable[[Stage, Fraction], Stage]
-) -> Callable[[float], Guarantee[Relation]]:
-    """Return the cost of a pipeline as a function of the factor of a change."""
-
-    def build(factor: float) -> Guarantee[Relation]:
-        stages = [change(stage, Fraction(factor)) for stage in pipeline.stages]
-        return total([one.guarantee(pipeline.relation) for one in stages], pipeline.delta)
-
-    return build
+    pipeline: Pipeline, change: Callable[[Stage, Fraction], Stage], factor: float
+) -> Guarantee[Relation]:
+    """Return what a pipeline costs after a change by a factor."""
+    stages = [change(stage, Fraction(factor)) for stage in pipeline.stages]
+    return total([one.guarantee(pipeline.relation) for one in stages], pipeline.delta)
 
 
 def _noise(stage: Stage, factor: Fraction) -> Stage:

@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import pytest
 
@@ -40,38 +40,27 @@ if TYPE_CHECKING:
 
 _PROPERTY = "dpproof_audit"
 _SESSION = "dpproof-audit-session"
+_OPTIONS: Final[tuple[tuple[str, type, float | None, str], ...]] = (
+    ("budget", float, 1e-6, "error probability of all audits of the session together (1e-6)"),
+    ("samples", int, 100_000, "samples per dataset (100000)"),
+    ("seconds", float, None, "time budget of one audit (none)"),
+    (
+        "session-seconds",
+        float,
+        None,
+        "time budget of all audits of the session, divided among them (none)",
+    ),
+    ("seed", int, None, "replay: the seed that a report printed"),
+    ("store", str, None, "multiply the evidence of runs of the same code and claim in this file"),
+    ("json", str, None, "write all reports to this file"),
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the plugin."""
     group = parser.getgroup("audit", "audits of differential privacy")
-    group.addoption(
-        "--audit-budget",
-        type=float,
-        default=1e-6,
-        help="error probability of all audits of the session together (1e-6)",
-    )
-    group.addoption(
-        "--audit-samples", type=int, default=100_000, help="samples per dataset (100000)"
-    )
-    group.addoption(
-        "--audit-seconds", type=float, default=None, help="time budget of one audit (none)"
-    )
-    group.addoption(
-        "--audit-session-seconds",
-        type=float,
-        default=None,
-        help="time budget of all audits of the session, divided among them (none)",
-    )
-    group.addoption(
-        "--audit-seed", type=int, default=None, help="replay: the seed that a report printed"
-    )
-    group.addoption(
-        "--audit-store",
-        default=None,
-        help="multiply the evidence of runs of the same code and claim in this file",
-    )
-    group.addoption("--audit-json", default=None, help="write all reports to this file")
+    for name, kind, default, words in _OPTIONS:
+        group.addoption(f"--audit-{name}", type=kind, default=default, help=words)
 
 
 def pytest_configure(config: pytest.Config) -> None:

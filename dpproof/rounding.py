@@ -70,24 +70,13 @@ def exactly(value: Fraction) -> str:
         ('1e-400', '1e5000')
     """
     if value and not _LEAST_FLOAT <= abs(value) <= _LARGEST_FLOAT:
-        mantissa, _, exponent = f"{_quotient(value, 17, ROUND_CEILING).normalize():e}".partition(
-            "e"
-        )
+        rounded = _quotient(value, 17, ROUND_CEILING).normalize()
+        mantissa, _, exponent = f"{rounded:e}".partition("e")
         return f"{mantissa}e{int(exponent)}"
     if value.denominator == 1:
         return str(value.numerator)
     mantissa, mark, exponent = repr(float(value)).partition("e")
     return f"{mantissa}e{int(exponent)}" if mark else mantissa
-
-
-def grouped(count: int) -> str:
-    """Return a whole number with its thousands apart.
-
-    Example:
-        >>> grouped(14062)
-        '14,062'
-    """
-    return f"{count:,}"
 
 
 def percent_below(share: Fraction) -> str:

@@ -76,9 +76,7 @@ def say(text: str, *, end: str = "\n") -> None:
 def say_json(kind: str, answer: Mapping[str, object]) -> None:
     """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped.
 
-    Args:
-        kind: of the answer, which with the version of its fields is its first one, ``format``.
-        answer: the other fields.
+    Its first field, ``format``, is the kind of the answer and the version of its fields.
     """
     answer = {"format": f"dpproof.{kind}/{VERSION}", **answer}
     text = json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)

@@ -46,18 +46,13 @@ Frame: TypeAlias = Any  # Whatever Narwhals reads; its types would ask for all t
 @final
 @dataclass(frozen=True, slots=True)
 class BoundedRows:
-    """The rows that are left of every user, without the users.
+    """The rows that are left of every user, without the users."""
 
-    Attributes:
-        groups: shape (rows,), the place of each row's group.
-        size: how many groups there are, public.
-        columns: shape (rows,) each; nan is no value.
-        first: shape (rows,), whether a row is the first of its user in its group.
-    """
-
-    groups: NDArray[np.int64] = field(repr=False)
-    size: int
+    groups: NDArray[np.int64] = field(repr=False)  # shape (rows,), the place of each row's group
+    size: int  # how many groups there are, public
+    # Shape (rows,) each; nan is no value.
     columns: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    # Shape (rows,), whether a row is the first of its user in its group.
     first: NDArray[np.bool_] = field(repr=False)
 
     def totals(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,9 +116,8 @@ class Count(Question):
         largest = 1 if self.users else plan.rows_per_group
 
         def counted(rows: BoundedRows) -> NDArray[np.int64]:
-            return rows.totals(
-                rows.first.astype(np.int64) if self.users else np.ones_like(rows.groups)
-            )
+            first = rows.first.astype(np.int64)
+            return rows.totals(first if self.users else np.ones_like(rows.groups))
 
         return (_histogram(self._scale(plan.moved(largest)), plan, largest, counted),)
 
@@ -368,11 +362,11 @@ class Plan:
         Raises:
             CalibrationError: no noise meets it.
         """
-        return self._louder(
-            calibrate(
-                lambda times: self._louder(times).mechanism(), epsilon=epsilon, delta=delta
-            ).value
-        )
+
+        def build(times: float) -> Composed[AddRemove]:
+            return self._louder(times).mechanism()
+
+        return self._louder(calibrate(build, epsilon=epsilon, delta=delta).value)
 
     def pipeline(self, *, delta: Number = Fraction(1, 10**6)) -> str:
         """Return the plan as the text of a pipeline file, for ``dpproof budget`` and reviewers.
@@ -427,9 +421,8 @@ class Plan:
         chosen = kept[left]
         if len(chosen) > _MOST_ROWS:
             raise ParameterError("frame", len(chosen), f"at most {_MOST_ROWS} rows")
-        numbers = {
-            name: np.array(_values(table[name]), dtype=np.float64)[chosen] for name in columns
-        }
+        values = {name: np.array(_values(table[name]), dtype=np.float64) for name in columns}
+        numbers = {name: one[chosen] for name, one in values.items()}
         return BoundedRows(group[chosen], self.size, numbers, first)
 
     def release(self, frame: Frame, *, rng: np.random.Generator | None = None) -> Frame:
@@ -444,9 +437,8 @@ class Plan:
         """
         rows = self.bounded(frame, rng=rng)
         outputs = [np.asarray(one) for one in self.mechanism().release(rows, rng=rng)]
-        columns = {
-            name: [group[place] for group in self.groups] for place, name in enumerate(self.keys)
-        }
+        groups = self.groups
+        columns = {name: [one[k] for one in groups] for k, name in enumerate(self.keys)}
         for question in self.questions:
             count = len(question.releases(self))
             released, outputs = outputs[:count], outputs[count:]

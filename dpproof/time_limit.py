@@ -41,10 +41,6 @@ def ended_in_time(seconds: float | None, work: Callable[[], Any]) -> bool:
     """Run work, stop it when its time is up, and return whether it came to its end.
 
     Where there is no timer (on Windows, and beside the main thread), it is never stopped.
-
-    Args:
-        seconds: how long it may take; None for as long as it does.
-        work: leaves what it finds behind as it goes.
     """
     try:
         with _timer(seconds):
@@ -57,14 +53,9 @@ def ended_in_time(seconds: float | None, work: Callable[[], Any]) -> bool:
 def first_known(
     seconds: float | None, what: str, *ways: Callable[[], Iterator[Answer]]
 ) -> tuple[Answer, bool]:
-    """Return the last answer of the first way that has one in time, and whether it is a later way.
+    """Return the last answer of the first way that has one in time, and if it is a later way.
 
-    Args:
-        seconds: how long all ways may take, an equal part each; None for as long as they do.
-        what: begins the refusal.
-        ways: the exact way first; each yields better and better answers.
-    Raises:
-        NotInTime: no way has an answer in time.
+    The exact way is first. Each has an equal part of the time, and yields ever better answers.
     """
     with progress(None) as step:
         step(what)
@@ -85,11 +76,7 @@ def first_known(
 
 
 def in_time(seconds: float | None, what: str, ask: Callable[[], Answer]) -> Answer:
-    """Return the one answer there is, if it is known in time.
-
-    Raises:
-        NotInTime: it is not.
-    """
+    """Return the one answer there is, if it is known in time."""
 
     def alone() -> Iterator[Answer]:
         yield ask()
@@ -119,23 +106,13 @@ def curves(
 
 
 def known_in(
-    seconds: float | None,
-    make: Callable[..., Guarantee[Relation]],
-    ask: Callable[[Guarantee[Relation]], Answer],
-    delta: Fraction,
-    what: str,
+    seconds: float | None,  # after half of which ``curves`` are asked in its place; None for never
+    make: Callable[..., Guarantee[Relation]],  # makes it; called with ``roughly=``
+    ask: Callable[[Guarantee[Relation]], Answer],  # the question
+    delta: Fraction,  # at which a curve is chosen
+    what: str,  # is asked, for the refusal
 ) -> tuple[Answer, bool]:
-    """Return what is asked of a guarantee, and whether it is asked of Renyi divergences alone.
-
-    Args:
-        seconds: after half of which ``curves`` are asked in its place; None for never.
-        make: makes it; called with ``roughly=``.
-        ask: the question.
-        delta: at which a curve is chosen.
-        what: is asked, for the refusal.
-    Raises:
-        NotInTime: nothing is known in time.
-    """
+    """Return what is asked of a guarantee, and whether it is asked of Renyi divergences alone."""
 
     def exact() -> Iterator[Callable[[], Answer]]:
         known = ask(make(roughly=False))

@@ -45,15 +45,6 @@ class Sample:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The safe value next to the limit, or at the end of the interval."""
-
-    sample: Sample
-    at_limit: bool
-
-
-@final
 @dataclass(slots=True, kw_only=True)
 class Search:
     """The state of one search."""
@@ -72,8 +63,8 @@ class Search:
     what: str  # the target in words
     samples: dict[float, Sample] = field(default_factory=dict)
 
-    def run(self) -> Found:
-        """Return the safe value nearest the limit."""
+    def run(self) -> tuple[Sample, bool]:
+        """Return the safe value nearest the limit, and whether it ends the interval instead."""
         first = self._start()
         if self.increasing is None:
             self._find_direction(first)
@@ -84,12 +75,12 @@ class Search:
             raise self._unmet()
         if unsafe is None:
             if self.upper_is_end if self.increasing else self.lower_is_end:
-                return Found(safe, at_limit=True)  # the costly end is a real one
+                return safe, True  # the costly end is a real one
             raise NoBracket(
                 f"every value tried meets {self.what}, so none is the limit; give lower= or "
                 f"upper= to end the search. {self._tried()}"
             )
-        return Found(self._close(safe, unsafe), at_limit=False)
+        return self._close(safe, unsafe), False
 
     def sample(self, place: float) -> Sample:
         """Evaluate the answer at a value once, and check it against the direction."""
@@ -470,16 +461,16 @@ def calibrate(
             increasing=increasing,
             tolerance=tolerance,
         )
-        result = search.run()
-    value = result.sample.place
+        sample, at_limit = search.run()
+    value = sample.place
     return Calibrated(
         value=int(value) if integer else value,
-        achieved=result.sample.answer,
+        achieved=sample.answer,
         target=target.limit,
         guarantee=_built(build, int(value) if integer else value),
         delta=target.delta,
         evaluations=len(search.samples),
-        at_limit=result.at_limit,
+        at_limit=at_limit,
     )
 
 

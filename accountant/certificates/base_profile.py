@@ -47,18 +47,6 @@ _FAINT = 1e-8  # Share of phi'(1) below which values need no fine cells.
 
 @final
 @dataclass(frozen=True, slots=True)
-class SelectionProof:
-    """The proof of a point of the profile of a selection."""
-
-    rule: str  # of the checker
-    epsilon: Fraction  # of the point
-    delta: Fraction  # of the point
-    facts: list[Step]  # bounds of the base's profile
-    witness: Object  # for each direction
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class BaseProfile:
     """The base's profile H_t in one direction."""
 

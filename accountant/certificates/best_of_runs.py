@@ -26,7 +26,6 @@ from dpproof.accountant.arithmetic.hull import hull_positions
 from dpproof.accountant.certificates.base_profile import (
     MARGIN,
     BaseProfile,
-    SelectionProof,
     base_facts,
     evenly,
     proved_point,
@@ -42,7 +41,7 @@ from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.accountant.selection.profile import selection
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, show_rational
+from dpproof.proofs.core.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import TANGENT_BITS
 
 # A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.
@@ -487,8 +486,8 @@ class Polygon:
 
 def prove_by_shifted_mixture(
     base: DominatingPair[Any], runs: RunLaw, point: Point
-) -> SelectionProof:
-    """Return the best (epsilon, delta) near a point that the checker's bound proves."""
+) -> tuple[Fraction, Fraction, list[Step], Object]:
+    """Return the best point near one that the checker's bound proves, facts, and a witness."""
     near = max(_start_epsilon(product, runs, point) for product in (base.forward, base.backward))
     facts, ways = base_facts(base, runs, lambda product: _shifted(product, runs, near))
     polygons = {name: _polygon(one, runs) for name, one in ways.items()}
@@ -496,9 +495,7 @@ def prove_by_shifted_mixture(
         lambda at: max(one.delta(at) for one in polygons.values()), point, near
     )
     witness = {name: one.witness() for name, one in polygons.items()}
-    return SelectionProof(
-        "select/profile", epsilon, delta, facts, {"runs": run_law(runs), **witness}
-    )
+    return epsilon, delta, facts, {"runs": run_law(runs), **witness}
 
 
 def _start_epsilon(base: Product, runs: RunLaw, point: Point) -> float:

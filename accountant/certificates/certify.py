@@ -10,15 +10,9 @@ from typing import Any
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
+from dpproof.accountant.certificates import lower_ends
 from dpproof.accountant.certificates.choose import Point, distinct
 from dpproof.accountant.certificates.conversions import raise_numbers
-from dpproof.accountant.certificates.lower_ends import (
-    lower_fact,
-    lower_fact_by_cells,
-    needs_cells,
-    power_facts,
-    renyi_fact,
-)
 from dpproof.accountant.certificates.prove import (
     prove_advantage,
     prove_divergence,
@@ -215,7 +209,7 @@ def _lower(
 ) -> tuple[Step, ...]:
     """Return the lower end of one number, after the steps that lead to it."""
     points = delta is not None or epsilon is not None
-    if not points and any(map(needs_cells, products)):
+    if not points and any(map(lower_ends.needs_cells, products)):
         raise NotCertified(
             "of batches of an epoch the lower ends of epsilon and of delta are certified, and no "
             "others; ask for one of them"
@@ -229,11 +223,11 @@ def _lower(
 
 def _lower_point(products: list[Product], delta: Number | None, epsilon: Number | None) -> Step:
     """Return the fact about the lower end of the direction with the larger number."""
-    if any(map(is_allocated, products)) and not any(map(needs_cells, products)):
+    if any(map(is_allocated, products)) and not any(map(lower_ends.needs_cells, products)):
         with contextlib.suppress(NotCertified):  # cells of the largest coordinate may do
             fact = _larger(products, delta, epsilon, by_largest=False)
             return checked(Certificate((fact,))).steps[0]
-    by_largest = any(map(needs_cells, products)) or any(map(is_allocated, products))
+    by_largest = any(map(lower_ends.needs_cells, products)) or any(map(is_allocated, products))
     return _larger(products, delta, epsilon, by_largest=by_largest)
 
 
@@ -242,7 +236,7 @@ def _larger(
 ) -> Step:
     """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
     used = [as_largest(product) if by_largest else product for product in products]
-    fact = lower_fact_by_cells if by_largest else lower_fact
+    fact = lower_ends.lower_fact_by_cells if by_largest else lower_ends.lower_fact
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
         ends = [answers.epsilon(product, wanted).lower for product in used]
@@ -269,7 +263,7 @@ def _lower_power(products: list[Product], false_positive_rate: Number) -> tuple[
             f"the true-positive rate at {rate:g} has no lower end between that and 1: there is "
             "nothing to certify; try another rate"
         )
-    return power_facts(products[place], rate, powers[place])
+    return lower_ends.power_facts(products[place], rate, powers[place])
 
 
 def _lower_renyi(products: list[Product], order: Number) -> Step:
@@ -282,4 +276,4 @@ def _lower_renyi(products: list[Product], order: Number) -> Step:
             f"the Renyi divergence of order {float(exact):.6g} is infinite: there is nothing to "
             "certify; try a smaller order"
         )
-    return renyi_fact(products[place], exact)
+    return lower_ends.renyi_fact(products[place], exact)

@@ -33,12 +33,7 @@ from dpproof.accountant.certificates.finite_sums import (
     largest_loss,
 )
 from dpproof.accountant.certificates.serialize import UNCERTIFIED, Object, Proof, fact_step
-from dpproof.accountant.certificates.tables import (
-    SingleAllocation,
-    shortfall_line,
-    single_sample,
-    subject,
-)
+from dpproof.accountant.certificates.tables import single_allocation, single_sample, subject
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
@@ -150,8 +145,7 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     if isinstance(single, SubsampledPair):
         return _smallest_slack(single_sample(single, point.epsilon), point)
     if isinstance(single, AllocatedGaussianPair):
-        line = shortfall_line(single, point.epsilon)
-        return _smallest_slack(SingleAllocation(single, line), point)
+        return _smallest_slack(single_allocation(single, point.epsilon), point)
     proofs: list[tuple[Maker, int]] = []
     allocated = sum(isinstance(factor.pair, AllocatedGaussianPair) for factor in product.factors)
     for fine in _FINENESS if allocated < _MANY else _FINENESS[:1]:

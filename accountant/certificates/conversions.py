@@ -12,21 +12,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
+from dpproof.accountant.certificates import single_number
 from dpproof.accountant.certificates.base_profile import moved_to, with_logistic
 from dpproof.accountant.certificates.choose import Point, distinct, facts, prove
 from dpproof.accountant.certificates.finite_sums import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.serialize import Object, conclusion, points, unsaid
-from dpproof.accountant.certificates.single_number import (
-    gdp_witness,
-    has_tables,
-    needs_points,
-    rdp_witness,
-    renyi_point,
-    smallest_mu,
-    tabulated_points,
-    with_room,
-    zcdp_witness,
-)
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -157,7 +147,7 @@ def to_approx(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | No
     target = stated.stated_epsilon, stated.stated_delta
     point = Point(floats_around(target[0])[1], floats_around(target[1])[0], moves=True)
     if isinstance(premise, RenyiGuarantee):
-        epsilon, delta, order = renyi_point(premise, point)
+        epsilon, delta, order = single_number.renyi_point(premise, point)
         witness: Object = {"order": show_rational(order)}
         return _proved_conversion(claim(epsilon, delta), premise, "renyi-approx", witness)
     if not isinstance(premise, PairGuarantee):
@@ -181,7 +171,9 @@ def to_profile(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | N
     if isinstance(premise, RenyiGuarantee):
         points, orders = [], []
         for x, y in stated.points:
-            point = renyi_point(premise, Point(floats_around(x)[0], float(y), moves=False))
+            point = single_number.renyi_point(
+                premise, Point(floats_around(x)[0], float(y), moves=False)
+            )
             points.append((x, point[1]))
             orders.append(show_rational(point[2]))
         derivation = replace(node, premises=(premise.derivation,))
@@ -216,24 +208,24 @@ def to_rdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     listed = [order for order, _ in stated.points]
     orders = listed[: bisect_left(listed, True, key=lambda order: not _is_short(pair, order))]
     used = with_logistic(pair)
-    tables = any(map(has_tables, distinct(used)))
+    tables = any(map(single_number.has_tables, distinct(used)))
     if not orders or (orders == listed and not tables and used == pair):
         return None
     derivation = replace(node, premises=(pair.derivation,))
     if tables:
-        points = tabulated_points(used, orders)
+        points = single_number.tabulated_points(used, orders)
     elif used != pair:
-        points = [(a, with_room(used.rdp(order=a).upper)) for a in orders]
+        points = [(a, single_number.with_room(used.rdp(order=a).upper)) for a in orders]
     else:
         points = list(stated.points[: len(orders)])
     claim = RDP(points=points, relation=stated.relation, derivation=derivation)
-    return _proved_conversion(claim, pair, "pair-rdp", rdp_witness(used, orders))
+    return _proved_conversion(claim, pair, "pair-rdp", single_number.rdp_witness(used, orders))
 
 
 def _is_short(pair: DominatingPair[Any], order: Fraction) -> bool:
     """Return whether the quadrature needed at this order stays within the checker's node limit."""
     try:
-        rdp_witness(pair, [order])
+        single_number.rdp_witness(pair, [order])
     except NotCertified:
         return False
     return True
@@ -252,13 +244,13 @@ def to_gdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None:
     derivation = replace(node, premises=(own.derivation,))
     if pair is not own:
         target = pair_to_gdp(pair)
-    if not needs_points(pair, target.mu_squared):
+    if not single_number.needs_points(pair, target.mu_squared):
         if pair is own:
             return None
         claim = GDP(mu=target.mu, relation=stated.relation, derivation=derivation)
-        witness = gdp_witness(pair, float(target.mu), target.mu_squared)
+        witness = single_number.gdp_witness(pair, float(target.mu), target.mu_squared)
         return _proved_conversion(claim, own, "pair-gdp", witness)
-    mu, points, facts = smallest_mu(pair, float(target.mu))
+    mu, points, facts = single_number.smallest_mu(pair, float(target.mu))
     claim = GDP(mu=Fraction(mu), relation=stated.relation, derivation=derivation)
     profile = PrivacyProfile(points=points, relation=stated.relation)
     shown = _proved_conversion(profile, own, "pair-profile", {}, facts)
@@ -283,7 +275,7 @@ def to_zcdp(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | None
     rho = pair_to_zcdp(pair).rho
     derivation = replace(node, premises=(own.derivation,))
     claim = ZCDP(rho=rho, relation=stated.relation, derivation=derivation)
-    return _proved_conversion(claim, own, "pair-zcdp", zcdp_witness(pair, float(rho)))
+    return _proved_conversion(claim, own, "pair-zcdp", single_number.zcdp_witness(pair, float(rho)))
 
 
 RAISED_CONVERSIONS: Final[

@@ -109,28 +109,24 @@ def _terms(pair: DiscreteLaplacePair | DiscreteGaussianPair) -> float:
 
 def _cells(product: Product) -> int:
     """Return how many losses on one lattice the checker sums, 0 if too many or on none."""
-    listed = [(_span_and_reach(factor.pair), factor.count) for factor in product.factors]
-    terms = [(one, count) for one, count in listed if one is not None]
-    if len(terms) < len(listed):
-        return 0
-    span = Fraction(
-        math.gcd(*(step.numerator for (step, _), _ in terms)),
-        math.lcm(*(step.denominator for (step, _), _ in terms)),
-    )
-    total = sum(count * last * int(step / span) for (step, last), count in terms)
-    return total + 1 if total < limits.MAX_CELLS else 0
+    common, total = _common(product), 1
+    for factor in product.factors:
+        lattice, reach = _lattice(factor.pair), _reach(factor.pair)
+        if common is None or lattice is None or reach is None:
+            return 0
+        total += factor.count * reach * int(lattice[1] / common[1])
+    return total if total <= limits.MAX_CELLS else 0
 
 
-def _span_and_reach(pair: Pair) -> tuple[Fraction, int] | None:
-    """Return the span of one pair's losses and how many spans they extend over, or None."""
+def _reach(pair: Pair) -> int | None:
+    """Return how many spans of its lattice one pair's losses extend over, None if not summed."""
     match pair:
         case RandomizedResponsePair():
-            return (2 * pair.epsilon, 1) if pair.categories == 2 else (pair.epsilon, 2)
+            return 1 if pair.categories == 2 else 2
         case DiscreteLaplacePair():
-            return 2 / pair.scale, pair.shift
+            return pair.shift
         case DiscreteGaussianPair():
-            reach = math.isqrt(int(2 * pair.sigma_squared * _BITS)) + 1
-            return pair.shift / pair.sigma_squared, 2 * reach
+            return 2 * (math.isqrt(int(2 * pair.sigma_squared * _BITS)) + 1)
         case _:
             return None
 

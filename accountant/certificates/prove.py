@@ -12,6 +12,7 @@ import numpy as np
 
 from dpproof.accountant import answers
 from dpproof.accountant.arithmetic.enclosure import Reals, float_up
+from dpproof.accountant.certificates import single_number
 from dpproof.accountant.certificates.base_profile import moved_to, range_parts, with_logistic
 from dpproof.accountant.certificates.best_of_runs import prove_by_shifted_mixture
 from dpproof.accountant.certificates.choose import Point, distinct, prove
@@ -24,14 +25,6 @@ from dpproof.accountant.certificates.serialize import (
     factors,
     unsaid,
     unwritten,
-)
-from dpproof.accountant.certificates.single_number import (
-    has_tables,
-    power_order,
-    rdp_witness,
-    renyi_point,
-    tabulated_points,
-    with_room,
 )
 from dpproof.accountant.certificates.steps import Steps, law_of
 from dpproof.accountant.engine.profile import deltas
@@ -48,13 +41,8 @@ from dpproof.accountant.guarantees.pure_dp import BoundedRange, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.run_counts.law import RunLaw
+from dpproof.accountant.theorems import composition
 from dpproof.accountant.theorems.allocation import ALLOCATE_PURE
-from dpproof.accountant.theorems.composition import (
-    compose_rdp,
-    map_records,
-    post_process,
-    self_compose,
-)
 from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
 from dpproof.accountant.theorems.parallel import MIXTURE, SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
 from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
@@ -87,7 +75,7 @@ def prove_point(steps: Steps, guarantee: Guarantee[Any], point: Point) -> None:
             _prove_pair(steps, guarantee.to_pair(), point)
     elif isinstance(guarantee, RenyiGuarantee):
         place, apart = steps.derive(guarantee.derivation)
-        epsilon, delta, order = renyi_point(guarantee, point)
+        epsilon, delta, order = single_number.renyi_point(guarantee, point)
         claim = ApproxDP(epsilon=epsilon, delta=delta, relation=guarantee.relation)
         witness: Object = {"order": show_rational(order)}
         steps.add("convert/renyi-approx", conclusion(claim, apart), [place], witness)
@@ -105,7 +93,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
             f"{float(order):g}: there is nothing to certify; try a smaller order"
         )
     exact = guarantee.divergence_up(order) if isinstance(guarantee, RenyiGuarantee) else None
-    least = with_room(value) if exact is None else exact
+    least = single_number.with_room(value) if exact is None else exact
     claim = RDP(points=((order, least),), relation=guarantee.relation)
     if isinstance(guarantee, RenyiGuarantee):
         rule = "convert/zcdp-rdp" if isinstance(guarantee, ZCDP) else "convert/rdp-rdp"
@@ -125,11 +113,14 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
         pair = guarantee.to_pair()
         place, apart = steps.derive(pair.derivation)
         pair = with_logistic(steps.substitutes.of(pair))
-        enough = with_room(pair.rdp(order=order).upper) if steps.substitutes.known else least
-        if any(map(has_tables, distinct(pair))):
-            ((_, enough),) = tabulated_points(pair, [order])
+        enough = least
+        if steps.substitutes.known:
+            enough = single_number.with_room(pair.rdp(order=order).upper)
+        if any(map(single_number.has_tables, distinct(pair))):
+            ((_, enough),) = single_number.tabulated_points(pair, [order])
         claim = RDP(points=((order, max(least, enough)),), relation=guarantee.relation)
-        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], rdp_witness(pair, [order]))
+        witness = single_number.rdp_witness(pair, [order])
+        steps.add("convert/pair-rdp", conclusion(claim, apart), [place], witness)
     elif isinstance(guarantee, BoundedRange):
         place, apart = steps.derive(guarantee.derivation)
         steps.add("convert/bounded-range-rdp", conclusion(claim, apart), [place], {})
@@ -239,12 +230,14 @@ def _prove_by_selection_bound(steps: Steps, pair: DominatingPair[Any], point: Po
     used = with_logistic(base.conclusion)
     for product in distinct(used):
         factors(product)  # what no rule covers is refused before its profile is bounded
-    proof = prove_by_shifted_mixture(used, law_of(dict(pair.derivation.parameters)), point)
+    epsilon, delta, facts, witness = prove_by_shifted_mixture(
+        used, law_of(dict(pair.derivation.parameters)), point
+    )
     place, apart = steps.derive(base)
-    profile = PrivacyProfile(points=((proof.epsilon, proof.delta),), relation=pair.relation)
-    places = steps.facts(proof.facts)
-    place = steps.add(proof.rule, conclusion(profile, apart), [place, *places], proof.witness)
-    claim = ApproxDP(epsilon=proof.epsilon, delta=proof.delta, relation=pair.relation)
+    profile = PrivacyProfile(points=((epsilon, delta),), relation=pair.relation)
+    places = steps.facts(facts)
+    place = steps.add("select/profile", conclusion(profile, apart), [place, *places], witness)
+    claim = ApproxDP(epsilon=epsilon, delta=delta, relation=pair.relation)
     steps.add("convert/point", conclusion(claim, apart), [place], {})
 
 
@@ -280,15 +273,15 @@ def as_renyi(derivation: Derivation, orders: list[Fraction]) -> RDP[Any]:
     parts = [as_renyi(one, orders) for one in derivation.premises]
     match derivation.rule:
         case "compose/pair":
-            return compose_rdp(parts, orders=orders)
+            return composition.compose_rdp(parts, orders=orders)
         case "repeat/pair":
-            return compose_rdp(
-                [self_compose(parts[0], int(str(parameters["count"])))], orders=orders
+            return composition.compose_rdp(
+                [composition.self_compose(parts[0], int(str(parameters["count"])))], orders=orders
             )
         case "post-process":
-            return post_process(parts[0], description=str(parameters["description"]))
+            return composition.post_process(parts[0], description=str(parameters["description"]))
         case "map-records":
-            return map_records(parts[0], description=str(parameters["description"]))
+            return composition.map_records(parts[0], description=str(parameters["description"]))
         case _:
             raise NotCertified(
                 f"Renyi divergences through {derivation.rule} of a selection are not certified; "
@@ -353,10 +346,10 @@ def prove_advantage(steps: Steps, guarantee: Guarantee[Any]) -> None:
 
 
 def _by_order(steps: Steps, guarantee: RenyiGuarantee[Any], rate: float, most: float) -> bool:
-    """Add the steps by one order if one excludes a power just above the known one, or not."""
+    """Add the steps by an order that excludes a power just above the known; return if any."""
     for slack in _SLACKS:
         power = most * (1.0 + slack)
-        order = power_order(guarantee, rate, power)
+        order = single_number.power_order(guarantee, rate, power)
         if order is not None:
             place, _ = steps.derive(guarantee.derivation)
             said = {**_rates(Fraction(rate), Fraction(power)), **_about(steps, place)}

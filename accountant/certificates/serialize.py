@@ -71,7 +71,11 @@ def unwritten(what: str) -> str:
 
 def conclusion(guarantee: Guarantee[Any], steps: int) -> Object:
     """Return a guarantee for datasets at most ``steps`` steps of its relation apart."""
-    return {**_claim(guarantee), "relation": guarantee.relation.name, "steps": steps}
+    if type(guarantee) not in _NOTIONS:
+        raise NotCertified(unwritten(guarantee.describe()))
+    notion, fields = _NOTIONS[type(guarantee)]
+    about: Object = {"relation": guarantee.relation.name, "steps": steps}
+    return {"notion": notion, **_written(guarantee, fields), **about}
 
 
 def hockey_stick(product: Product, claims: Points) -> Object:
@@ -117,14 +121,6 @@ def run_law(runs: RunLaw) -> Object:
             }
         case _:
             raise NotCertified(unwritten(pair_in_words(runs)))
-
-
-def _claim(guarantee: Guarantee[Any]) -> Object:
-    """Return the guarantee without its relation."""
-    if type(guarantee) not in _NOTIONS:
-        raise NotCertified(unwritten(guarantee.describe()))
-    notion, fields = _NOTIONS[type(guarantee)]
-    return {"notion": notion, **_written(guarantee, fields)}
 
 
 def pair(one: Pair) -> Object:

@@ -25,20 +25,12 @@ from dpproof.accountant.certificates.tables import subject
 from dpproof.accountant.engine.profile import deltas, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.guarantees import rdp
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, Points
 from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.guarantees.rdp import (
-    RDP,
-    ZCDP,
-    RenyiGuarantee,
-    epsilon_terms,
-    listed_curve,
-    log_delta_terms,
-    log_power_terms,
-    total_variation,
-)
+from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_tangent
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
@@ -137,16 +129,16 @@ def selected_witness(
 def _hint(guarantee: RenyiGuarantee[Any], runs: RunLaw, name: str, order: Fraction) -> Object:
     """Return the bound to use at one order, with the other order it needs."""
     if name == "shape" and isinstance(runs, TruncatedNegativeBinomial):
-        best = runs.least_shape(listed_curve(guarantee))[1]
+        best = runs.least_shape(rdp.listed_curve(guarantee))[1]
         return {"by": name, "order": show_rational(best)}
     if name == "rate":
         epsilon = math.log1p(float(1 / (order - 1)))
         best = best_order(guarantee, epsilon, 0.0)
-        terms = log_delta_terms(
+        terms = rdp.log_delta_terms(
             np.array([float(best)]), np.array([_value(guarantee, best)]), epsilon
         )
         first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
-        if total_variation(_value(guarantee, first)) < math.exp(min(terms[0], 0.0)):
+        if rdp.total_variation(_value(guarantee, first)) < math.exp(min(terms[0], 0.0)):
             best = first
         return {"by": name, "order": show_rational(best)}
     return {"by": name}
@@ -184,11 +176,11 @@ def renyi_point(
         order = best_order(guarantee, point.epsilon, point.delta)
         return epsilon * (1 + ROOM), delta, order
     order = best_order(guarantee, point.epsilon, 0.0)
-    terms = log_delta_terms(
+    terms = rdp.log_delta_terms(
         np.array([float(order)]), np.array([_value(guarantee, order)]), point.epsilon
     )
     first = guarantee.points[0][0] if isinstance(guarantee, RDP) else _NEXT_TO_ONE
-    if total_variation(_value(guarantee, first)) <= math.exp(min(terms[0], 0.0)):
+    if rdp.total_variation(_value(guarantee, first)) <= math.exp(min(terms[0], 0.0)):
         order = Fraction(1)
     return epsilon, delta if point.moves else min(delta * (1 + ROOM), Fraction(1)), order
 
@@ -196,8 +188,8 @@ def renyi_point(
 def best_order(guarantee: RenyiGuarantee[Any], epsilon: float, delta: float) -> Fraction:
     """Return the order at which a point (epsilon, delta) is easiest to prove."""
     if delta > 0:
-        return _least(guarantee, lambda orders, values: epsilon_terms(orders, values, delta))
-    return _least(guarantee, lambda orders, values: log_delta_terms(orders, values, epsilon))
+        return _least(guarantee, lambda orders, values: rdp.epsilon_terms(orders, values, delta))
+    return _least(guarantee, lambda orders, values: rdp.log_delta_terms(orders, values, epsilon))
 
 
 def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fraction | None:
@@ -206,7 +198,7 @@ def power_order(guarantee: RenyiGuarantee[Any], rate: float, power: float) -> Fr
         return None
 
     def room(orders: Reals, values: Reals) -> Reals:
-        return values - log_power_terms(orders, power, rate) / (orders - 1.0)
+        return values - rdp.log_power_terms(orders, power, rate) / (orders - 1.0)
 
     order = _least(guarantee, room)
     c, value = np.array([float(order)]), np.array([_value(guarantee, order)])

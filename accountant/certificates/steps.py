@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
 from dpproof.accountant.arithmetic.hull import lower_hull
+from dpproof.accountant.certificates import single_number
 from dpproof.accountant.certificates.base_profile import (
     RangeParts,
     Substitutes,
@@ -30,14 +31,6 @@ from dpproof.accountant.certificates.serialize import (
     run_law,
     scheme,
     unsaid,
-)
-from dpproof.accountant.certificates.single_number import (
-    filter_witness,
-    gdp_witness,
-    rdp_witness,
-    selected_witness,
-    unsampled,
-    zcdp_witness,
 )
 from dpproof.accountant.certificates.threshold import pairs_above_threshold
 from dpproof.accountant.errors import NotCertified
@@ -188,7 +181,7 @@ class Steps:
     def filtered(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add a budget that was spent from, with what was spent."""
         said = conclusion(proved, steps)
-        return self.add(node.rule, said, places, filter_witness(node, proved)), steps
+        return self.add(node.rule, said, places, single_number.filter_witness(node, proved)), steps
 
     def first_above(self, node: Derivation, proved: Proved, places: list[int], steps: int) -> Place:
         """Add bounds of the base's profile, and a finite pair above the selection."""
@@ -266,13 +259,13 @@ class Steps:
         """Add a conversion to the smallest mu or rho of the premise's pairs."""
         pair, place = self._pair(node)
         if isinstance(proved, GDP):
-            bare = unsampled(pair, proved.mu_squared)
+            bare = single_number.unsampled(pair, proved.mu_squared)
             if bare is not None:
                 pair, said = bare, conclusion(bare, steps)
                 place = self.add("convert/pair-unsampled", said, [place], {})
-            witness = gdp_witness(pair, float(proved.mu), proved.mu_squared)
+            witness = single_number.gdp_witness(pair, float(proved.mu), proved.mu_squared)
         elif isinstance(proved, ZCDP):
-            witness = zcdp_witness(pair, float(proved.rho))
+            witness = single_number.zcdp_witness(pair, float(proved.rho))
         else:
             raise NotCertified(unsaid(node.rule))
         return self.add(node.rule, conclusion(proved, steps), [place], witness), steps
@@ -288,7 +281,8 @@ class Steps:
             return self.add("convert/bounded-range-rdp", said, places, {}), steps
         pair, place = self._pair(node)
         orders = [order for order, _ in proved.points] if isinstance(proved, RDP) else []
-        return self.add("convert/pair-rdp", said, [place], rdp_witness(pair, orders)), steps
+        witness = single_number.rdp_witness(pair, orders)
+        return self.add("convert/pair-rdp", said, [place], witness), steps
 
     def _pair(self, node: Derivation) -> tuple[DominatingPair[Any], int]:
         """Return the premise's pair and its position, if nothing is substituted in it."""
@@ -320,7 +314,7 @@ class Steps:
         )
         corners = RDP(points=[(x + 1, y / x) for x, y in scaled if x], relation=proved.relation)
         hints = [(names[order], order) for order, _ in corners.points]
-        witness = selected_witness(base, law_of(parameters), hints)
+        witness = single_number.selected_witness(base, law_of(parameters), hints)
         place = self.add("select/rdp", conclusion(corners, steps), places, witness)
         if corners.points == proved.points:
             return place, steps

@@ -109,29 +109,6 @@ def shortfall_line(
 
 @final
 @dataclass(frozen=True, slots=True)
-class SingleAllocation:
-    """A proof of the profile of one allocation, once, by a line."""
-
-    pair: AllocatedGaussianPair  # one direction
-    line: ShortfallLine  # for an epsilon
-
-    def log_upper(self, epsilon: Reals) -> Reals:
-        """Return the log of the upper end of the profile, raised by what the line may err by."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
-        return np.asarray(logs)
-
-    def work(self, points: int) -> int:
-        """Return the checker's work for the sum over the line's nodes."""
-        return 2 * limits.line_work(self.line.nodes, points)
-
-    def fact(self, points: Points) -> Step:
-        """Return the step with the line."""
-        return fact_step("sampled", Product.of(self.pair), points, self.line.witness())
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class _Wanted:
     """E(c - M)_+ at some points, and what a line may err by."""
 
@@ -302,18 +279,19 @@ def _normalised(masses: Reals) -> tuple[Fraction, ...]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SingleSample:
-    """A proof by the subsampling theorem itself."""
+class SingleLine:
+    """A proof for one sample or allocation, once, by a line of the base or of the pair."""
 
-    pair: SubsampledPair  # the base that is sampled, once
-    line: Object  # bound of the base's profile
-    over: float  # log of the ratio of the line's bound to the profile
+    pair: SubsampledPair | AllocatedGaussianPair
+    line: Object
+    excess: float = 0.0  # how far the line's bound may be above the profile, absolute
+    over: float = 0.0  # the same of the log of the bound
 
     def log_upper(self, epsilon: Reals) -> Reals:
-        """Return the log of the upper end of the profile, raised by ``over``."""
-        upper = self.pair.profile(epsilon)[1]
+        """Return the log of the upper end of the profile, raised by what the line may err by."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(upper) + self.over)
+            logs = np.log(self.pair.profile(epsilon)[1] + self.excess)
+        return np.asarray(logs + self.over)
 
     def work(self, points: int) -> int:
         """Return the checker's work for the sum over the line's nodes."""
@@ -390,7 +368,7 @@ def subject(
     return Subject(product, tuple(tables), product)
 
 
-def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
+def single_sample(pair: SubsampledPair, epsilon: float) -> SingleLine:
     """Return a proof for one sampled pair, once, by a line of the base as long as needed."""
     _, argument = _argument(pair, np.array([epsilon]))
     at = float(argument[0])
@@ -403,7 +381,13 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleSample:
         nodes *= 8
         proof = contour_proof(Subject.plain(pair.base), saddle, nodes)
     over = float((proof.log_upper(argument) - logs)[0])
-    return SingleSample(pair, proof.witness(), max(over, 0.0) + _CLOSE)
+    return SingleLine(pair, proof.witness(), over=max(over, 0.0) + _CLOSE)
+
+
+def single_allocation(pair: AllocatedGaussianPair, epsilon: float) -> SingleLine:
+    """Return a proof for one allocation, once, by a line."""
+    line = shortfall_line(pair, epsilon)
+    return SingleLine(pair, line.witness(), excess=float(line.excess[0]))
 
 
 def _coarser(pair: Tabled, fine: int, negligible: float) -> Table:

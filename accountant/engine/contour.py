@@ -114,7 +114,7 @@ def expected(product: Product, saddle: Saddle) -> RealBounds:
     if len(factors) == 1:
         moments = [saddle.value / factors[0].count]
     else:
-        moments = [float(one[0][0]) for one in steers(product, np.array([c]))]
+        moments = steers(product, np.array([c]))[:, 0, 0].tolist()
     room = [_ROOM * abs(one) + _LEAST_ROOM for one in moments]
     around = (Bound(one - more, one + more) for one, more in zip(moments, room, strict=True))
     return RealBounds(points, upper, tuple(around))

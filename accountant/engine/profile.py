@@ -76,6 +76,8 @@ _AGAIN = 2  # Most refinements. Heuristic.
 # Contours of a rough search, how much nearer each has to be, and steps outwards. Heuristic.
 _LOOKS, _NEARER, _DOUBLINGS = 4, 0.99, 24
 _SAME = 0.01  # Relative difference of tilts for which a second contour gains nothing. Heuristic.
+# Width of log delta that a small tau costs, in units of tau^2 c (c + 1), and some more. Heuristic.
+_TAU_COST = 16.0
 # Width from which losses are cut at ends, and most ends. Heuristic.
 _ROUGH, _ENDS = 1e-2, 4
 _HOPELESS = -690.0  # Log of a delta so small that it is not refined. Heuristic.
@@ -112,12 +114,12 @@ def closed_form(product: Product) -> Pair | None:
         return None
     if len(product.factors) == 1 and product.factors[0].count == 1:
         return product.factors[0].pair
-    gaussians = [
-        (f.pair.mu_squared, f.count) for f in product.factors if isinstance(f.pair, GaussianPair)
-    ]
-    if len(gaussians) == len(product.factors):
-        return GaussianPair(mu_squared=sum((mu2 * n for mu2, n in gaussians), Fraction(0)))
-    return None
+    total = Fraction(0)
+    for factor in product.summed().factors:
+        if not isinstance(factor.pair, GaussianPair):
+            return None
+        total += factor.count * factor.pair.mu_squared
+    return GaussianPair(mu_squared=total)
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -304,11 +306,12 @@ def _log_profile(product: Product, point: Reals) -> tuple[Reals, Reals]:
         if high[0] <= low[0] + _CLOSE:
             return low, high
     saddle = find_saddle(product, lambda one: one.epsilon - float(point[0]))
-    low, high = reachable(product, saddle).log_profile(point)
+    contour = reachable(product, saddle)
+    low, high = contour.log_profile(point)
     for _ in range(_AGAIN):
         if high[0] <= low[0] + _LOOSE or high[0] < _HOPELESS:
             break
-        better = _aimed(product, saddle, float(point[0]), float(high[0]))
+        better = _aimed(product, saddle, contour, (float(point[0]), float(high[0])))
         if better is None:
             break
         product, saddle, contour = better
@@ -359,7 +362,7 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
     for _ in range(_AGAIN):
         if answer.relative_width <= _LOOSE or not 0 < answer.upper < math.inf:
             break
-        better = _aimed(product, saddle, answer.upper, target[0])
+        better = _aimed(product, saddle, contour, (answer.upper, target[0]))
         if better is None:
             break
         product, saddle, contour = better
@@ -368,17 +371,20 @@ def _contour_epsilon(product: Product, target: tuple[float, float], top: float) 
 
 
 def _aimed(
-    product: Product, last: Saddle, epsilon: float, log_delta: float
+    product: Product, last: Saddle, contour: Contour | LatticeContour, aim: tuple[float, float]
 ) -> tuple[Product, Saddle, Contour | LatticeContour] | None:
     """Return the product with more digits of K, a better tilt and its contour, or None.
 
-    Heuristic: the tilt is chosen for the answer already found. Products with tables are left alone,
-    since their own errors exceed what is gained.
+    Heuristic: the tilt is chosen for the epsilon and log delta found. Digits gain nothing where
+    tables have errors of their own, nor where tau costs most of the width.
     """
     if any(isinstance(factor.pair, LatticePair) for factor in product.factors):
         return None
-    finer = product.refined()
-    aimed = find_saddle(finer, lambda one: one.epsilon - epsilon, (epsilon, log_delta))
+    tau = contour.tau if isinstance(contour, Contour) else 0.0
+    low, high = contour.log_profile(np.array([aim[0]])) if tau else (np.zeros(1), np.ones(1))
+    cost = _TAU_COST * tau * tau * last.c * (last.c + 1.0)
+    finer = product if high[0] - low[0] < cost else product.refined()
+    aimed = find_saddle(finer, lambda one: one.epsilon - aim[0], aim)
     if finer == product and abs(aimed.c - last.c) <= _SAME * last.c:
         return None
     with contextlib.suppress(NotCertified):

@@ -143,7 +143,7 @@ def _below_chords(s: Reals, high: Reals) -> Reals:
         turn = np.where(slope > 0.0, np.clip(q + np.sqrt(q * q + q), s[:-1], s[1:]), s[:-1])
         ratio = (high[:-1] + slope * (turn - s[:-1])) / (turn * (turn + 1.0))
     finite = np.isfinite(high)
-    return np.where(finite[:-1] & finite[1:], ratio, math.inf)
+    return np.where(finite[:-1] & finite[1:] & np.isfinite(ratio), ratio, math.inf)
 
 
 def gaussian_tails(product: Product) -> float:

@@ -23,8 +23,8 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.pair import Smoothness
-from dpproof.accountant.pairs.product import Product, cgfs, steers
+from dpproof.accountant.pairs.pair import Pair, Smoothness
+from dpproof.accountant.pairs.product import Product, by_class, cgfs, steers
 
 CHUNK = 1 << 12  # Nodes evaluated at once, as they share work. Heuristic.
 # Log of what may be cut and aliased, relative to delta. Heuristic: it is bounded.
@@ -145,14 +145,13 @@ def survey(product: Product, c: Reals) -> Ridge:
     Raises:
         NotCertified: it cannot be computed at the first.
     """
+    counts = np.array([float(factor.count) for factor in product.factors])
     while True:
-        value, slope, bend = np.zeros(c.shape), np.zeros(c.shape), np.zeros(c.shape)
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                for factor, one in zip(product.factors, steers(product, c), strict=True):
-                    value += factor.count * one[0]
-                    slope += factor.count * one[1]
-                    bend += factor.count * np.maximum(one[2], 0.0)
+                each = steers(product, c)
+                np.maximum(each[:, 2], 0.0, out=each[:, 2])
+                value, slope, bend = np.tensordot(counts, each, 1)
         except NotCertified:
             last = c.size // 2
         else:
@@ -335,11 +334,16 @@ def smoothnesses(
 
     The law is tilted by c; ``moments`` enclose K(c) of the pairs.
     """
+    each = by_class(
+        product,
+        lambda kind, pairs, places: kind.smoothnesses(pairs, c, [moments[at] for at in places]),
+    )
     listed = []
-    for factor, moment in zip(product.factors, moments, strict=True):
-        one = factor.pair.smoothness(c, moment)
-        if factor.count * float(one.masses.sum()) < _PLENTY:  # all that layers can give
-            heights, rates = factor.pair.envelope(c, moment)
-            one = replace(one, heights=heights, rates=rates) if heights.size else one
-        listed.append((one, factor.count))
+    for factor, moment, part in zip(product.factors, moments, each, strict=True):
+        kind = type(factor.pair)
+        if kind.envelope is not Pair.envelope and factor.count * part.masses.sum() < _PLENTY:
+            heights, rates = factor.pair.envelope(c, moment)  # more than layers can give
+            listed.append((replace(part, heights=heights, rates=rates), factor.count))
+        else:
+            listed.append((part, factor.count))
     return listed

@@ -12,7 +12,13 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem, dominate_again
+from dpproof.accountant.guarantees.derivation import (
+    Attained,
+    Derivation,
+    Proof,
+    Theorem,
+    dominate_again,
+)
 from dpproof.accountant.guarantees.dominating_pair import (
     DominatingPair,
     FaithfulPairGuarantee,
@@ -64,15 +70,11 @@ class ApproxDP(FaithfulPairGuarantee[R]):
 
     @overload
     def __init__(
-        self: ApproxDP[AddRemove],
-        *,
-        epsilon: Number,
-        delta: Number,
-        derivation: Derivation | None = None,
+        self: ApproxDP[AddRemove], *, epsilon: Number, delta: Number, derivation: Proof = None
     ) -> None: ...
     @overload
     def __init__(
-        self, *, epsilon: Number, delta: Number, relation: R, derivation: Derivation | None = None
+        self, *, epsilon: Number, delta: Number, relation: R, derivation: Proof = None
     ) -> None: ...
     def __init__(
         self,
@@ -80,7 +82,7 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         epsilon: Number,
         delta: Number,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         exact = arguments.non_negative(epsilon=epsilon), arguments.probability(delta=delta)
         state(
@@ -148,21 +150,16 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
 
     @overload
     def __init__(
-        self: PrivacyProfile[AddRemove],
-        *,
-        points: GivenPoints,
-        derivation: Derivation | None = None,
+        self: PrivacyProfile[AddRemove], *, points: GivenPoints, derivation: Proof = None
     ) -> None: ...
     @overload
-    def __init__(
-        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
+    def __init__(self, *, points: GivenPoints, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
         self,
         *,
         points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
         state(self, "privacy-profile", relation, derivation, points=exact)
@@ -258,18 +255,16 @@ class TradeOff(FaithfulPairGuarantee[R]):
 
     @overload
     def __init__(
-        self: TradeOff[AddRemove], *, points: GivenPoints, derivation: Derivation | None = None
+        self: TradeOff[AddRemove], *, points: GivenPoints, derivation: Proof = None
     ) -> None: ...
     @overload
-    def __init__(
-        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
+    def __init__(self, *, points: GivenPoints, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
         self,
         *,
         points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         exact = checked_points(
             points,

@@ -67,30 +67,19 @@ Parameters: TypeAlias = Mapping[str, Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """One theorem, declared beside the function that applies it.
+    """One theorem, declared beside the function that applies it."""
 
-    Attributes:
-        rule: the identifier, ``verb/notion`` ("compose/gdp").
-        source: the numbered item that it comes from, or where its proof is.
-        attained: the most that its conclusion attains, whatever its premises do.
-        again: applies it to other premises with the parameters that it had; None if it has
-            no premises, or if certificates raise its conclusion by other means.
-        lossless: whether the conclusion says as much as the premises.
-        pointwise: whether premises that are attained at points are attained at points still;
-            else the conclusion of such premises is not attained.
-        written: what writes its step of a certificate, among the producers of
-            accountant/certificates/steps.py; empty if no step is known.
-    """
-
-    rule: str
-    source: str
-    attained: Attained
+    rule: str  # the identifier, ``verb/notion`` ("compose/gdp")
+    source: str  # the numbered item that it comes from, or where its proof is
+    attained: Attained  # the most that its conclusion attains, whatever its premises do
+    # Applies it to other premises with the parameters that it had; None if it has no premises, or
+    # if certificates raise its conclusion by other means.
     again: Callable[[Premises, Parameters], Any] | None = field(
         default=None, compare=False, repr=False
     )
-    lossless: bool = True
-    pointwise: bool = False
-    written: str = "plain"
+    lossless: bool = True  # whether the conclusion says as much as the premises
+    pointwise: bool = False  # whether premises attained at points alone give such a conclusion
+    written: str = "plain"  # its producer in accountant/certificates/steps.py; empty if none
 
     def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, ...] | tuple[object, ...]]:
         """Pickle a theorem by its rule, if how it is applied again cannot be pickled itself."""
@@ -214,3 +203,7 @@ class Derivation:
             seen.add(id(node))
             yield node
             stack.extend(reversed(node.premises))
+
+
+Proof: TypeAlias = Derivation | None
+"""What a guarantee follows from; without one it is an assumption."""

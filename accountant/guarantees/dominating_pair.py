@@ -20,7 +20,13 @@ from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import renyi as divergence
 from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem, dominate_again
+from dpproof.accountant.guarantees.derivation import (
+    Attained,
+    Derivation,
+    Proof,
+    Theorem,
+    dominate_again,
+)
 from dpproof.accountant.guarantees.guarantee import (
     DEFAULT_RELATION,
     Guarantee,
@@ -326,7 +332,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         *,
         forward: Product,
         backward: Product | None = None,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -335,7 +341,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         forward: Product,
         backward: Product | None = None,
         relation: R,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None: ...
     def __init__(
         self,
@@ -343,7 +349,7 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         forward: Product,
         backward: Product | None = None,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         """State the guarantee.
 
@@ -437,7 +443,7 @@ class GDP(FaithfulPairGuarantee[R]):
         *,
         mu: Number | None = None,
         mu_squared: Number | None = None,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -446,7 +452,7 @@ class GDP(FaithfulPairGuarantee[R]):
         mu: Number | None = None,
         mu_squared: Number | None = None,
         relation: R,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None: ...
     def __init__(
         self,
@@ -454,7 +460,7 @@ class GDP(FaithfulPairGuarantee[R]):
         mu: Number | None = None,
         mu_squared: Number | None = None,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         """State the guarantee by mu or by its square; without a derivation it is an assumption."""
         state(self, "gdp", relation, derivation, mu_squared=_square(mu, mu_squared))

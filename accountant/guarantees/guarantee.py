@@ -21,14 +21,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import Reals, down, up
 from dpproof.accountant.bound import Bound, Bounds
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
+from dpproof.accountant.guarantees import rounding
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameter, Theorem
-from dpproof.accountant.guarantees.rounding import (
-    ask_decreasing,
-    ask_increasing,
-    ask_power,
-    floats_around,
-    show,
-)
 from dpproof.accountant.readable import Readable, declared, table
 from dpproof.accountant.relation import (
     AddRemove,
@@ -163,7 +157,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @within_floats
     def epsilon(self, *, delta: Number) -> Bound:
         """Return the smallest epsilon >= 0, in nats, with the mechanism (epsilon, delta)-DP."""
-        below, above = floats_around(arguments.probability(delta=delta))
+        below, above = rounding.floats_around(arguments.probability(delta=delta))
         if below == 1.0:
             return Bound.exactly(0.0)
         if above == 1.0:
@@ -179,7 +173,7 @@ class Guarantee(Readable, ABC, Generic[R]):
         """
         exact = arguments.real(epsilon=epsilon)
         level = Attained.POINTS if exact >= 0 else Attained.WHOLE
-        return self._marked(ask_decreasing(self._delta_at, exact), level)
+        return self._marked(rounding.ask_decreasing(self._delta_at, exact), level)
 
     @final
     def epsilons(self, *, deltas: ArrayLike) -> Bounds:
@@ -243,7 +237,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     def rdp(self, *, order: Number) -> Bound:
         """Return the largest Renyi divergence, in nats, at a finite order above 1."""
         exact = renyi_order(order=order)
-        answer = ask_increasing(
+        answer = rounding.ask_increasing(
             lambda one: self._rdp_at(one) if one > 1.0 else Bound.exactly(0.0), exact
         )
         return self._marked(Bound(max(answer.lower, 0.0), answer.upper), Attained.WHOLE)
@@ -270,7 +264,7 @@ class Guarantee(Readable, ABC, Generic[R]):
                 that it has without sampling, as deltas near 0 decide.
         """
         exact = arguments.probability(smallest_delta=smallest_delta)
-        answer = self._marked(ask_decreasing(self._gdp_at, exact))
+        answer = self._marked(rounding.ask_decreasing(self._gdp_at, exact))
         return answer if exact else _advised(answer, math.sqrt(self._sampled_tail()), _SMALL_DELTAS)
 
     @final
@@ -290,7 +284,7 @@ class Guarantee(Readable, ABC, Generic[R]):
 
     def _power(self, rate: Fraction) -> Bound:
         """Return the largest power at an exact rate."""
-        power = ask_power(
+        power = rounding.ask_power(
             lambda at: Bound.exactly(1.0) if at >= 1.0 else self._true_positive_rate_at(at), rate
         )
         return self._marked(power, Attained.WHOLE)
@@ -524,7 +518,7 @@ def pair_in_words(value: object) -> str:
     shown = [name for name in declared(value) or () if not name.startswith("_")]
     fields = ((name, getattr(value, name)) for name in shown)
     numbers = [
-        f"{name.replace('_', ' ')} = {show(Fraction(number))}"
+        f"{name.replace('_', ' ')} = {rounding.show(Fraction(number))}"
         for name, number in fields
         if isinstance(number, int | Fraction) and not isinstance(number, bool)
     ]

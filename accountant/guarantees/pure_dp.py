@@ -9,7 +9,13 @@ from typing import Final, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem, dominate_again
+from dpproof.accountant.guarantees.derivation import (
+    Attained,
+    Derivation,
+    Proof,
+    Theorem,
+    dominate_again,
+)
 from dpproof.accountant.guarantees.dominating_pair import (
     DominatingPair,
     FaithfulPairGuarantee,
@@ -52,27 +58,14 @@ class PureDP(FaithfulPairGuarantee[R]):
     derivation: Derivation = field(compare=False, repr=False)
 
     @overload
-    def __init__(
-        self: PureDP[AddRemove], *, epsilon: Number, derivation: Derivation | None = None
-    ) -> None: ...
+    def __init__(self: PureDP[AddRemove], *, epsilon: Number, derivation: Proof = None) -> None: ...
     @overload
+    def __init__(self, *, epsilon: Number, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
-        self, *, epsilon: Number, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        self, *, epsilon: Number, relation: Relation = DEFAULT_RELATION, derivation: Proof = None
     ) -> None:
-        state(
-            self,
-            "pure-dp",
-            relation,
-            derivation,
-            stated_epsilon=arguments.non_negative(epsilon=epsilon),
-        )
+        exact = arguments.non_negative(epsilon=epsilon)
+        state(self, "pure-dp", relation, derivation, stated_epsilon=exact)
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""
@@ -132,27 +125,16 @@ class BoundedRange(PairGuarantee[R]):
 
     @overload
     def __init__(
-        self: BoundedRange[AddRemove], *, epsilon: Number, derivation: Derivation | None = None
+        self: BoundedRange[AddRemove], *, epsilon: Number, derivation: Proof = None
     ) -> None: ...
     @overload
+    def __init__(self, *, epsilon: Number, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
-        self, *, epsilon: Number, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        self, *, epsilon: Number, relation: Relation = DEFAULT_RELATION, derivation: Proof = None
     ) -> None:
-        state(
-            self,
-            "bounded-range",
-            relation,
-            derivation,
-            attained=Attained.POINTS,
-            stated_epsilon=arguments.non_negative(epsilon=epsilon),
-        )
+        exact = arguments.non_negative(epsilon=epsilon)
+        points = Attained.POINTS
+        state(self, "bounded-range", relation, derivation, attained=points, stated_epsilon=exact)
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""
@@ -230,26 +212,15 @@ class MetricDP(FaithfulPairGuarantee[R]):
 
     @overload
     def __init__(
-        self: MetricDP[AddRemove], *, epsilon: Number, derivation: Derivation | None = None
+        self: MetricDP[AddRemove], *, epsilon: Number, derivation: Proof = None
     ) -> None: ...
     @overload
+    def __init__(self, *, epsilon: Number, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
-        self, *, epsilon: Number, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        self, *, epsilon: Number, relation: Relation = DEFAULT_RELATION, derivation: Proof = None
     ) -> None:
-        state(
-            self,
-            "metric-dp",
-            relation,
-            derivation,
-            stated_epsilon=arguments.non_negative(epsilon=epsilon),
-        )
+        exact = arguments.non_negative(epsilon=epsilon)
+        state(self, "metric-dp", relation, derivation, stated_epsilon=exact)
 
     def describe(self) -> str:
         """Return the statement in words and numbers."""

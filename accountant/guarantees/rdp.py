@@ -31,7 +31,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied
-from dpproof.accountant.guarantees.derivation import Derivation
+from dpproof.accountant.guarantees.derivation import Derivation, Proof
 from dpproof.accountant.guarantees.dominating_pair import (
     GDP,
     GivenPoints,
@@ -335,18 +335,16 @@ class RDP(RenyiGuarantee[R]):
 
     @overload
     def __init__(
-        self: RDP[AddRemove], *, points: GivenPoints, derivation: Derivation | None = None
+        self: RDP[AddRemove], *, points: GivenPoints, derivation: Proof = None
     ) -> None: ...
     @overload
-    def __init__(
-        self, *, points: GivenPoints, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
+    def __init__(self, *, points: GivenPoints, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
         self,
         *,
         points: GivenPoints,
         relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        derivation: Proof = None,
     ) -> None:
         exact = checked_points(
             points,
@@ -478,19 +476,11 @@ class ZCDP(RenyiGuarantee[R]):
     derivation: Derivation = field(compare=False, repr=False)
 
     @overload
-    def __init__(
-        self: ZCDP[AddRemove], *, rho: Number, derivation: Derivation | None = None
-    ) -> None: ...
+    def __init__(self: ZCDP[AddRemove], *, rho: Number, derivation: Proof = None) -> None: ...
     @overload
+    def __init__(self, *, rho: Number, relation: R, derivation: Proof = None) -> None: ...
     def __init__(
-        self, *, rho: Number, relation: R, derivation: Derivation | None = None
-    ) -> None: ...
-    def __init__(
-        self,
-        *,
-        rho: Number,
-        relation: Relation = DEFAULT_RELATION,
-        derivation: Derivation | None = None,
+        self, *, rho: Number, relation: Relation = DEFAULT_RELATION, derivation: Proof = None
     ) -> None:
         state(self, "zcdp", relation, derivation, rho=arguments.non_negative(rho=rho))
 

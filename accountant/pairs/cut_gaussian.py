@@ -344,10 +344,6 @@ class GaussianAboveFloor(ExactPair, ABC):
         return (float(self.lowest) + 0.8 * mu + 0.5 * mu * mu) * (1 + 1e-14)
 
     @final
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 8
-
     @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile.

@@ -33,7 +33,7 @@ from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import ExactPair, Exponentials, Lattice, Pair, Smoothness, layers
 
 _APART = 1e-3  # Least distance of two atoms, in largest losses. Error bounds depend on it.
-_PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
+PRECISE = 1e5  # Largest exponent that is known to 1e-10. Soundness depends on it.
 
 
 class AtomicPair(ExactPair, ABC):
@@ -76,10 +76,19 @@ class AtomicPair(ExactPair, ABC):
         """Return the mu of pure DP if the losses are bounded on both sides, else infinity."""
         return pure_mu(self._bounded_loss())
 
+    @property
+    def infinite_mass(self) -> float:
+        """Return the infinite mass of the table."""
+        return self.atoms.infinite_mass
+
+    def work(self, s: complex) -> int:
+        """Return one more than the number of terms in K(s)."""
+        return int(self.atoms.loss.size) + 1
+
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the heaviest of the tilted atoms, and the heaviest that is not next to it."""
         loss, exponent = self.atoms.loss, self.atoms.log_p + c * self.atoms.loss - moment.upper
-        if not loss.size or c * np.abs(loss).max() > _PRECISE:
+        if not loss.size or c * np.abs(loss).max() > PRECISE:
             return Smoothness()
         first = int(exponent.argmax())
         apart = np.abs(loss - loss[first])
@@ -124,18 +133,9 @@ class ListedPair(AtomicPair):
         return ListedPair(self.table.swapped())
 
     @property
-    def infinite_mass(self) -> float:
-        """Return the infinite mass that the pair was given."""
-        return self.atoms.infinite_mass
-
-    @property
     def max_loss(self) -> float:
         """Return the largest loss, rounded up."""
         return float(np.nextafter(self.atoms.loss.max(initial=0.0), np.inf))
-
-    def work(self, s: complex) -> int:
-        """Return one more than the number of terms in K(s)."""
-        return int(self.atoms.loss.size) + 1
 
     def exponentials(self) -> Exponentials | None:
         """Return the masses times e^{-l/2} at the losses, or None if there is no loss."""
@@ -193,18 +193,9 @@ class LatticePair(AtomicPair):
         return LatticePair(self.atoms.swapped(), -self.index[::-1], self.span, -self.offset)
 
     @property
-    def infinite_mass(self) -> float:
-        """Return the infinite mass that the pair was given."""
-        return self.atoms.infinite_mass
-
-    @property
     def max_loss(self) -> float:
         """Return the largest loss."""
         return float(self.atoms.loss[-1]) if self.atoms.loss.size else 0.0
-
-    def work(self, s: complex) -> int:
-        """Return one more than the number of terms in K(s)."""
-        return int(self.index.size) + 1
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return layers of the tilted masses over neighbouring lattice points."""
@@ -285,10 +276,6 @@ class FinitePair(AtomicPair):
         """Return the largest finite log ratio, rounded up."""
         loss = self.atoms.loss
         return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
-
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return len(self.p)
 
     def lattice(self, c: float) -> Lattice | None:
         """Return the lattice of the losses, or None.

@@ -29,7 +29,7 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.pairs.finite import AtomicPair, nearest_mass
+from dpproof.accountant.pairs.finite import PRECISE, AtomicPair, nearest_mass
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.pairs.pair import (
     CommonSupport,
@@ -86,10 +86,6 @@ class RandomizedResponsePair(Reflected, AtomicPair):
     def max_loss(self) -> float:
         """Return epsilon, rounded up."""
         return float(self.epsilon) * (1 + 2e-16)
-
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 3
 
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2 epsilon for two categories, epsilon for more."""
@@ -221,10 +217,6 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         value = s * a + np.log(inner)
         return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 4
-
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile: 1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
         a = float(self.epsilon)
@@ -234,14 +226,24 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         return np.maximum(value - margin, 0.0), value + np.where(inside, margin, 0.0)
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return layers of the continuous part, whose tilted density is exponential on (-a, a)."""
-        a = float(self.epsilon)
-        masses, widths = exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - moment.upper)
-        most = c * a - moment.upper
-        ends = (
-            0.5 * math.exp(min(one, 0.0)) * (1 - 1e-9) for one in (most, most - (2 * c + 1) * a)
-        )
-        return Smoothness(masses=masses, widths=widths, atoms=(*ends, 2.0 * a))
+        """Return layers of the continuous part, and both atoms."""
+        return self.smoothnesses([self], c, [moment])[0]
+
+    @classmethod
+    def smoothnesses(
+        cls, pairs: Sequence[Self], c: float, moments: Sequence[Bound]
+    ) -> list[Smoothness]:
+        """Return layers of the tilted density, which is exponential on (-a, a), and both atoms."""
+        a = np.array([float(pair.epsilon) for pair in pairs])
+        upper = np.array([moment.upper for moment in moments])
+        layers = zip(*exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - upper), strict=True)
+        logs = np.minimum([c * a - upper, -(c + 1.0) * a - upper], 0.0)
+        p, q = (0.5 * (1 - 1e-9) * np.exp(logs)).tolist()
+        atoms = zip(p, q, (2.0 * a).tolist(), (c * a < PRECISE).tolist(), strict=True)
+        return [
+            Smoothness(0.0, *one, atoms=(first, second, apart) if known else None)
+            for one, (first, second, apart, known) in zip(layers, atoms, strict=True)
+        ]
 
     def exponentials(self) -> Exponentials | None:
         """Return M as e^{-a/2}/2 (2 cosh(za) + sinh(za)/z)."""
@@ -327,10 +329,6 @@ class DiscreteLaplacePair(Reflected, CommonSupport, AtomicPair):
         """Return shift / scale, rounded up."""
         return float(self.shift / self.scale) * (1 + 2e-16)
 
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return self.shift + 1
-
     def lattice(self, c: float) -> Lattice:
         """Return the lattice of span 2/scale that starts at -shift/scale.
 
@@ -413,10 +411,6 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
         excess = difference * total / (1.0 + base)
         size = np.abs(square) + half * half
         return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
-
-    def work(self, s: complex) -> int:
-        """Return the number of terms in K(s)."""
-        return 2
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.

@@ -21,7 +21,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self, TypeAlias, final
 
@@ -134,7 +134,8 @@ class Pair(Readable, ABC):
 
         Heuristic: used to place a contour, part of no error bound.
         """
-        return differences(c, lambda s: [self.cgf(s)])[0]
+        value, slope, bend = differences(c, lambda s: [self.cgf(s)])[:, 0]
+        return value, slope, bend
 
     @abstractmethod
     def swapped(self) -> Pair:
@@ -178,9 +179,9 @@ class Pair(Readable, ABC):
         """Return at most the mu^2 of a Gaussian in the tail of the losses, 0 if there is none."""
         return 0.0
 
-    @abstractmethod
     def work(self, s: complex) -> int:
-        """Return approximately how many terms the value K(s) takes."""
+        """Return approximately how many terms the value K(s) takes, by default a few."""
+        return 4
 
     def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
@@ -211,6 +212,16 @@ class Pair(Readable, ABC):
         ``moment`` encloses K(c).
         """
         return Smoothness()
+
+    @classmethod
+    def smoothnesses(
+        cls, pairs: Sequence[Self], c: float, moments: Sequence[Bound]
+    ) -> list[Smoothness]:
+        """Return the smoothness of many pairs of this class.
+
+        Subclasses override it if that is faster than one by one.
+        """
+        return [pair.smoothness(c, one) for pair, one in zip(pairs, moments, strict=True)]
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
         """Return heights and rates that bound the characteristic function of the tilted law.
@@ -268,20 +279,15 @@ Power: TypeAlias = tuple[Pair, int]
 """A pair and how often it is there."""
 
 
-def differences(
-    c: Reals, cgfs: Callable[[Complexes], list[Enclosure]]
-) -> list[tuple[Reals, Reals, Reals]]:
-    """Approximate K, K' and K'' at increasing c > 0 by differences, for each K of a list.
+def differences(c: Reals, cgfs: Callable[[Complexes], list[Enclosure]]) -> Reals:
+    """Approximate K, K' and K'' at increasing c > 0 by differences, shape (3, pairs, n).
 
     Heuristic: used to place a contour, part of no error bound.
     """
     step = 1e-3 * c
-    answers = []
-    for one in cgfs(np.concatenate([c - step, c, c + step]) + 0j):
-        left, value, right = one.value.real.reshape(3, c.size)
-        bend = (right - 2 * value + left) / step**2
-        answers.append((value, (right - left) / (2 * step), bend))
-    return answers
+    each = cgfs(np.concatenate([c - step, c, c + step]) + 0j)
+    left, value, right = np.split(np.stack([one.value.real for one in each]).astype(float), 3, 1)
+    return np.stack([value, (right - left) / (2 * step), (right - 2 * value + left) / step**2])
 
 
 class CommonSupport(Pair, ABC):
@@ -368,21 +374,13 @@ def log_decay(
     horizons = sorted({math.pi / part.span * (1 - 1e-12) for part, _ in parts if part.span})
     for first, last in itertools.pairwise([0.0, *horizons, math.inf]):
         if first < end:
-            left = [(_up_to(part, min(last, end)), count) for part, count in parts]
-            bound = _log_bound(left, np.maximum(y, first), tau)
+            bound = _log_bound(parts, np.maximum(y, first), tau, min(last, end))
             best = np.where(y < last, np.maximum(best, bound), best)
     return best
 
 
-def _up_to(part: Smoothness, end: float) -> Smoothness:
-    """Return what of a part's smoothness is valid up to some y."""
-    if not part.span or end <= math.pi / part.span:
-        return part
-    return replace(part, span=0.0, step_masses=np.empty(0))
-
-
-def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Reals:
-    """Return the bound at y, for each part the best of its bounds."""
+def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float, end: float) -> Reals:
+    """Return the bound at y, for each part the best of its bounds that are valid up to some end."""
     total = -0.5 * tau * tau * y * y
     for part, count in parts:
         best = np.zeros(y.shape)
@@ -392,7 +390,7 @@ def _log_bound(parts: list[tuple[Smoothness, int]], y: Reals, tau: float) -> Rea
             with np.errstate(divide="ignore"):
                 envelope = np.exp(-np.multiply.outer(y, part.rates)) @ part.heights
                 best = np.minimum(best, np.log(envelope * (1 + 1e-9)))
-        if part.step_masses.size:
+        if part.span and end <= math.pi / part.span:
             lost = dirichlet_deficit(0.5 * y[:, None] * part.span, part.steps) @ part.step_masses
             best = np.minimum(best, -_SAFETY * lost)
         total = total + count * (best - 0.5 * part.gaussian_variance * y * y)
@@ -460,7 +458,7 @@ class Tails:
 
         It is at most D(y) / (pi y), or the sum of that of the cells and of that beyond their end.
         """
-        tail = log_decay(self.parts, y, tau) - np.log(math.pi * y)
+        tail: Reals = log_decay(self.parts, y, tau) - np.log(math.pi * y)
         near = y < self.end
         if near.any():
             end = np.array([self.end])
@@ -469,7 +467,7 @@ class Tails:
             within = self.largest[np.minimum(cell, self.largest.size - 1)]
             within = within + log_decay(self.others, some, tau) - np.log(math.pi * some)
             tail[near] = np.minimum(tail[near], np.logaddexp(within, beyond) + 1e-12)
-        return tail
+        return np.asarray(tail)
 
 
 def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
@@ -485,11 +483,18 @@ def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
     return np.where(turned < math.pi, near, far) * (1 - 1e-12)
 
 
-def exponential_layers(rate: float, half: float, log_scale: float) -> tuple[Reals, Reals]:
-    """Return layers of the density e^{log_scale + rate l} on [-half, half], rate > 0."""
-    edges = np.linspace(-half, half, 65)
+def exponential_layers(
+    rate: float, half: float | Reals, log_scale: float | Reals
+) -> tuple[Reals, Reals]:
+    """Return layers of the density e^{log_scale + rate l} on [-half, half], rate > 0.
+
+    A row for each half and scale, if these are arrays.
+    """
+    edges = np.linspace(-half, half, 65, axis=-1)
     with np.errstate(under="ignore", over="ignore"):
-        heights = np.exp(np.minimum(log_scale + rate * edges[:-1], 600.0))
+        heights = np.exp(
+            np.minimum(np.asarray(log_scale)[..., None] + rate * edges[..., :-1], 600.0)
+        )
     return layers(heights * (1 - 1e-9), np.diff(edges))
 
 

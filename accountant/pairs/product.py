@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, TypeVar, final
+from functools import wraps
+from typing import Final, TypeVar, cast, final
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from dpproof.accountant.pairs.subsampled_gaussian import bundled
 from dpproof.accountant.readable import shortened
 
 _SHOWN = 3  # factors of a repr
+_KEPT = 16  # Factors from which a product keeps what is made of it. Heuristic.
 
 # Squared mu of Gaussian pairs that are added up. Heuristic: extremes are left as they are.
 _SMALLEST: Final = Fraction(1, 10**100)
@@ -36,12 +38,42 @@ class Factor:
         return f"{self.count} × {self.pair!r}" if self.count > 1 else repr(self.pair)
 
 
+Made = TypeVar("Made")
+
+
+def _once(make: Callable[[Product], Made]) -> Callable[[Product], Made]:
+    """Keep what a method makes of a product of many factors, as every question asks for it."""
+
+    @wraps(make)
+    def kept(product: Product) -> Made:
+        if len(product.factors) < _KEPT:
+            return make(product)
+        if make.__name__ not in product.made:
+            product.made[make.__name__] = make(product)
+        return cast("Made", product.made[make.__name__])
+
+    return kept
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Product:
     """A product of pairs: factors in order of first appearance, equal pairs merged."""
 
     factors: tuple[Factor, ...]
+    made: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Return the hash of the factors."""
+        return self._hash()
+
+    @_once
+    def _hash(self) -> int:
+        return hash(self.factors)
+
+    def __reduce__(self) -> tuple[type[Product], tuple[tuple[Factor, ...]]]:
+        """Return the factors alone: hashes of other processes differ."""
+        return Product, (self.factors,)
 
     def __repr__(self) -> str:
         """Return the first few factors."""
@@ -84,14 +116,17 @@ class Product:
         except (OverflowError, ValueError):
             return sum(each)
 
+    @_once
     def swapped(self) -> Product:
         """Return the product of the swapped pairs."""
         return Product.merge([Factor(f.pair.swapped(), f.count) for f in self.factors])
 
+    @_once
     def above(self) -> Product:
         """Return the product with every pair replaced by one with an exact K that dominates it."""
         return self._powers([f.pair.powers_above(f.count) for f in self.factors])
 
+    @_once
     def below(self) -> Product:
         """Return the product with every pair replaced by one with an exact K that it dominates.
 
@@ -115,6 +150,7 @@ class Product:
             return self
         return Product.merge([Factor(pair, factor.count) for pair, factor in parts])
 
+    @_once
     def near_lattice(self) -> tuple[Product, float]:
         """Return the product of what is on lattices, and by how much its losses are moved."""
         near = [f.pair.near_lattice() for f in self.factors]
@@ -125,18 +161,20 @@ class Product:
         """Return the same product, K computed to more digits if that can be done."""
         return self._replaced([f.pair.refined() for f in self.factors])
 
+    @_once
     def summed(self) -> Product:
         """Return the same product, its Gaussian pairs as one, whose mu^2 is the exact sum."""
-        factors = [one for one in self.factors if not isinstance(one.pair, GaussianPair)]
+        factors = [one for one in self.factors if type(one.pair) is not GaussianPair]
         squares = [
             one.count * one.pair.mu_squared
             for one in self.factors
-            if isinstance(one.pair, GaussianPair)
+            if type(one.pair) is GaussianPair
         ]
         if len(squares) < 2 or not _SMALLEST < min(squares) <= sum(squares) < _LARGEST:
             return self
         return Product((*factors, Factor(GaussianPair(mu_squared=sum(squares, Fraction(0))), 1)))
 
+    @_once
     def bundled(self) -> Product:
         """Return the same product, many pairs of a kind as one, so that they share arrays."""
         parts = bundled([(factor.pair, factor.count) for factor in self.summed().factors])
@@ -148,40 +186,43 @@ Answer = TypeVar("Answer")
 
 def cgfs(product: Product, s: Complexes) -> list[Enclosure]:
     """Enclose K of each factor's pair, in order."""
-    return _by_class(product, lambda kind, pairs: kind.cgfs(pairs, s))
+    return by_class(product, lambda kind, pairs, _: kind.cgfs(pairs, s))
 
 
 def cgfs_along(product: Product, points: Reals, line: Complexes) -> list[Enclosure]:
     """Enclose K of each factor's pair at real points and then on a vertical line of equal steps."""
 
-    def ask(kind: type[Pair], pairs: Sequence[Pair]) -> Sequence[Enclosure]:
+    def ask(kind: type[Pair], pairs: Sequence[Pair], _: list[int]) -> Sequence[Enclosure]:
         if kind.cgf_along is Pair.cgf_along:
             return kind.cgfs(pairs, np.concatenate([points, line]))
         return [pair.cgf_along(points, line) for pair in pairs]
 
-    return _by_class(product, ask)
+    return by_class(product, ask)
 
 
-def steers(product: Product, c: Reals) -> list[tuple[Reals, Reals, Reals]]:
-    """Approximate K, K' and K'' of each factor's pair at increasing c > 0, as ``Pair.steer``."""
+def steers(product: Product, c: Reals) -> Reals:
+    """Approximate K, K' and K'' of each factor's pair at increasing c, shape (factors, 3, n)."""
 
-    def ask(kind: type[Pair], pairs: Sequence[Pair]) -> Sequence[tuple[Reals, Reals, Reals]]:
+    def ask(kind: type[Pair], pairs: Sequence[Pair], _: list[int]) -> Sequence[Reals]:
         if kind.steer is Pair.steer:
-            return differences(c, lambda s: kind.cgfs(pairs, s))
-        return [pair.steer(c) for pair in pairs]
+            return list(differences(c, lambda s: kind.cgfs(pairs, s)).swapaxes(0, 1))
+        return [np.stack(pair.steer(c)) for pair in pairs]
 
-    return _by_class(product, ask)
+    return np.array(by_class(product, ask)).reshape(-1, 3, c.size)
 
 
-def _by_class(
-    product: Product, ask: Callable[[type[Pair], Sequence[Pair]], Sequence[Answer]]
+def by_class(
+    product: Product, ask: Callable[[type[Pair], Sequence[Pair], list[int]], Sequence[Answer]]
 ) -> list[Answer]:
-    """Return the answers for each factor, in order, asked for the pairs of each class at once."""
-    pairs = [factor.pair for factor in product.factors]
+    """Return the answers for each factor, in order, asked for the pairs of each class at once.
+
+    ``ask`` takes a class, its pairs and their places in the product.
+    """
     places: dict[type[Pair], list[int]] = {}
-    for place, pair in enumerate(pairs):
-        places.setdefault(type(pair), []).append(place)
+    for place, factor in enumerate(product.factors):
+        places.setdefault(type(factor.pair), []).append(place)
     answers: dict[int, Answer] = {}
     for kind, some in places.items():
-        answers.update(zip(some, ask(kind, [pairs[place] for place in some]), strict=True))
-    return [answers[place] for place in range(len(pairs))]
+        found = ask(kind, [product.factors[place].pair for place in some], some)
+        answers.update(zip(some, found, strict=True))
+    return [answers[place] for place in range(len(product.factors))]

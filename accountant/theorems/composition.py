@@ -221,18 +221,14 @@ def compose(*parts: Guarantee[R], orders: Sequence[Number] | None = None) -> Gua
     Rounds: as the theorem that applies.
 
     Args:
-        parts: at least one guarantee, all under the same relation.
+        parts: at least one guarantee.
         orders: Renyi orders, only for a composition that has to be made by Renyi curves.
-
     Returns:
         The most informative notion that the parts share; one part is returned as it is.
-
     Raises:
-        RelationMismatch: two parts differ in relation; names both and their positions.
         ParameterError: no part, or orders where no Renyi curve is used.
         NotImplied: no Renyi order is finite for every part.
     Laws: order does not matter; a part that reveals nothing changes nothing.
-
     Example:
         >>> compose(GDP(mu=3), GDP(mu=4))
         GDP(mu_squared=25, relation=AddRemove())
@@ -268,17 +264,14 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
     Rounds: nothing; exact for every count up to 10**12.
 
     Args:
-        guarantee: what each run satisfies.
+        guarantee: any notion.
         count: number of runs, from 1 to 10**12.
-
     Returns:
         The notion that ``compose`` would return; count = 1 returns the guarantee as it is.
-
     Raises:
         ParameterError: count out of range, also of an already repeated factor.
     Laws: equal to ``compose`` of count copies; self_compose(self_compose(g, m), n) is
         self_compose(g, m n).
-
     Example:
         >>> self_compose(GDP(mu=1), 10**12).describe()
         '1e+06-GDP'
@@ -393,15 +386,10 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
         parts: at least two guarantees, all under the same relation, in notions that need no
             recursion over what runs after what.
 
-    Returns:
-        The notion and the numbers of ``compose``.
-
     Raises:
-        RelationMismatch: two parts differ in relation; names both and their positions.
         ParameterError: fewer than two parts.
         NotImplied: a bounded range is among them, whose composition is no product of pairs.
     Laws: the numbers are those of ``compose``.
-
     Example:
         >>> from dpproof.accountant import GDP
         >>> compose_concurrent(GDP(mu=3), GDP(mu=4)).describe()
@@ -459,16 +447,10 @@ def post_process(guarantee: N, *, description: str) -> N:
     Rounds: nothing.
 
     Args:
-        guarantee: any notion; it comes back as the same notion.
+        guarantee: any notion.
         description: what is computed from the outputs, for the derivation.
 
-    Returns:
-        An equal guarantee with one more node in its derivation.
-
-    Raises:
-        ParameterError: the description is empty, or the guarantee is not one.
     Laws: identity on the statement; every answer is unchanged.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> post_process(GDP(mu=1), description="rounding") == GDP(mu=1)
@@ -505,16 +487,10 @@ def map_records(guarantee: N, *, description: str) -> N:
     Rounds: nothing.
 
     Args:
-        guarantee: any notion; it comes back as the same notion.
+        guarantee: any notion.
         description: the map, with everything that decides it, for the derivation.
 
-    Returns:
-        An equal guarantee with one more node in its derivation.
-
-    Raises:
-        ParameterError: the description is empty, or the guarantee is not one.
     Laws: identity on the statement; every answer is unchanged.
-
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> map_records(GDP(mu=1), description="clipping to norm 1") == GDP(mu=1)

@@ -25,17 +25,7 @@ from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.relation import R
-from dpproof.accountant.theorems.implications import (
-    approx_to_pure,
-    bounded_range_to_pure,
-    bounded_range_to_zcdp,
-    gdp_to_zcdp,
-    metric_to_pure,
-    pure_to_approx,
-    pure_to_bounded_range,
-    pure_to_gdp,
-    pure_to_zcdp,
-)
+from dpproof.accountant.theorems import implications
 
 CONVERT_NOTION_RDP: Final = Theorem(
     rule="convert/notion-rdp",
@@ -100,7 +90,7 @@ def gdp_to_rdp(guarantee: GDP[R], *, orders: Sequence[Number]) -> RDP[R]:
         >>> gdp_to_rdp(GDP(mu=2), orders=[3]).points
         ((Fraction(3, 1), Fraction(6, 1)),)
     """
-    return notion_to_rdp(gdp_to_zcdp(guarantee), orders=orders)
+    return notion_to_rdp(implications.gdp_to_zcdp(guarantee), orders=orders)
 
 
 def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
@@ -393,15 +383,15 @@ DELTA = Option("delta", "a number in [0, 1]")
 
 # Tried from the top: an exact theorem about one notion comes before the general one.
 EDGES: tuple[Edge, ...] = (
-    Edge(PureDP, ApproxDP, pure_to_approx),
-    Edge(PureDP, BoundedRange, pure_to_bounded_range),
-    Edge(PureDP, ZCDP, pure_to_zcdp),
-    Edge(PureDP, GDP, pure_to_gdp),
-    Edge(ApproxDP, PureDP, approx_to_pure),
-    Edge(BoundedRange, PureDP, bounded_range_to_pure),
-    Edge(BoundedRange, ZCDP, bounded_range_to_zcdp),
-    Edge(MetricDP, PureDP, metric_to_pure),
-    Edge(GDP, ZCDP, gdp_to_zcdp),
+    Edge(PureDP, ApproxDP, implications.pure_to_approx),
+    Edge(PureDP, BoundedRange, implications.pure_to_bounded_range),
+    Edge(PureDP, ZCDP, implications.pure_to_zcdp),
+    Edge(PureDP, GDP, implications.pure_to_gdp),
+    Edge(ApproxDP, PureDP, implications.approx_to_pure),
+    Edge(BoundedRange, PureDP, implications.bounded_range_to_pure),
+    Edge(BoundedRange, ZCDP, implications.bounded_range_to_zcdp),
+    Edge(MetricDP, PureDP, implications.metric_to_pure),
+    Edge(GDP, ZCDP, implications.gdp_to_zcdp),
     Edge(GDP, RDP, gdp_to_rdp, ORDERS),
     Edge(PrivacyProfile, TradeOff, profile_to_trade_off),
     Edge(PairGuarantee, DominatingPair, notion_to_pair),
@@ -466,16 +456,13 @@ def convert(
         orders: for RDP, the Renyi orders.
         epsilons: for PrivacyProfile and TradeOff, the points of the profile.
         delta: for ApproxDP, the delta; not needed from PureDP, where it is 0.
-
     Returns:
         The notion asked for, implied by the guarantee; its derivation names the theorem and
         whether it loses information.
-
     Raises:
         NotImplied: no theorem leads there; lists the notions that can be reached.
         ParameterError: an option is missing or does not belong to the notion asked for.
     Laws: never strengthens: every answer's upper end stays at or above the original's lower end.
-
     Example:
         >>> convert(BoundedRange(epsilon=2), to=ZCDP).rho
         Fraction(1, 2)

@@ -447,17 +447,14 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
     Args:
         guarantee: any notion.
         size: number of records, from 1 to 10**12.
-
     Returns:
         The same notion; TradeOff from a PrivacyProfile, and from pairs that are no shift of noise,
         whose profile is taken at some forty epsilons: epsilon is then within about 1 % of what the
         whole profile says.
-
     Raises:
         NotImplied: no theorem scales this curve, or not by so much; says what to do.
         ParameterError: size out of range.
     Laws: size 1 changes nothing; monotone in size.
-
     Example:
         >>> group(ZCDP(rho=1), size=3).describe()
         '9-zCDP'

@@ -319,7 +319,6 @@ def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
         The same statement under ReplaceLabel, or under ReplaceOne about groups of half the size.
     Raises:
         NotImplied: the guarantee is under another relation, or about one record more or less.
-        ParameterError: it is no guarantee.
     Laws: every answer is unchanged.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne

@@ -65,16 +65,12 @@ def parallel_compose(
         parts: at least one guarantee, all under AddRemove or all under ZeroOut.
         epsilons: where to compare profiles, for parts of different notions or with pairs that
             are not equal.
-
     Returns:
         The common notion, or a PrivacyProfile at ``epsilons``.
-
     Raises:
         NotImplied: under ReplaceOne, about groups (their records may fall in several parts), or
             different notions and no ``epsilons``.
-        RelationMismatch: two parts differ in relation.
     Laws: order does not matter; equal parts give that guarantee; never better than any part.
-
     Example:
         >>> parallel_compose(GDP(mu=1), GDP(mu=2)).mu
         Fraction(2, 1)
@@ -191,7 +187,6 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
         The common notion, with the largest parameter; for other notions the pair they share.
     Raises:
         NotImplied: under add-remove, about groups, or parts without a common worst one.
-        RelationMismatch: two parts differ in relation.
     Laws: order does not matter; equal parts give what each of them gives; never better than any.
     Example:
         >>> from dpproof.accountant import GDP, ReplaceOne
@@ -239,13 +234,9 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     Assumes: fixed in advance; own randomness; public draw.
     Source: proofs/theory/choice.md.
     Rounds: nothing.
-
-    Args:
-        parts: at least one guarantee, all under the same relation.
     Returns:
         The common notion, with the largest parameter; for other notions the pair they share.
     Raises:
-        RelationMismatch: two parts differ in relation.
         NotImplied: parts of different notions, or with different pairs.
     Laws: order does not matter; equal parts give what each of them gives; never better than any.
     Example:
@@ -295,7 +286,6 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
     Returns:
         One pair per direction; that of the parts if they share it.
     Raises:
-        RelationMismatch: two parts differ in relation.
         NotImplied: a part is known only by a Renyi curve.
         ParameterError: not one weight for each part, or they are no probabilities.
     Laws: order does not matter; equal parts give what each of them gives; between the best and the

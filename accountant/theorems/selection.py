@@ -300,15 +300,6 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         is Liu & Talwar's (arXiv:1811.07971).
     Rounds: not at all; the pair answers by brackets.
     Laws: an epsilon-DP base and geometric runs give 2 epsilon at most.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the largest number of runs.
-    Returns:
-        One pair per direction, known by its profile.
-    Raises:
-        ParameterError: not a law.
-        NotImplied: the guarantee has no dominating pair.
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> from dpproof.accountant import TruncatedNegativeBinomial
@@ -357,14 +348,8 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Source: proofs/theory/selection.md; Papernot & Steinke (arXiv:2110.03620).
     Rounds: up.
     Laws: one run changes nothing.
-
-    Args:
-        guarantee: of one run.
-        runs: the law of the number of runs.
     Returns:
         DominatingPair, or RDP; it composes, is subsampled and selected like any other.
-    Raises:
-        ParameterError: not a law; a bare number does not say how it is drawn.
     Example:
         >>> from dpproof.accountant.guarantees.dominating_pair import GDP
         >>> select(GDP(mu=1), FixedRuns(count=1))

@@ -28,23 +28,8 @@ SAMPLES, SIGNIFICANCE = 100_000, 0.05
 NUMBER = Rule(arguments.non_negative, "a finite number of at least 0")
 SEED = Rule(arguments.whole, "a whole number of at least 0")
 KEYS = (
-    "sampler",
-    "command",
-    "url",
-    "timeout",
-    "pair",
-    "epsilon",
-    "delta",
-    "pipeline",
-    "samples",
-    "significance",
-    "seconds",
-    "seed",
-    "workers",
-    "executor",
-    "chunk",
-    "store",
-    "version",
+    *("sampler", "command", "url", "timeout", "pair", "epsilon", "delta", "pipeline", "samples"),
+    *("significance", "seconds", "seed", "workers", "executor", "chunk", "store", "version"),
 )
 RUNNING = ("seconds", "workers", "executor", "store")  # options that may stand beside a file
 AN_EXECUTOR = "a concurrent.futures.Executor, or a function giving one"
@@ -73,11 +58,7 @@ class Request:
         return words if planned >= least else f"{words}: give more, or a claim of a smaller epsilon"
 
     def run(self, progress: Callable[[int, int], None] | None = None) -> auditing.Report:
-        """Run the audit and return its report, also of an audit that is interrupted.
-
-        Raises:
-            InputError: the arguments do not fit; the sampler's own errors are its own.
-        """
+        """Run the audit and return its report, also of an audit that is interrupted."""
         with placed("audit"), self.workers() as executor:
             return auditing.audit(
                 self.sampler,
@@ -96,11 +77,7 @@ def interrupted(report: auditing.Report) -> bool:
 
 
 def asked(target: str | None, options: dict[str, Any]) -> Request:
-    """Return the request of the command line: a file, or a sampler or program with options.
-
-    Raises:
-        InputError: a file and options that belong into it, or two ways to name the datasets.
-    """
+    """Return the request of the command line: a file, or a sampler or program with options."""
     if target is not None and (target == "-" or target.endswith(".toml")):
         if not options.keys() <= {*RUNNING}:
             raise InputError("a file and options together: state everything in the file")
@@ -201,11 +178,7 @@ def _pair(section: Section) -> object:
 
 
 def called(section: Section, key: str, function: Callable[[], Any]) -> Any:  # noqa: ANN401  # its
-    """Return a function's result; tell its error by type alone, as its text may be data.
-
-    Raises:
-        InputError: it raised an error, or ended the program.
-    """
+    """Return a function's result; tell its error by type alone, as its text may be data."""
     try:
         return function()
     except (Exception, SystemExit) as error:  # noqa: BLE001  # its text may be data

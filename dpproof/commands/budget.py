@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, final
+from typing import Any, Final, final
 
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.accountant.bound import Bound
@@ -41,28 +41,23 @@ Step = Callable[[str], None]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCost:
-    """The privacy cost of one stage by itself, and its share of the total.
-
-    Attributes:
-        stage: the stage.
-        guarantee: its guarantee.
-        epsilon: its epsilon at the pipeline's delta, as if it ran alone. Of the smaller ones among
-            more than ``MOST_ALONE`` stages it is not asked: at most that of everything.
-        one_run: epsilon of one run alone, where the stage selects among several; else None.
-        share: its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost
-            that adds up; None where that is not a positive finite number.
-        poisson: epsilon of as many Poisson samples, which tools print for shuffled batches; None
-            of any other stage, and where nothing is known of it.
-        inner: the stages inside, by their names from the outermost on, and the epsilon of each as
-            if it ran alone, once.
-    """
+    """The privacy cost of one stage by itself, and its share of the total."""
 
     stage: Stage
     guarantee: Guarantee[Relation]
+    # Its epsilon at the pipeline's delta, as if it ran alone. Of the smaller ones among more than
+    # ``MOST_ALONE`` stages it is not asked: at most that of everything.
     epsilon: Bound
+    # Epsilon of one run alone, where the stage selects among several; else None.
     one_run: Bound | None
+    # Its part of the total's Renyi divergence at ``SHARE_ORDER``, the one cost that adds up; None
+    # where that is not a positive finite number.
     share: float | None
+    # Epsilon of as many Poisson samples, which tools print for shuffled batches; None of any
+    # other stage, and where nothing is known of it.
     poisson: Bound | None = None
+    # The stages inside, by their names from the outermost on, and the epsilon of each as if it
+    # ran alone, once.
     inner: tuple[tuple[str, Bound], ...] = ()
 
     @property
@@ -76,37 +71,26 @@ class StageCost:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The privacy cost of a pipeline: of every stage and of all together.
-
-    Attributes:
-        pipeline: the pipeline.
-        stages: the cost of every stage, in the order of the file.
-        epsilon: of everything together, at the pipeline's delta.
-        mu: the smallest mu of Gaussian differential privacy that covers the total wherever its
-            delta is at least the pipeline's.
-        advantage: largest advantage of any attack on one record.
-        true_positive_rates: largest power of any attack at some false-positive rates.
-        derivation: the proof of the total.
-        missing: names of what was not computed in time, whose brackets are the widest.
-        implied: names of the attack risks whose upper ends follow from epsilon and delta alone,
-            as nothing better is known.
-        interrupted: whether that was because somebody interrupted it.
-        largest: positions of the stages that were asked alone.
-        rest: epsilon of all the others together; None without others.
-    """
+    """The privacy cost of a pipeline: of every stage and of all together."""
 
     pipeline: Pipeline
-    stages: tuple[StageCost, ...]
-    epsilon: Bound
+    stages: tuple[StageCost, ...]  # the cost of every stage, in the order of the file
+    epsilon: Bound  # of everything together, at the pipeline's delta
+    # The smallest mu of Gaussian differential privacy that covers the total wherever its delta is
+    # at least the pipeline's.
     mu: Bound
-    advantage: Bound
+    advantage: Bound  # largest advantage of any attack on one record
+    # Largest power of any attack at some false-positive rates.
     true_positive_rates: tuple[tuple[Fraction, Bound], ...]
-    derivation: Derivation
+    derivation: Derivation  # the proof of the total
+    # Names of what was not computed in time, whose brackets are the widest.
     missing: tuple[str, ...] = ()
+    # Names of the attack risks whose upper ends follow from epsilon and delta alone, as nothing
+    # better is known.
     implied: tuple[str, ...] = ()
-    interrupted: bool = False
-    largest: tuple[int, ...] = ()
-    rest: Bound | None = None
+    interrupted: bool = False  # whether that was because somebody interrupted it
+    largest: tuple[int, ...] = ()  # positions of the stages that were asked alone
+    rest: Bound | None = None  # epsilon of all the others together; None without others
 
     @property
     def shown(self) -> tuple[StageCost, ...]:
@@ -122,21 +106,13 @@ class Budget:
 
 def spend(
     pipeline: Pipeline,
-    step: Step = lambda _: None,
+    step: Step = lambda _: None,  # told what is being computed, before it is
     seconds: float | None = None,
-    left_out: Collection[str] = (),
+    left_out: Collection[str] = (),  # names of questions that nobody asks, such as ``MU``
 ) -> Budget:
     """Return everything about the cost of a pipeline, epsilon first.
 
-    Args:
-        pipeline: what runs.
-        step: told what is being computed, before it is.
-        seconds: after which, or when interrupted, what is not known yet is left open and named.
-            Epsilon is first bounded by Renyi divergences, which are quick.
-        left_out: names of questions that nobody asks, such as ``MU``.
-    Raises:
-        InputError: a stage or the whole is refused by the accountant, or epsilon is not known in
-            time; one line.
+    After so many seconds, or when interrupted, what is not known yet is left open and named.
     """
     answer = _Found(pipeline, step, left_out)
     interrupted, started = False, time.monotonic()
@@ -331,7 +307,8 @@ class _Found:
                 once = partial(_alone, part, pipeline)
                 asked[f"{path} alone"] = (stage.place, once, unknown)
             if stage.runs is not None:
-                asked[run_of(stage)] = (stage.place, partial(_one_run, stage, pipeline), unknown)
+                one_run = partial(_alone, replace(stage, runs=None), pipeline)
+                asked[run_of(stage)] = (stage.place, one_run, unknown)
             if isinstance(stage.sampling, ShuffledBatches):
                 asked[printed_of(stage)] = (stage.place, partial(_printed, stage, delta), None)
         nothing: list[None] = [None] * len(self._guarantees)
@@ -340,13 +317,14 @@ class _Found:
             asked[REST] = (pipeline.file, lambda: total(others, delta).epsilon(delta=delta), most)
         asked["shares"] = (pipeline.file, lambda: _shares(self._plain), nothing)
         chance = Bound(0.0, 1.0)
-        advantage = partial(_or_nothing, whole.advantage, chance)
-        asked[ADVANTAGE] = (pipeline.file, advantage, chance)
+        risks: dict[str, tuple[Callable[[], Bound], Bound]] = {ADVANTAGE: (whole.advantage, chance)}
         for rate in FALSE_POSITIVE_RATES:
-            missed = Bound(float_down(rate), 1.0)
-            asked[detected(rate)] = (pipeline.file, partial(_power, whole, rate), missed)
-        mu, free = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
-        asked[MU] = (pipeline.file, partial(_or_nothing, mu, free), free)
+            power = partial(whole.true_positive_rate, false_positive_rate=rate)
+            risks[detected(rate)] = power, Bound(float_down(rate), 1.0)
+        risks[MU] = partial(whole.gdp, smallest_delta=delta), Bound(0.0, math.inf)
+        for name, (question, nothing_known) in risks.items():
+            ask = partial(_or_nothing, question, nothing_known)
+            asked[name] = (pipeline.file, ask, nothing_known)
         return asked
 
 
@@ -366,14 +344,10 @@ def rough(
 def together(
     pipeline: Pipeline, *, roughly: bool = False, everywhere: bool = False
 ) -> Guarantee[Relation]:
-    """Return the guarantee of everything that runs.
+    """Return the guarantee of everything that runs, for epsilon at the pipeline's delta.
 
-    Args:
-        pipeline: what runs.
-        roughly: of selections, know the Renyi divergences of one run alone, which are quick.
-        everywhere: compose it for all questions, and not for epsilon at the pipeline's delta.
-    Raises:
-        InputError: a stage or the whole is refused.
+    Roughly: of selections know the Renyi divergences of one run alone, which are quick. Everywhere:
+    compose it for all questions.
     """
     guarantees = []
     for stage in pipeline.stages:
@@ -396,19 +370,11 @@ def _alone(stage: Stage, pipeline: Pipeline) -> Bound:
     return stage.guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
-def alone_of(stage: Stage) -> str:
-    """Return the name of what a stage costs alone."""
-    return f"{stage.name} alone"
-
-
-def run_of(stage: Stage) -> str:
-    """Return the name of what one run of a stage costs."""
-    return f"one run of {stage.name}"
-
-
-def printed_of(stage: Stage) -> str:
-    """Return the name of what tools print for a stage of shuffled batches."""
-    return f"Poisson accounting of {stage.name}"
+# The names of questions about a stage: what it costs alone, what one run of it costs, and what
+# tools print for its shuffled batches.
+alone_of: Final = "{0.name} alone".format
+run_of: Final = "one run of {0.name}".format
+printed_of: Final = "Poisson accounting of {0.name}".format
 
 
 def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
@@ -427,10 +393,6 @@ def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
 def detected(rate: Fraction) -> str:
     """Return the name of what attacks detect at a rate of false alarms."""
     return f"detection at {float(100 * rate):g} % false alarms"
-
-
-def _one_run(stage: Stage, pipeline: Pipeline) -> Bound:
-    return replace(stage, runs=None).guarantee(pipeline.relation).epsilon(delta=pipeline.delta)
 
 
 def _printed(stage: Stage, delta: Fraction) -> Bound | None:
@@ -459,12 +421,6 @@ def total(
     return min((whole, compose(*pairs, profile)), key=lambda one: one.epsilon(delta=delta).upper)
 
 
-def _power(whole: Guarantee[Relation], rate: Fraction) -> Bound:
-    return _or_nothing(
-        lambda: whole.true_positive_rate(false_positive_rate=rate), Bound(float_down(rate), 1.0)
-    )
-
-
 def _or_nothing(question: Callable[[], Bound], nothing: Bound) -> Bound:
     """Return the answer, or the trivial bracket if there is none. Not used for epsilon."""
     try:
@@ -487,3 +443,51 @@ def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
     if not 0 < whole < math.inf:
         return [None] * len(costs)
     return [cost / whole for cost in costs]
+
+
+Json = dict[str, object]
+
+
+def as_json(value: Bound | Fraction | float | None) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return a number, or both ends of a bracket, as JSON; an infinite one is the text "inf"."""
+    if isinstance(value, Bound):
+        ends = {"lower": as_json(value.lower), "upper": as_json(value.upper)}
+        return {**ends, "attained": value.attained}
+    number = None if value is None else float(value)
+    return number if number is None or math.isfinite(number) else str(number)
+
+
+def answer(spent: Budget) -> Json:
+    """Return the answer of ``dpproof budget --json``."""
+    pipeline = spent.pipeline
+    return {
+        "epsilon": as_json(spent.epsilon),
+        "delta": float(pipeline.delta),
+        "relation": pipeline.relation.name,
+        "protect": pipeline.protect,
+        "budget": as_json(pipeline.epsilon),
+        "within_budget": spent.within_budget,
+        "stages": [
+            {
+                "name": cost.stage.name,
+                "epsilon": as_json(cost.epsilon),
+                "one_run": as_json(cost.one_run),
+                "factor": as_json(cost.factor),
+                "share": cost.share,
+                "stages": [{"name": name, "epsilon": as_json(one)} for name, one in cost.inner],
+                "poisson_accounting": as_json(cost.poisson),
+            }
+            for cost in spent.stages
+        ],
+        "others": None
+        if spent.rest is None
+        else {"count": len(spent.stages) - len(spent.largest), "epsilon": as_json(spent.rest)},
+        "mu": as_json(spent.mu),
+        "advantage": as_json(spent.advantage),
+        "true_positive_rate": [
+            {"false_positive_rate": float(rate), **as_json(power)}
+            for rate, power in spent.true_positive_rates
+        ],
+        "missing": list(spent.missing),
+        "implied": list(spent.implied),
+    }

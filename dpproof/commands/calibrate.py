@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sampling import WithoutReplacement
 from dpproof.accountant.theorems.conversion import notion_to_rdp
-from dpproof.commands.budget import Step, rough, total
+from dpproof.commands.budget import Json, Step, as_json, rough, total
 from dpproof.errors import InputError, placed
 from dpproof.pipeline.free_parameter import Free
 from dpproof.time_limit import QUICK_ORDERS, first_known
@@ -26,20 +26,13 @@ from dpproof.time_limit import QUICK_ORDERS, first_known
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A parameter value at which the pipeline meets its budget.
-
-    Attributes:
-        free: the free number.
-        value: on the safe side of the budget.
-        epsilon: of the whole pipeline at that value; its upper end is within the budget.
-        at_limit: every value that is allowed meets the budget, and this one costs the most.
-        rough: the time was up, and Renyi divergences alone show that the value meets the budget.
-    """
+    """A parameter value at which the pipeline meets its budget."""
 
     free: Free
-    value: float
-    epsilon: Bound
-    at_limit: bool
+    value: float  # on the safe side of the budget
+    epsilon: Bound  # of the whole pipeline at that value; its upper end is within the budget
+    at_limit: bool  # every value that is allowed meets the budget, and this one costs the most
+    # The time was up, and Renyi divergences alone show that the value meets the budget.
     rough: bool = False
 
 
@@ -50,13 +43,7 @@ class Unreachable(CalibrationError):
 def solve(free: Free, step: Step = lambda _: None, seconds: float | None = None) -> Solved:
     """Find the value, all other numbers fixed, at which the total just meets the budget.
 
-    Args:
-        free: which number.
-        step: called for every value that is tried.
-        seconds: after half of which Renyi divergences alone are asked, which are quick.
-    Raises:
-        InputError: the file states no budget, another stage is refused, or the time is up.
-        Unreachable: no value meets the budget.
+    After half of the seconds Renyi divergences alone are asked, which are quick.
     """
     ways = (partial(_solve, free, step, is_rough=one) for one in (False, True))
     return first_known(seconds, f"{free.pipeline.file}: {free.address}", *ways)[0]
@@ -119,6 +106,19 @@ def _largest(free: Free) -> int | None:
     if free.address == "sample_size" and isinstance(sampling, WithoutReplacement):
         return sampling.population_size
     return None
+
+
+def answer(solved: Solved) -> Json:
+    """Return the answer of ``dpproof calibrate --json``."""
+    return {
+        "stage": solved.free.stage.name,
+        "parameter": solved.free.address,
+        "value": solved.value,
+        "epsilon": as_json(solved.epsilon),
+        "delta": float(solved.free.pipeline.delta),
+        "budget": as_json(solved.free.pipeline.epsilon),
+        "exact": not solved.rough,
+    }
 
 
 LARGE_DELTA: Final = Fraction(1, 100)

@@ -29,16 +29,8 @@ def write(
 ) -> tuple[Verified | VerifiedUnder, bool]:
     """Certify epsilon of the pipeline at its delta, check the certificate, write it.
 
-    Args:
-        pipeline: what runs.
-        out: the certificate's file.
-        seconds: after half of which a few Renyi divergences are certified, which are quick.
-        question: as of ``certified``.
     Returns:
         The checker's verdict, and whether it is about those divergences.
-    Raises:
-        InputError: a stage is refused, no rule covers a step of it, the time is up, or the file
-            cannot be written.
     """
     with placed(pipeline.file):
         (certificate, verdict), is_rough = known_in(
@@ -54,23 +46,13 @@ def write(
 
 def certified(
     pipeline: Pipeline,
-    whole: Guarantee[Relation] | None = None,
+    whole: Guarantee[Relation] | None = None,  # its guarantee, if it is known
     *,
-    lower: bool = False,
+    lower: bool = False,  # certify the lower end
     false_positive_rate: float | Fraction | None = None,
-    advantage: bool = False,
+    advantage: bool = False,  # certify the advantage of attacks instead
 ) -> tuple[Certificate, Verified | VerifiedUnder]:
-    """Return the certificate of one question, which carries the file's digest, and its verdict.
-
-    Args:
-        pipeline: what runs.
-        whole: its guarantee, if it is known.
-        lower: certify the lower end.
-        false_positive_rate: certify what attacks detect at so many false alarms instead.
-        advantage: certify the advantage of attacks instead.
-    Raises:
-        InputError: a stage is refused, or no rule covers a step of it.
-    """
+    """Return the certificate of one question, which carries the file's digest, and its verdict."""
     with placed(pipeline.file):
         attacks = advantage or false_positive_rate is not None
         unnamed = unchecked(

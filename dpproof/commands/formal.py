@@ -34,44 +34,25 @@ _ODDS: Final = 10**12  # the denominator of the odds of one step of the grid
 @final
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Equal steps in a row.
-
-    Attributes:
-        times: how many.
-        epsilon: of each, nats.
-        delta: of each.
-    """
+    """Equal steps in a row."""
 
     times: int
-    epsilon: Fraction
+    epsilon: Fraction  # of each, nats
     delta: Fraction
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A pair of laws whose losses are multiples of one number, as ``Grid.v`` has it.
+    """A pair of laws whose losses are multiples of one number, as ``Grid.v`` has it."""
 
-    Attributes:
-        infinite: the mass of the infinite loss, in units of 2^-PLACES.
-        masses: those of the losses from ``-lowest`` on.
-        lowest: multiples of the step of the grid.
-    """
-
-    infinite: int
-    masses: list[int]
-    lowest: int
+    infinite: int  # the mass of the infinite loss, in units of 2^-PLACES
+    masses: list[int]  # those of the losses from ``-lowest`` on
+    lowest: int  # multiples of the step of the grid
 
 
 def write(pipeline: Pipeline, out: str) -> Fraction:
-    """Write the theorem of a pipeline at its delta; return the epsilon that it states.
-
-    Args:
-        pipeline: what runs; every step of it is pure, or states epsilon and delta.
-        out: the file for ``coqc``.
-    Raises:
-        InputError: a step has no such statement, there are too many, or the file cannot be written.
-    """
+    """Write the theorem of a pipeline at its delta; return the epsilon that it states."""
     with placed(pipeline.file):
         groups = [one for stage in pipeline.stages for one in _groups(stage, pipeline.relation)]
     text, epsilon = theorem(groups, Fraction(below(pipeline.delta, 17)))
@@ -109,14 +90,7 @@ def _group(guarantee: Guarantee[Relation], times: int) -> Group:
 
 
 def theorem(groups: Sequence[Group], delta: Fraction) -> tuple[str, Fraction]:
-    """Return the text of a theorem about all runs of these steps, and its epsilon.
-
-    Args:
-        groups: the steps.
-        delta: of the whole run.
-    Raises:
-        InputError: there are too many steps, or delta is smaller than those of the steps together.
-    """
+    """Return the text of a theorem about all runs of these steps, and its epsilon."""
     groups = [one for one in groups if one.epsilon or one.delta]
     steps = sum(one.times for one in groups)
     if not 1 <= steps <= MOST_STEPS:
@@ -175,10 +149,8 @@ def _composed(one: Grid, other: Grid) -> Grid:
                 products[i + j] += mass * factor
     infinite = one.infinite * (other.infinite + sum(other.masses))
     infinite += sum(one.masses) * other.infinite
-    unit = 1 << PLACES
-    return Grid(
-        _up(infinite, unit), [_up(mass, unit) for mass in products], one.lowest + other.lowest
-    )
+    unit, lowest = 1 << PLACES, one.lowest + other.lowest
+    return Grid(_up(infinite, unit), [_up(mass, unit) for mass in products], lowest)
 
 
 def _smallest(odds: Fraction, grid: Grid, delta: Fraction) -> int:

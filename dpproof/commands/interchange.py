@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from hashlib import sha256
-from typing import Any, final
+from typing import Any
 
 from dpproof.accountant import Bound, Guarantee
 from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
-from dpproof.commands.answers import bound
-from dpproof.commands.budget import beside_poisson, together, total
+from dpproof.commands.budget import as_json, beside_poisson, together, total
 from dpproof.errors import InputError, placed
-from dpproof.files import STANDARD_INPUT, content, shown_path
+from dpproof.files import content, shown_path
 from dpproof.interop import (
-    Event,
     event_from_json,
     from_diffprivlib,
     from_dp_event,
     from_opacus_history,
     from_pipeline_dp,
 )
+from dpproof.interop.histories import from_training
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
-from dpproof.interop.training import from_training
 from dpproof.pipeline import parse
 from dpproof.pipeline.kinds.kind import Kind
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
@@ -44,11 +42,7 @@ SILENT = ("class_name", "spent_budget", "mechanism_specs")  # of neighbours
 
 
 def document(text: str, file: str) -> Mapping[str, Any]:
-    """Return the JSON object of a text.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Return the JSON object of a text."""
     try:
         record = json.loads(text, object_pairs_hook=_each_once)
     except (ValueError, RecursionError) as error:
@@ -74,9 +68,6 @@ def imported(
     """Return the guarantee that a file of another tool describes.
 
     Of shuffled batches it is beside that of as many Poisson samples, which tools print for them.
-
-    Raises:
-        InputError: it is none that is known, or is refused; one line.
     """
     file = shown_path(path)
     record = document(content(path, KNOWN), file)
@@ -121,26 +112,26 @@ def _guarantee(
     raise InputError(f"{file}: expected {KNOWN}")
 
 
+def _read(path: str) -> tuple[str, str, bool]:
+    """Return a file's text, its name, and whether it is JSON of another tool."""
+    text = content(path, f"a pipeline file, or {KNOWN}")
+    return text, shown_path(path), path.endswith(".json") or text.lstrip().startswith("{")
+
+
 def pipeline_of(
     path: str, relation: str | None, *, poisson: bool, delta: Fraction | None = None
 ) -> Pipeline:
     """Return the pipeline of a file, or one that runs what a file of another tool describes.
 
-    Args:
-        path: of the file; relation and poisson are as of ``dpproof import``.
-        relation: its name.
-        poisson: whether batches were Poisson samples.
-        delta: at which epsilon is asked for, if not the pipeline's, or 1e-6.
-    Raises:
-        InputError: the file is refused, or says itself what is stated.
+    A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
     """
-    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
-    digest = sha256(text.encode("utf-8")).hexdigest()
-    if not _is_json(text):
+    text, file, is_foreign = _read(path)
+    at = None if delta is None else Fraction(float(delta))
+    if not is_foreign:
         if relation is not None or poisson:
             raise InputError(f"{file}: a pipeline file; leave out --relation and --poisson")
-        pipeline = parse.parse(parse.from_text(text, file), file)
-        return replace(pipeline, digest=digest, delta=pipeline.delta if delta is None else delta)
+        pipeline = parse.loaded(text, file)
+        return pipeline if at is None else replace(pipeline, delta=at)
     stated = Stated(_guarantee(document(text, file), file, relation, poisson=poisson))
     release = Release(
         name="1",
@@ -152,10 +143,10 @@ def pipeline_of(
     return Pipeline(
         file=file,
         relation=stated.relation,
-        delta=_DELTA if delta is None else delta,
+        delta=_DELTA if at is None else at,
         epsilon=None,
         stages=(Stage(place=file, name=_IMPORTED, releases=(release,)),),
-        digest=digest,
+        digest=parse.digest(text),
     )
 
 
@@ -164,24 +155,13 @@ def is_imported(pipeline: Pipeline) -> bool:
     return any(one.mechanism == _IMPORTED for one in pipeline.stages[0].releases)
 
 
-def _is_json(text: str) -> bool:
-    return text.lstrip().startswith("{")
-
-
 def answer(
-    guarantee: Guarantee[Relation],
-    printed: Guarantee[Relation] | None,
-    delta: Fraction | None,
+    guarantee: Guarantee[Relation],  # what was imported
+    printed: Guarantee[Relation] | None,  # that of Poisson samples, of shuffled batches
+    delta: Fraction | None,  # at which epsilon is asked for, 1e-6 by default
     seconds: float | None = None,
 ) -> dict[str, Any]:
-    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too.
-
-    Args:
-        guarantee: what was imported.
-        printed: that of Poisson samples, of shuffled batches.
-        delta: at which epsilon is asked for, 1e-6 by default.
-        seconds: after half of which an upper end by Renyi divergences is asked for.
-    """
+    """Return what an imported guarantee costs, as JSON; of shuffled batches in a sentence, too."""
     delta = _DELTA if delta is None else delta
 
     def ask(whole: Guarantee[Relation]) -> tuple[Bound, str]:
@@ -197,7 +177,7 @@ def answer(
         "statement": in_words(guarantee),
         "relation": str(guarantee.relation),
         "delta": float(delta),
-        "epsilon": bound(found[0]),
+        "epsilon": as_json(found[0]),
         "exact": not is_rough,
         "meaning": found[1],
         "assumptions": list(guarantee.derivation.all_assumptions()),
@@ -210,38 +190,45 @@ def comparison(
     delta: Fraction | None,
     *,
     poisson: bool,
-    seconds: float | None = None,
+    seconds: float | None = None,  # for all numbers; None for as long as they take
 ) -> dict[str, Any]:
     """Return our bracket beside the numbers of other accountants, as JSON.
 
-    Args:
-        path: of the file; relation, delta and poisson are as of ``dpproof compare``.
-        relation: its name.
-        delta: at which epsilon is asked for.
-        poisson: whether batches were Poisson samples.
-        seconds: for all numbers; None for as long as they take.
-    Raises:
-        InputError: the file is refused, or no event stands for the pipeline.
+    Of shuffled batches, the others are asked about the Poisson samples that they print for them.
     """
-    question = _asked(path, relation, delta, poisson=poisson)
-    with placed(shown_path(path)):
+    text, file, is_foreign = _read(path)
+    printed, event = None, None
+    if is_foreign:
+        record = document(text, file)
+        whole = _guarantee(record, file, relation, poisson=poisson)
+        printed = _printed(record, file, poisson=poisson)
+        event = event_from_json(record) if "class_name" in record else None
+    else:
+        pipeline = parse.loaded(text, file)
+        delta = pipeline.delta if delta is None else delta
+        if relation not in (None, pipeline.relation.name):
+            raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
+        with placed(file):
+            whole = together(pipeline)
+            as_printed = [stage.as_poisson() for stage in pipeline.stages]
+            if any(as_printed):
+                pairs = zip(as_printed, pipeline.stages, strict=True)
+                printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
+    asked = whole if printed is None else printed
+    at = float(_DELTA if delta is None else delta)
+    with placed(file):
         ours, peers, is_rough = compared(
-            question.event,
-            question.relation,
-            float(question.delta),
-            question.known,
-            printed=question.printed,
-            seconds=seconds,
+            event or exported(asked), asked.relation, at, whole, printed=printed, seconds=seconds
         )
     return {
-        "relation": str(question.known.relation),
-        "delta": float(question.delta),
-        "epsilon": bound(ours),
+        "relation": str(whole.relation),
+        "delta": at,
+        "epsilon": as_json(ours),
         "exact": not is_rough,
         "peers": [
             {
                 "name": peer.name,
-                "epsilon": None if peer.epsilon is None else _number(peer.epsilon),
+                "epsilon": peer.epsilon if math.isfinite(peer.epsilon or 0.0) else None,
                 "why": peer.why,
                 "noise_saved": peer.saved,
                 "refuted": peer.refuted,
@@ -251,60 +238,9 @@ def comparison(
     }
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What other accountants are asked."""
-
-    event: Event
-    relation: Relation
-    known: Guarantee[Relation]
-    delta: Fraction
-    printed: Guarantee[Relation] | None = None
-
-    @staticmethod
-    def of(
-        guarantee: Guarantee[Relation], printed: Guarantee[Relation] | None, delta: Fraction
-    ) -> _Asked:
-        """Return the question about a guarantee, as accountants of Poisson samples are asked it."""
-        exported_guarantee = guarantee if printed is None else printed
-        return _Asked(
-            exported(exported_guarantee), exported_guarantee.relation, guarantee, delta, printed
-        )
-
-
-def _asked(path: str, relation: str | None, delta: Fraction | None, *, poisson: bool) -> _Asked:
-    """Return what other accountants are asked about a file."""
-    text, file = content(path, f"a pipeline file, or {KNOWN}"), shown_path(path)
-    if path.endswith(".toml") or (path == STANDARD_INPUT and not _is_json(text)):
-        pipeline = parse.parse(parse.from_text(text, file), file)
-        if relation not in (None, pipeline.relation.name):
-            raise InputError(f"{file}: states {pipeline.relation} neighbours, not {relation}")
-        with placed(file):
-            whole = together(pipeline)
-            as_printed = [stage.as_poisson() for stage in pipeline.stages]
-            printed = None
-            if any(as_printed):
-                pairs = zip(as_printed, pipeline.stages, strict=True)
-                printed = total([one or stage.guarantee(AddRemove()) for one, stage in pairs])
-            return _Asked.of(whole, printed, pipeline.delta if delta is None else delta)
-    at = _DELTA if delta is None else delta
-    event = document(text, file)
-    whole = _guarantee(event, file, relation, poisson=poisson)
-    if "class_name" in event:
-        return _Asked(event_from_json(event), whole.relation, whole, at)
-    printed = _printed(event, file, poisson=poisson)
-    with placed(file):
-        return _Asked.of(whole, printed, at)
-
-
 def bracket(ends: Mapping[str, Any]) -> str:
     """Return both ends of a bracket in JSON as text."""
     return f"[{', '.join('∞' if ends[end] == 'inf' else repr(ends[end]) for end in ENDS)}]"
-
-
-def _number(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
 
 
 def lines(answer: Mapping[str, Any]) -> list[str]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Run = TypeVar("Run", bound=Callable[..., Any])
 HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
 MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
 HEAD_FILE = click.option(
     "--head-file",
@@ -165,7 +166,15 @@ def reserve(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
 @ledger.command("spend")
 @SPEND
 @click.option("--idempotent", is_flag=True, help="Exit with 0 where the key was paid for before.")
-def spend_(file: str, pipeline: str, *, idempotent: bool, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
+@JSON
+def spend_(
+    file: str,
+    pipeline: str,
+    *,
+    idempotent: bool,
+    as_json: bool,
+    **options_given: Any,  # noqa: ANN401  # as click gives it
+) -> int:
     """Reserve and commit at once.
 
     PIPELINE is paid for, whatever happens to its run. --seconds is as of reserve. The exit status
@@ -179,6 +188,11 @@ def spend_(file: str, pipeline: str, *, idempotent: bool, **options_given: Any) 
     except AlreadySpent as refusal:
         click.echo(f"dpproof: {refusal}", err=True)
         return PAID_BEFORE
+    if as_json:
+        made = {name: getattr(spend, name) for name in ("key", "fresh", "closed")}
+        budgets = [one.to_dict() for one in opened.status().budgets]
+        say_json("ledger-spend", {**made, "budgets": budgets})
+        return HOLDS
     words = "spent" if spend.fresh else "was spent before, and may not run again,"
     say(f"{words} for {options['key']!r}; {_left(opened)}{_closing(spend.closed)}")
     return HOLDS
@@ -251,7 +265,8 @@ for name_, method_, told_, states_, signed_ in CHANGES:
 @click.argument("file")
 @click.argument("pipeline")
 @PRICED
-def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
+@JSON
+def what_if(file: str, pipeline: str, *, as_json: bool, **options_given: Any) -> int:  # noqa: ANN401  # as click gives it
     """Print what PIPELINE would cost and leave.
 
     Exit status: 0 the budget allows it, 1 it does not. --seconds is as of reserve.
@@ -259,7 +274,9 @@ def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
     opened, guarantee, options = _asked(file, pipeline, options_given | {"label": ""})
     del options["label"]
     effects = opened.what_if(guarantee, **options)
-    for one in effects:
+    if as_json:
+        say_json("ledger-what-if", {"budgets": [one.to_dict() for one in effects]})
+    for one in effects if not as_json else ():
         left = percent_below(one.before.remaining)
         then = (
             "over the budget"
@@ -275,7 +292,7 @@ def what_if(file: str, pipeline: str, **options_given: Any) -> int:  # noqa: ANN
 
 @ledger.command()
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, as spreadsheets read it.")
 @click.option("--delta", callback=exact, help="Where epsilon is told, if not the budget's.")
 @HEAD_FILE
@@ -283,7 +300,7 @@ def log(
     file: str, *, as_json: bool, as_csv: bool, delta: Fraction | None, head_file: str | None
 ) -> int:
     """Print every entry, its epsilon and what was left."""
-    from dpproof.ledger.log import COLUMNS  # noqa: PLC0415  # as in init
+    from dpproof.ledger.status import COLUMNS  # noqa: PLC0415  # as in init
 
     if as_json and as_csv:
         raise click.UsageError("log prints one of --json and --csv")
@@ -320,7 +337,7 @@ def seconds(_: click.Context, parameter: click.Parameter, text: str | None) -> f
 
 @ledger.command()
 @click.argument("file")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option("--metrics", is_flag=True, help="Print what Prometheus reads.")
 @click.option(
     "--older-than",

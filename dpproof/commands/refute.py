@@ -17,16 +17,7 @@ LAST: Final = 15.0  # seconds
 
 
 def refute(names: Sequence[str], python: str, seconds: float, seed: int) -> list[Report]:
-    """Ask libraries for so many seconds each, and print what came of it.
-
-    Args:
-        names: of distributions, or paths of files like ``libraries.toml``; none for all known.
-        python: the interpreter that has them.
-        seconds: for each; the last question has ``LAST`` more.
-        seed: of the questions.
-    Raises:
-        InputError: a library is not known, or a rigorous number of it contradicts ours.
-    """
+    """Ask libraries for so many seconds each, and print what came of it."""
     available, wanted, reports = libraries(), dict[str, Library](), []
     for name in names or available:
         if name not in available and not name.endswith(".toml"):

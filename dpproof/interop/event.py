@@ -47,22 +47,13 @@ DEEPEST: Final = 32
 @final
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event: the name of its class and its fields, events inside being events.
+    """One event: the name of its class and its fields, events inside being events."""
 
-    Attributes:
-        name: the class in dp-accounting, ``GaussianDpEvent``.
-        fields: its fields by name.
-    """
-
-    name: str
-    fields: Mapping[str, Any]
+    name: str  # the class in dp-accounting, ``GaussianDpEvent``
+    fields: Mapping[str, Any]  # its fields by name
 
     def number(self, field: str) -> Fraction:
-        """Return a finite number, exactly as its float or integer.
-
-        Raises:
-            ParameterError: it is none.
-        """
+        """Return a finite number, exactly as its float or integer."""
         value = self.fields[field]
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
             raise ParameterError(f"{self.name}.{field}", value, "a number")
@@ -71,22 +62,14 @@ class Event:
         return Fraction(value)
 
     def numbers(self, field: str) -> list[Fraction]:
-        """Return a list of finite numbers.
-
-        Raises:
-            ParameterError: it is none.
-        """
+        """Return a list of finite numbers."""
         values = self.fields[field]
         if not isinstance(values, tuple | list):
             raise ParameterError(f"{self.name}.{field}", values, "a list of numbers")
         return [Event(self.name, {field: one}).number(field) for one in values]
 
     def count(self, field: str) -> int:
-        """Return a whole number of at least 0.
-
-        Raises:
-            ParameterError: it is none.
-        """
+        """Return a whole number of at least 0."""
         value = self.number(field)
         if value.denominator != 1 or value < 0:
             raise ParameterError(f"{self.name}.{field}", self.fields[field], "a whole number >= 0")
@@ -94,11 +77,7 @@ class Event:
 
 
 def read(source: object, depth: int = 0) -> Event:
-    """Return the event in an object of dp-accounting, in its named tuple, or in JSON.
-
-    Raises:
-        InputError: it is no event, or one of a class that is not known.
-    """
+    """Return the event in an object of dp-accounting, in its named tuple, or in JSON."""
     if isinstance(source, Event):
         return source
     if depth > DEEPEST:
@@ -134,8 +113,6 @@ def _value(source: object, name: str, field: str, depth: int) -> object:
 def event_from_json(document: Mapping[str, Any]) -> Event:
     """Return the event of a JSON document with ``class_name`` and fields.
 
-    Raises:
-        InputError: it is no event.
     Example:
         >>> event_from_json({"class_name": "GaussianDpEvent", "noise_multiplier": 2.0}).name
         'GaussianDpEvent'
@@ -146,8 +123,6 @@ def event_from_json(document: Mapping[str, Any]) -> Event:
 def event_to_json(event: object) -> dict[str, Any]:
     """Return a JSON document of an event, in the form of dp-accounting's named tuples.
 
-    Raises:
-        InputError: it is no event.
     Example:
         >>> event_to_json(Event("GaussianDpEvent", {"noise_multiplier": 2.0}))["class_name"]
         'GaussianDpEvent'

@@ -3,58 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Final, TypeAlias, cast
+from itertools import accumulate
+from typing import Any, Final, TypeAlias, cast
 
-from dpproof.accountant import (
-    GDP,
-    L1,
-    L2,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    FixedRuns,
-    Guarantee,
-    L2Contribution,
-    LInf,
-    MetricDP,
-    Poisson,
-    PoissonRuns,
-    PureDP,
-    RandomAllocation,
-    ReplaceOne,
-    RunLaw,
-    TruncatedNegativeBinomial,
-    WithoutReplacement,
-    ZeroOut,
-    compose,
-    select,
-    self_compose,
-)
-from dpproof.accountant.arithmetic.enclosure import log_exact
+from dpproof import accountant, mechanisms
+from dpproof.accountant.arithmetic.enclosure import float_up, log_exact
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
 from dpproof.accountant.relation import AddRemove, Relation
+from dpproof.accountant.sampling import OneStepScheme
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.subsampling import (
+    subsample_counted_sum,
     subsample_gaussian_sum,
     subsample_poisson,
     subsample_without_replacement,
 )
 from dpproof.interop.event import Event, read
-from dpproof.interop.samples import sized_sample, truncated_sample, user_sample
-from dpproof.mechanisms import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    PermuteAndFlip,
-    RandomizedResponse,
-)
 
-Result: TypeAlias = Guarantee[Relation]
+Result: TypeAlias = accountant.Guarantee[Relation]
+MOST_SHIFTS: Final = 256  # Shifts of a mixture. Heuristic: their law is computed exactly.
+RATE_ROOM: Final = Fraction(1, 1 << 32)  # Raises a rate. Heuristic: the law is checked.
 
 
 def from_dp_event(event: object, relation: Relation | None = None) -> Result:
@@ -89,11 +60,11 @@ def from_dp_event(event: object, relation: Relation | None = None) -> Result:
 
 
 def _no_op(_: Event, relation: Relation) -> Result:
-    return PureDP(epsilon=0, relation=relation)
+    return accountant.PureDP(epsilon=0, relation=relation)
 
 
 def _non_private(_: Event, relation: Relation) -> Result:
-    return ApproxDP(epsilon=0, delta=1, relation=relation)
+    return accountant.ApproxDP(epsilon=0, delta=1, relation=relation)
 
 
 def _refused(event: Event, relation: Relation) -> Result:
@@ -126,38 +97,35 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
     if noise == 0:
         return _non_private(event, relation)
     odds = 1 + buckets * (1 - noise) / noise
-    epsilon = _log_up(odds)
-    return RandomizedResponse(epsilon=epsilon, categories=buckets, relation=relation).guarantee()
-
-
-def _log_up(ratio: Fraction) -> Fraction:
-    """Return a float above the log of a ratio above 1: computed within 16 units of roundoff."""
-    return Fraction(log_exact(ratio) * (1 + 2.0**-48))
+    # Above the logarithm, which is computed within 16 units of roundoff.
+    epsilon = Fraction(log_exact(odds) * (1 + 2.0**-48))
+    return mechanisms.RandomizedResponse(
+        epsilon=epsilon, categories=buckets, relation=relation
+    ).guarantee()
 
 
 def _epsilon_delta(event: Event, relation: Relation) -> Result:
-    return ApproxDP(epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation)
+    return accountant.ApproxDP(
+        epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation
+    )
 
 
 def _moves(relation: Relation) -> int:
     """Return by how many times the largest norm of one value a sum moves between neighbours."""
-    if not isinstance(relation, AddRemove | ZeroOut | ReplaceOne):
+    if not isinstance(relation, AddRemove | accountant.ZeroOut | accountant.ReplaceOne):
         raise NotImplied(f"the noise of an event says nothing of {relation} neighbours")
-    return 2 if isinstance(relation, ReplaceOne) else 1
+    return 2 if isinstance(relation, accountant.ReplaceOne) else 1
 
 
-def _gaussian(event: Event, relation: Relation) -> Result:
-    sigma, moves = event.number("noise_multiplier"), _moves(relation)
-    if sigma == 0:
+def _noise(event: Event, relation: Relation) -> Result:
+    noise, moves = event.number("noise_multiplier"), _moves(relation)
+    if noise == 0:
         return _non_private(event, relation)
-    return Gaussian(sigma=sigma, sensitivity=L2(moves, relation)).guarantee()
-
-
-def _laplace(event: Event, relation: Relation) -> Result:
-    scale, moves = event.number("noise_multiplier"), _moves(relation)
-    if scale == 0:
-        return _non_private(event, relation)
-    return Laplace(scale=scale, sensitivity=L1(moves, relation)).guarantee()
+    if event.name == "GaussianDpEvent":
+        return mechanisms.Gaussian(
+            sigma=noise, sensitivity=accountant.L2(moves, relation)
+        ).guarantee()
+    return mechanisms.Laplace(scale=noise, sensitivity=accountant.L1(moves, relation)).guarantee()
 
 
 def _discrete_laplace(event: Event, relation: Relation) -> Result:
@@ -167,7 +135,9 @@ def _discrete_laplace(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     if not rate > 0:
         raise ParameterError("noise_parameter", rate, "above 0")
-    return DiscreteLaplace(scale=1 / rate, sensitivity=L1(moves, relation)).guarantee()
+    return mechanisms.DiscreteLaplace(
+        scale=1 / rate, sensitivity=accountant.L1(moves, relation)
+    ).guarantee()
 
 
 def _discrete_gaussian(event: Event, relation: Relation) -> Result:
@@ -175,20 +145,20 @@ def _discrete_gaussian(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     one = event.fields["dimension"] == 1 and moves.denominator == 1
-    sensitivity = L1(moves, relation) if one else L2(moves, relation)
-    return DiscreteGaussian(sigma=sigma, sensitivity=sensitivity).guarantee()
+    sensitivity = accountant.L1(moves, relation) if one else accountant.L2(moves, relation)
+    return mechanisms.DiscreteGaussian(sigma=sigma, sensitivity=sensitivity).guarantee()
 
 
 def _self_composed(event: Event, relation: Relation) -> Result:
     count = event.count("count")
     if count == 0:
         return _no_op(event, relation)
-    return self_compose(_inner(event, relation), count=count)
+    return accountant.self_compose(_inner(event, relation), count=count)
 
 
 def _composed(event: Event, relation: Relation) -> Result:
     parts = [_READERS[one.name](one, relation) for one in event.fields["events"]]
-    return compose(*parts) if parts else _no_op(event, relation)
+    return accountant.compose(*parts) if parts else _no_op(event, relation)
 
 
 def _inner(event: Event, relation: Relation) -> Result:
@@ -200,11 +170,11 @@ def _poisson(event: Event, relation: Relation) -> Result:
     rate, inner = event.number("sampling_probability"), event.fields["event"]
     if rate == 0:
         return _no_op(event, relation)
-    scheme = Poisson(sampling_rate=rate)
-    if isinstance(relation, ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
+    scheme = accountant.Poisson(sampling_rate=rate)
+    if isinstance(relation, accountant.ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
         return subsample_gaussian_sum(
             sigma=inner.number("noise_multiplier"),
-            contribution=L2Contribution(1, relation),
+            contribution=accountant.L2Contribution(1, relation),
             scheme=scheme,
         )
     return subsample_poisson(_inner(event, relation), scheme)
@@ -214,11 +184,13 @@ def _sized(event: Event, relation: Relation) -> Result:
     """Convert a sample of a fixed size, without replacement under replace-one by any mechanism."""
     if event.count("sample_size") == 0:
         return _no_op(event, relation)
-    if event.name == "SampledWithReplacementDpEvent" or not isinstance(relation, ReplaceOne):
+    if event.name == "SampledWithReplacementDpEvent" or not isinstance(
+        relation, accountant.ReplaceOne
+    ):
         inner = event.fields["event"]
         bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
-        return _non_private(event, relation) if bare else sized_sample(event, relation)
-    scheme = WithoutReplacement(
+        return _non_private(event, relation) if bare else _sized_sum(event, relation)
+    scheme = accountant.WithoutReplacement(
         sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
     return subsample_without_replacement(_inner(event, relation), scheme)
@@ -227,21 +199,27 @@ def _sized(event: Event, relation: Relation) -> Result:
 def _allocated(event: Event, relation: Relation) -> Result:
     """Convert an inner event in those steps that every record draws for itself."""
     inner, chosen = _inner(event, relation), event.count("num_selected")
-    if chosen == 0 or (isinstance(inner, PureDP) and inner.stated_epsilon == 0):
+    if chosen == 0 or (isinstance(inner, accountant.PureDP) and inner.stated_epsilon == 0):
         return _no_op(event, relation)
-    if isinstance(inner, ApproxDP) and inner.stated_delta == 1:
+    if isinstance(inner, accountant.ApproxDP) and inner.stated_delta == 1:
         return inner
-    scheme = RandomAllocation(steps=event.count("num_steps"), chosen=chosen)
+    scheme = accountant.RandomAllocation(steps=event.count("num_steps"), chosen=chosen)
     return allocate_random(inner, scheme)
 
 
 def _truncated(event: Event, relation: Relation) -> Result:
-    """Convert a Poisson sample that is cut to a largest size."""
-    if event.number("sampling_probability") == 0 or event.count("truncated_batch_size") == 0:
+    """Convert a Gaussian sum over a Poisson sample that is cut to a largest size."""
+    rate, largest = event.number("sampling_probability"), event.count("truncated_batch_size")
+    if rate == 0 or largest == 0:
         return _no_op(event, relation)
-    if event.number("noise_multiplier") == 0:
+    sigma = event.number("noise_multiplier")
+    if sigma == 0:
         return _non_private(event, relation)
-    return truncated_sample(event, relation)
+    records = event.count("dataset_size")
+    scheme = accountant.TruncatedPoisson(
+        sampling_rate=rate, largest=largest, population_size=records
+    )
+    return _counted(sigma, 1, scheme, relation)
 
 
 def _tree(event: Event, relation: Relation) -> Result:
@@ -259,29 +237,32 @@ def _tree(event: Event, relation: Relation) -> Result:
             "others to other steps; take ZeroOut(), which keeps every record's step"
         )
     counts = counts_given if isinstance(counts_given, tuple) else (counts_given,)
-    steps = max(
-        (Event(event.name, {"step_counts": one}).count("step_counts") for one in counts), default=0
-    )
+    given = (Event(event.name, {"step_counts": one}) for one in counts)
+    steps = max((one.count("step_counts") for one in given), default=0)
     if steps == 0:
         return _no_op(event, relation)
     if sigma == 0:
         return _non_private(event, relation)
     squared = Fraction(steps.bit_length() * _moves(relation) ** 2) / sigma**2
-    return GDP(mu_squared=squared, relation=relation)
+    return accountant.GDP(mu_squared=squared, relation=relation)
 
 
 def _repeat_and_select(event: Event, relation: Relation) -> Result:
-    return select(_inner(event, relation), _runs(event))
+    return accountant.select(_inner(event, relation), _runs(event))
 
 
-def _runs(event: Event) -> RunLaw:
+def _runs(event: Event) -> accountant.RunLaw:
     mean, shape = event.number("mean"), event.fields["shape"]
     if isinstance(shape, float) and math.isinf(shape) and shape > 0:
-        return PoissonRuns(rate=mean)
+        return accountant.PoissonRuns(rate=mean)
     eta = event.number("shape")
     if eta < 0:
         raise ParameterError("shape", shape, "at or above 0")
-    return FixedRuns(count=1) if mean == 1 else TruncatedNegativeBinomial(eta=eta, mean=mean)
+    return (
+        accountant.FixedRuns(count=1)
+        if mean == 1
+        else accountant.TruncatedNegativeBinomial(eta=eta, mean=mean)
+    )
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
@@ -305,26 +286,26 @@ def _mixture(event: Event, relation: Relation) -> Result:
             f"no theorem here covers a {event.name} of negative shifts, or under {relation}"
         )
     if len(moved) > 1:
-        return user_sample(event, relation, shifts, chances)
+        return _user_sum(event, relation, shifts, chances)
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
-    noise = Gaussian(sigma=sigma, sensitivity=L2(moved.pop(), relation))
+    noise = mechanisms.Gaussian(sigma=sigma, sensitivity=accountant.L2(moved.pop(), relation))
     base: Result = noise.guarantee()
     if still == 0:
         return base
     rate = min(max(1 - still, sum(chances) - still), Fraction(1))  # floats that add up to nearly 1
-    return subsample_poisson(base, Poisson(sampling_rate=rate))
+    return subsample_poisson(base, accountant.Poisson(sampling_rate=rate))
 
 
 def _zcdp(event: Event, relation: Relation) -> Result:
     rho, xi = event.number("rho"), event.number("xi")
     if xi == 0:
-        return ZCDP(rho=rho, relation=relation)
+        return accountant.ZCDP(rho=rho, relation=relation)
     points = tuple((order, xi + rho * order) for order in DEFAULT_ORDERS)
-    return RDP(points=points, relation=relation)
+    return accountant.RDP(points=points, relation=relation)
 
 
 def _exponential(event: Event, relation: Relation) -> Result:
-    return BoundedRange(epsilon=event.number("epsilon"), relation=relation)
+    return accountant.BoundedRange(epsilon=event.number("epsilon"), relation=relation)
 
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
@@ -334,8 +315,70 @@ def _permute_and_flip(event: Event, relation: Relation) -> Result:
     """
     epsilon = event.number("epsilon")
     if epsilon == 0:
-        return MetricDP(epsilon=0, relation=relation)
-    return PermuteAndFlip(epsilon=epsilon, sensitivity=LInf(1, relation)).guarantee()
+        return accountant.MetricDP(epsilon=0, relation=relation)
+    return mechanisms.PermuteAndFlip(
+        epsilon=epsilon, sensitivity=accountant.LInf(1, relation)
+    ).guarantee()
+
+
+def _sized_sum(event: Event, relation: Relation) -> Result:
+    """Return the guarantee of a Gaussian sum over a sample of a fixed size."""
+    inner = event.fields["event"]
+    if inner.name != "GaussianDpEvent":
+        raise NotImplied(
+            f"no theorem here covers {event.name} of {inner.name} under {relation}: samples in "
+            "which records push others out are bounded for Gaussian sums alone"
+        )
+    replaced = event.name == "SampledWithReplacementDpEvent"
+    scheme = (accountant.WithReplacement if replaced else accountant.WithoutReplacement)(
+        sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
+    )
+    return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
+
+
+def _user_sum(
+    event: Event, relation: Relation, shifts: Sequence[Fraction], chances: Sequence[Fraction]
+) -> Result:
+    """Return the guarantee of a mixture of shifts whose multiples are binomial, at most.
+
+    A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
+    """
+    if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
+        raise NotImplied(_other(event, "probabilities that do not add up to 1"))
+    unit = min(shift for shift in shifts if shift)
+    law: dict[int, Fraction] = {}
+    for shift, chance in zip(shifts, chances, strict=True):
+        times = shift / unit
+        if times.denominator != 1 or times > MOST_SHIFTS:
+            raise NotImplied(_other(event, "shifts that are no small multiples of the least"))
+        law[int(times)] = law.get(int(times), Fraction(0)) + chance
+    most = max(law)
+    mean = sum((times * chance for times, chance in law.items()), Fraction(0))
+    rate = Fraction(float_up(mean / most * (1 + RATE_ROOM)))
+    if not 0 < rate < 1 or not _is_below(law, most, rate):
+        raise NotImplied(_other(event, "shifts that are not binomial"))
+    scheme = accountant.UserPoisson(sampling_rate=rate, contributions=most)
+    return _counted(event.number("standard_deviation"), unit, scheme, relation)
+
+
+def _other(event: Event, what: str) -> str:
+    return f"no theorem here covers a {event.name} of {what}"
+
+
+def _is_below(law: Mapping[int, Fraction], most: int, rate: Fraction) -> bool:
+    """Return whether a binomial law has at least the mass of another on all large numbers."""
+    binomial = (math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most, 0, -1))
+    other = (law.get(j, Fraction(0)) for j in range(most, 0, -1))
+    tails = zip(accumulate(binomial), accumulate(other), strict=True)
+    return all(above >= below for above, below in tails)
+
+
+def _counted(
+    sigma: Fraction, bound: Fraction | int, scheme: OneStepScheme, relation: Relation
+) -> Result:
+    """Apply the theorem on samples in which records count several times or push others out."""
+    contribution: Any = accountant.L2Contribution(bound, relation)
+    return subsample_counted_sum(sigma=sigma, contribution=contribution, scheme=scheme)
 
 
 _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
@@ -344,8 +387,8 @@ _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "UnsupportedDpEvent": _refused,
     "RandomizedResponseDpEvent": _randomized_response,
     "EpsilonDeltaDpEvent": _epsilon_delta,
-    "GaussianDpEvent": _gaussian,
-    "LaplaceDpEvent": _laplace,
+    "GaussianDpEvent": _noise,
+    "LaplaceDpEvent": _noise,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "DiscreteGaussianDpEvent": _discrete_gaussian,
     "SelfComposedDpEvent": _self_composed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, final
 
@@ -12,7 +13,7 @@ from dpproof.accountant import Guarantee, PureDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove, Relation, ZeroOut
 from dpproof.errors import InputError
-from dpproof.interop.pipeline_dp import from_opacus_history
+from dpproof.interop.histories import from_opacus_history
 
 _NAMES: Final = {True: "dpproof-poisson", False: "dpproof-shuffled"}
 
@@ -142,16 +143,9 @@ class OpacusAccountant:
         self.history = [tuple(entry) for entry in history]
 
 
-def _register() -> None:
-    """Tell Opacus, where it is installed, the names of this accountant."""
-    try:
-        opacus = importlib.import_module("opacus.accountants")
-        registry = importlib.import_module("opacus.accountants.registry")
-    except ImportError:
-        return
-    opacus.IAccountant.register(OpacusAccountant)
-    for poisson, name in _NAMES.items():
-        registry.register_accountant(name, partial(OpacusAccountant, poisson=poisson))
-
-
-_register()
+with suppress(ImportError):  # tell Opacus, where it is installed, the names of this accountant
+    _opacus = importlib.import_module("opacus.accountants")
+    _registry = importlib.import_module("opacus.accountants.registry")
+    _opacus.IAccountant.register(OpacusAccountant)
+    for _poisson, _name in _NAMES.items():
+        _registry.register_accountant(_name, partial(OpacusAccountant, poisson=_poisson))

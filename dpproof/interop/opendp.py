@@ -143,10 +143,6 @@ def loss_at(
 ) -> float | tuple[float, float]:
     """Return what OpenDP calls the loss at a distance, as floats rounded up.
 
-    Args:
-        guarantee: about neighbours, one step apart.
-        distance: how many steps datasets are apart, at least 0.
-        delta: where epsilon is asked for; None where the guarantee states its own number.
     Example:
         >>> loss_at(ZCDP(rho=1), 2, None)
         4.0

@@ -29,46 +29,29 @@ _HALVINGS: Final = 14  # of the noise that is saved: to four digits
 @final
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The answer of one accountant.
+    """The answer of one accountant."""
 
-    Attributes:
-        name: RDP, PLD or PRV; Poisson, of shuffled batches, is our own number for samples.
-        epsilon: its number; None if it has none.
-        why: in a line, why it differs from the bracket, or why there is no number.
-        saved: the part of the noise that is spared at its epsilon, by the bracket's upper end; None
-            if it is not above the bracket, or no noise can be scaled.
-        refuted: whether the lower end of the bracket contradicts it, as some instance of the
-            mechanism attains that.
-    """
-
-    name: str
-    epsilon: float | None
-    why: str
+    name: str  # RDP, PLD or PRV; Poisson, of shuffled batches, is our own number for samples
+    epsilon: float | None  # its number; None if it has none
+    why: str  # in a line, why it differs from the bracket, or why there is no number
+    # The part of the noise that is spared at its epsilon, by the bracket's upper end; None if it
+    # is not above the bracket, or no noise can be scaled.
     saved: float | None = None
+    # Whether the lower end of the bracket contradicts it, as some instance of the mechanism
+    # attains that.
     refuted: bool = False
 
 
 def compared(
-    event: Event,
+    event: Event,  # what they are given
     relation: Relation,
-    delta: float,
+    delta: float,  # at which epsilon is asked for
     stated: Guarantee[Any] | None = None,
     *,
     printed: Guarantee[Any] | None = None,
     seconds: float | None = None,
 ) -> tuple[Bound, tuple[Peer, ...], bool]:
-    """Return our bracket of epsilon, the other accountants' answers, and if it is not exact.
-
-    Args:
-        event: what they are given.
-        relation: which datasets are neighbours.
-        delta: at which epsilon is asked for.
-        stated: what the event was made of, if it may say more than the event.
-        printed: of batches that were shuffled, the Poisson samples that the event stands for.
-        seconds: for the bracket and for each of the others an equal part; None for no end.
-    Raises:
-        NotImplied: no theorem here covers the event.
-    """
+    """Return our bracket of epsilon, the other accountants' answers, and if it is not exact."""
     whole = from_dp_event(event, relation=relation) if stated is None else stated
     asked = (event, relation, delta)
     others: list[tuple[str, Callable[[], float], str]] = [
@@ -183,14 +166,10 @@ def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library with
     return getattr(library, names[relation.name])
 
 
-def _pld(event: Event, relation: Relation, delta: float) -> float:
-    accountant = importlib.import_module("dp_accounting.pld").PLDAccountant(_neighbours(relation))
-    return float(accountant.compose(built(event)).get_epsilon(delta))
-
-
-def _rdp(event: Event, relation: Relation, delta: float) -> float:
-    library = importlib.import_module("dp_accounting.rdp")
-    accountant = library.RdpAccountant(neighboring_relation=_neighbours(relation))
+def _google(name: str, event: Event, relation: Relation, delta: float) -> float:
+    """Ask an accountant of dp-accounting."""
+    library = importlib.import_module(f"dp_accounting.{name[:3].lower()}")
+    accountant = getattr(library, name)(neighboring_relation=_neighbours(relation))
     return float(accountant.compose(built(event)).get_epsilon(delta))
 
 
@@ -202,11 +181,8 @@ def _prv(event: Event, relation: Relation, delta: float) -> float:
     mechanisms, counts = [], []
     for part, count in _sampled_gaussians(event, 1):
         rate, noise = part
-        mechanisms.append(
-            library.PoissonSubsampledGaussianMechanism(
-                sampling_probability=rate, noise_multiplier=noise
-            )
-        )
+        sampled = library.PoissonSubsampledGaussianMechanism
+        mechanisms.append(sampled(sampling_probability=rate, noise_multiplier=noise))
         counts.append(count)
     accountant = library.PRVAccountant(
         prvs=mechanisms, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts
@@ -232,7 +208,13 @@ def _sampled_gaussians(event: Event, count: int) -> list[tuple[tuple[float, floa
 _SHUFFLED: Final = "refuted for this loader: batches are shuffled, and cost at least the lower end"
 _PACKAGES: Final = {"RDP": "dp-accounting", "PLD": "dp-accounting", "PRV": "prv-accountant"}
 _PEERS: Final[dict[str, tuple[Callable[[Event, Relation, float], float], str]]] = {
-    "RDP": (_rdp, "Rényi divergences at a few orders, which lose in the conversion to delta"),
-    "PLD": (_pld, "losses rounded up to a grid, once for every composition"),
+    "RDP": (
+        partial(_google, "RdpAccountant"),
+        "Rényi divergences at a few orders, which lose in the conversion to delta",
+    ),
+    "PLD": (
+        partial(_google, "PLDAccountant"),
+        "losses rounded up to a grid, once for every composition",
+    ),
     "PRV": (_prv, "losses on a grid, with an error bound of the Fourier transform added"),
 }

@@ -9,19 +9,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Final, cast
 
-from dpproof.accountant import (
-    GDP,
-    RDP,
-    ZCDP,
-    ApproxDP,
-    BoundedRange,
-    Guarantee,
-    MetricDP,
-    PoissonRuns,
-    PureDP,
-    ReplaceOne,
-    TruncatedNegativeBinomial,
-)
+from dpproof import accountant
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -35,15 +23,16 @@ from dpproof.accountant.pairs.laplace import (
     RandomizedResponsePair,
 )
 from dpproof.accountant.run_counts.law import LAW_ERROR
+from dpproof.accountant.sampling import OneStepScheme
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
-from dpproof.interop.samples import event_of_sample
+from dpproof.interop.from_event import MOST_SHIFTS, RATE_ROOM
 from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
 
 
-def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
+def to_dp_event(guarantee: accountant.Guarantee[Any]) -> Any:  # noqa: ANN401  # of a library without types
     """Return an event of dp-accounting that stands for a guarantee.
 
     Numbers are floats there; they are rounded to the weaker side. An event says nothing of
@@ -62,24 +51,15 @@ def to_dp_event(guarantee: Guarantee[Any]) -> Any:  # noqa: ANN401  # of a libra
     return built(exported(guarantee))
 
 
-def exported(guarantee: Guarantee[Any]) -> Event:
-    """Return the event of a guarantee, without the library.
-
-    Raises:
-        NotImplied: no event stands for it.
-    """
+def exported(guarantee: accountant.Guarantee[Any]) -> Event:
+    """Return the event of a guarantee, without the library."""
     require_single(guarantee, "an event")
-    moves = 2 if isinstance(guarantee.relation, ReplaceOne) else 1
+    moves = 2 if isinstance(guarantee.relation, accountant.ReplaceOne) else 1
     return _event(guarantee.derivation, moves)
 
 
 def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
-    """Return an object of dp-accounting.
-
-    Raises:
-        MissingDependency: it is not installed.
-        InputError: it has no such class.
-    """
+    """Return an object of dp-accounting."""
     try:
         library = importlib.import_module("dp_accounting.dp_event")
     except ImportError:
@@ -102,9 +82,8 @@ def _event(node: Derivation, moves: int) -> Event:
     """Return the event of one step of a derivation."""
     rule, parameters = node.rule, dict(node.parameters)
     if rule.startswith("compose/"):
-        return Event(
-            "ComposedDpEvent", {"events": tuple(_event(one, moves) for one in node.premises)}
-        )
+        events = tuple(_event(one, moves) for one in node.premises)
+        return Event("ComposedDpEvent", {"events": events})
     if rule.startswith("repeat/"):
         return _repeated(_event(node.premises[0], moves), parameters["count"])
     if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):
@@ -146,7 +125,7 @@ def _sum(node: Derivation, parameters: Mapping[str, Any]) -> Event:
         noise = float_down(Fraction(parameters["sigma"]) / Fraction(parameters["contribution"]))
         count = 1
     if node.rule == "subsample/counted-sum":
-        return event_of_sample(parameters["scheme"], noise)
+        return _sample_sum(parameters["scheme"], noise)
     inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
     sampled = _sampled(parameters["sampling_rate"], inner)
     return sampled if count == 1 else _repeated(sampled, count)
@@ -161,13 +140,48 @@ def _sampled(rate: object, inner: Event) -> Event:
     return Event("PoissonSampledDpEvent", {"sampling_probability": probability, "event": inner})
 
 
+def _sample_sum(scheme: OneStepScheme, noise: float) -> Event:
+    """Return the event of a Gaussian sum over a sample."""
+    if isinstance(scheme, accountant.TruncatedPoisson):
+        cut = {
+            "dataset_size": scheme.population_size,
+            "sampling_probability": float_up(scheme.sampling_rate),
+            "truncated_batch_size": scheme.largest,
+            "noise_multiplier": noise,
+        }
+        return Event("TruncatedSubsampledGaussianDpEvent", cut)
+    if isinstance(scheme, accountant.UserPoisson):
+        return _mixture(scheme, noise)
+    sized = {
+        "source_dataset_size": scheme.population_size,
+        "sample_size": scheme.sample_size,
+        "event": Event("GaussianDpEvent", {"noise_multiplier": noise}),
+    }
+    replaced = isinstance(scheme, accountant.WithReplacement)
+    return Event(f"SampledWith{'' if replaced else 'out'}ReplacementDpEvent", sized)
+
+
+def _mixture(scheme: accountant.UserPoisson, noise: float) -> Event:
+    """Return a mixture of as many shifts, at a rate that is raised by more than its roundings."""
+    most, rate = scheme.contributions, scheme.sampling_rate * (1 + RATE_ROOM)
+    if most > MOST_SHIFTS or rate >= 1:
+        raise NotImplied(f"no event of dp-accounting is written for {scheme!r}")
+    chances = (math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most + 1))
+    fields = {
+        "standard_deviation": noise,
+        "sensitivities": tuple(map(float, range(most + 1))),
+        "sampling_probs": tuple(map(float, chances)),
+    }
+    return Event("MixtureOfGaussiansDpEvent", fields)
+
+
 def _selected(runs: object, inner: Event) -> Event:
     """Return a selection that costs no less: its bound grows with the shape and with the mean."""
-    if isinstance(runs, PoissonRuns):
+    if isinstance(runs, accountant.PoissonRuns):
         mean, shape = float_up(runs.rate), math.inf
-    elif isinstance(runs, TruncatedNegativeBinomial) and runs.eta >= 0:
+    elif isinstance(runs, accountant.TruncatedNegativeBinomial) and runs.eta >= 0:
         shape = float_up(runs.eta)
-        law = TruncatedNegativeBinomial(eta=shape, gamma=runs.gamma)
+        law = accountant.TruncatedNegativeBinomial(eta=shape, gamma=runs.gamma)
         mean = float_up(1 / runs.gamma if runs.eta == 1 else Fraction(law.mean * (1 + LAW_ERROR)))
     else:
         raise NotImplied(f"no event of dp-accounting stands for a selection from {runs}")
@@ -178,21 +192,21 @@ def _leaf(node: Derivation, moves: int) -> Event:
     """Return the event of a notion that follows from nothing that an event stands for."""
     conclusion = node.conclusion
     match conclusion:
-        case GDP(mu_squared=squared):
+        case accountant.GDP(mu_squared=squared):
             return _gaussian(squared, moves)
-        case PureDP(stated_epsilon=epsilon):
+        case accountant.PureDP(stated_epsilon=epsilon):
             return _response(epsilon, 2, moves)
-        case ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
+        case accountant.ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
             if delta == 1:
                 return Event("NonPrivateDpEvent", {})
             return _approximate(epsilon, delta)
-        case ZCDP(rho=rho):
+        case accountant.ZCDP(rho=rho):
             return Event("ZCDpEvent", {"rho": float_up(rho), "xi": 0.0})
-        case BoundedRange(stated_epsilon=epsilon):
+        case accountant.BoundedRange(stated_epsilon=epsilon):
             return Event("ExponentialMechanismDpEvent", {"epsilon": float_up(epsilon)})
-        case MetricDP(stated_epsilon=epsilon):
+        case accountant.MetricDP(stated_epsilon=epsilon):
             return _along_paths(node.rule, epsilon, moves)
-        case RDP():
+        case accountant.RDP():
             raise NotImplied(
                 "no event of dp-accounting stands for a Renyi curve at some orders: xi + rho a "
                 "says something of every order, and the curve nothing beyond its last"

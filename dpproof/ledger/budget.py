@@ -30,12 +30,7 @@ SUM_BITS: Final = 768
 
 
 def opened(budget: Guarantee[Any] | PrivacyFilter[Any]) -> State:
-    """Return a budget with nothing spent.
-
-    Raises:
-        ParameterError: a notion that no filter spends, or a filter that was spent from, or a
-            budget of (0, delta).
-    """
+    """Return a budget with nothing spent."""
     if isinstance(budget, PrivacyFilter):
         if any(budget._spent):  # noqa: SLF001  # a filter that was spent from says nothing of how
             raise ParameterError("budget", budget, "a filter from which nothing was spent")
@@ -85,11 +80,7 @@ def now(state: State) -> dict[str, str]:
 
 
 def added(state: State, more: Mapping[str, str]) -> dict[str, str]:
-    """Return the goal that a budget has with another one in addition.
-
-    Raises:
-        ParameterError: the other one is of another notion.
-    """
+    """Return the goal that a budget has with another one in addition."""
     before = now(state)
     _require_notion(before, more)
     return {
@@ -127,11 +118,6 @@ def changed(
     """Return a budget with another goal.
 
     Ways in which more is spent than the new limit are closed for good.
-
-    Raises:
-        ParameterError: the goal is of another notion, or not smaller, or with ``up`` not larger.
-        BudgetExceeded: more is spent than that in every way.
-        ValueError: the limits are not proved to keep the goal.
     """
     before = now(state)
     _require_notion(before, goal)
@@ -239,11 +225,7 @@ def divided(state: State, chosen: tuple[str, ...]) -> State:
 
 
 def divided_as(state: State, listing: Mapping[str, list[str]]) -> State:
-    """Return a budget of (epsilon, delta) divided as an entry says, if that is proved.
-
-    Raises:
-        ValueError: what the ways are given is not proved to be within (epsilon, delta).
-    """
+    """Return a budget of (epsilon, delta) divided as an entry says, if that is proved."""
     limits = {way: numbers(limit) for way, limit in listing.items()}
     if not filters.within(limits, **_stated(state)):
         raise ValueError("the limits are more than the budget")

@@ -7,9 +7,8 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
@@ -41,22 +40,17 @@ LAST: Final = (
 )
 
 
-def last(execute: Execute) -> tuple[int, str, dict[str, Any]]:
-    """Return the number and hash of the last entry and the state after it.
+Last: TypeAlias = tuple[int, str, dict[str, Any]]
+"""The number and hash of the last entry, and the state after it."""
 
-    Raises:
-        LedgerError: this is no ledger, or one of another format.
-        LedgerDamaged: the entry, its hash and the state do not fit together.
-    """
+
+def last(execute: Execute) -> Last:
+    """Return the number and hash of the last entry and the state after it."""
     return read_last(execute(LAST))
 
 
-def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
-    """Return the same from the rows of ``LAST``.
-
-    Raises:
-        LedgerError, LedgerDamaged: as ``last``.
-    """
+def read_last(rows: Rows) -> Last:
+    """Return the same from the rows of ``LAST``."""
     if not rows:
         raise LedgerError("there is no ledger here")
     number, state, body, head = rows[0]
@@ -85,27 +79,24 @@ def read_last(rows: Rows) -> tuple[int, str, dict[str, Any]]:
     return int(number), str(head), state_read
 
 
-def append(
-    execute: Execute, *, number: int, previous: str, state: Mapping[str, Any], entry: object
-) -> None:
-    """Write one entry after the one with the previous hash, and the state after it."""
-    execute.later(appending(number=number, previous=previous, state=state, entry=entry))
+def append(execute: Execute, last: Last, entry: object) -> None:
+    """Write an entry after the last one, and the state, which is by now that after it."""
+    execute.later(appending(last, entry))
 
 
-def appending(
-    *, number: int, previous: str, state: Mapping[str, Any], entry: object
-) -> list[Statement]:
+def appending(last: Last, entry: object) -> list[Statement]:
     """Return the statements that ``append`` runs."""
+    number, previous, state = last
     text = canonical(state)
     body = canonical({"entry": entry, "state": digest(text)})
     return [
         (
             "INSERT INTO $entries (number, body, hash) VALUES (:number, :body, :hash)",
-            {"number": number, "body": body, "hash": linked(previous, body)},
+            {"number": number + 1, "body": body, "hash": linked(previous, body)},
         ),
         (
             "UPDATE $head SET number = :number, state = :state WHERE id = 1",
-            {"number": number, "state": text},
+            {"number": number + 1, "state": text},
         ),
     ]
 
@@ -123,20 +114,12 @@ class HeadFile:
         self.path = os.fspath(path)
 
     def require_new(self) -> None:
-        """Refuse a file that is there: it is another ledger's.
-
-        Raises:
-            LedgerError: it is.
-        """
+        """Refuse a file that is there: it is another ledger's."""
         if Path(self.path).exists():
             raise LedgerError(f"{self.path}: exists already; name a new file for the hash")
 
     def kept(self) -> str:
-        """Return the hash.
-
-        Raises:
-            LedgerError: the file cannot be read.
-        """
+        """Return the hash."""
         try:
             return Path(self.path).read_text(encoding="ascii").strip()
         except (OSError, UnicodeError) as error:
@@ -146,12 +129,7 @@ class HeadFile:
             ) from error
 
     def require(self, execute: Execute) -> None:
-        """Refuse a ledger that does not have the entry.
-
-        Raises:
-            LedgerError: the file cannot be read.
-            LedgerDamaged: the ledger lost entries, or is another one.
-        """
+        """Refuse a ledger that does not have the entry."""
         if not execute("SELECT number FROM $entries WHERE hash = :hash", hash=self.kept()):
             raise LedgerDamaged(
                 f"the ledger has no entry with the hash in {self.path}: its end was cut, an older "
@@ -159,11 +137,7 @@ class HeadFile:
             )
 
     def write(self, head: str) -> None:
-        """Put the hash of the last entry in the place of the one before, on the disk.
-
-        Raises:
-            LedgerError: it cannot be written; what was spent is spent.
-        """
+        """Put the hash of the last entry in the place of the one before, on the disk."""
         new = Path(f"{self.path}.{uuid.uuid4().hex}")
         try:
             with new.open("w", encoding="ascii") as stream:

@@ -17,12 +17,7 @@ KINDS = ("lower", "propose", "raise", "close")
 
 
 def applied(state: State, entry: Mapping[str, Any]) -> State:
-    """Return a budget after an entry that changes it.
-
-    Raises:
-        KeyConflict: it is closed, or is raised without a second name.
-        ParameterError, BudgetExceeded, ValueError: as ``budget.changed``.
-    """
+    """Return a budget after an entry that changes it."""
     kind = entry["kind"]
     if "closed" in state:
         raise KeyConflict(f"the budget was closed on {state['closed'][:10]}, for good")
@@ -49,19 +44,7 @@ def _alike(name: str, other: str) -> bool:
 def change(
     execute: Execute, kind: str, place: Where, by: str, wanted: Mapping[str, str] | None
 ) -> str:
-    """Write one change of a budget, and return its kind: a second name makes a proposal a raise.
-
-    Args:
-        execute: in a transaction that writes.
-        kind: of ``KINDS``, or "add" to propose so much more.
-        place: whose budget it is.
-        by: who signs; "" where nobody has to.
-        wanted: the new goal; None to close it.
-    Raises:
-        KeyConflict: there is no such budget, or as ``applied``.
-        ParameterError: the goal is none, as with a delta above 1, or as ``applied``.
-        BudgetExceeded: as ``applied``.
-    """
+    """Write one change of a budget, and return its kind: a second name makes a proposal a raise."""
     names.require_place(place)
     if kind in ("propose", "add") or by:
         names.require_line("by", by)
@@ -69,7 +52,8 @@ def change(
         raise ParameterError("by", by, "a name without spaces around it")
     label = names.name(place)
     execute(LOCK)
-    number, previous, state = chain.last(execute)
+    last = chain.last(execute)
+    state = last[2]
     if label not in state["budgets"]:
         raise KeyConflict(f"there is no budget{spending.about(label)} of its own; limit makes one")
     before = state["budgets"][label]
@@ -84,5 +68,5 @@ def change(
             signed = other and before["proposed"]["goal"] == goal
             entry["kind"] = "raise" if signed else "propose"
     state["budgets"][label] = applied(before, entry)
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+    chain.append(execute, last, entry)
     return str(entry["kind"])

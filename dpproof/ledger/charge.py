@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, cast, final, overload
+from functools import partial
+from typing import Any, Final, cast, final
 
 from dpproof.accountant import GDP, ZCDP, ApproxDP, Guarantee, PureDP, convert
 from dpproof.accountant.adaptive.privacy_filter import divergence_cost
@@ -26,35 +27,25 @@ _LARGE: Final = 1024  # an order at which the divergence over the order is near 
 @final
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A cost in one way.
+    """A cost in one way."""
 
-    Attributes:
-        costs: exactly what is taken from the budget.
-        proof: a certificate whose claim has the same numbers, as text; "" if no rule covers it.
-        reason: why there is no certificate.
-    """
-
-    costs: Costs
+    costs: Costs  # exactly what is taken from the budget
+    # A certificate whose claim has the same numbers, as text; "" if no rule covers it.
     proof: str = ""
-    reason: str = ""
+    reason: str = ""  # why there is no certificate
 
 
 def charge(
-    state: State,
-    way: str,
-    guarantee: Guarantee[Any],
+    state: State,  # the budget, divided among its ways
+    way: str,  # one of ``budget.ways(state)``
+    guarantee: Guarantee[Any],  # of what runs
     delta: Fraction | None,
     memory: dict[str, Any],
 ) -> Charge | None:
     """Return what a guarantee costs in one way; None if it says nothing or costs too much there.
 
-    Args:
-        state: the budget, divided among its ways.
-        way: one of ``budget.ways(state)``.
-        guarantee: of what runs.
-        delta: at which it is charged in the basic way; None chooses a sixteenth of what the
-            way has, or half of what is left, and all of that if it is not enough.
-        memory: of the same guarantee and budget, for what does not depend on what is left.
+    Without a delta it is charged at a sixteenth of what the basic way has, or half of what is left,
+    and all of that if it is not enough. The memory keeps what does not depend on what is left.
     """
     if way == "basic":
         if "pure" not in memory:
@@ -69,19 +60,11 @@ def charge(
     if order is not None:
         return _at_order(state, order, guarantee, memory)
     if way not in memory:
-        memory[way] = _charge_by(state, way, guarantee)
+        memory[way] = None
+        with contextlib.suppress(NotImplied, NotCertified):
+            memory[way] = (_zcdp if way == "zcdp" else _gdp)(state, guarantee)
     remembered: Charge | None = memory[way]
     return remembered
-
-
-def _charge_by(state: State, way: str, guarantee: Guarantee[Any]) -> Charge | None:
-    """Return what a guarantee costs in rho or mu squared; None if it has no such cost."""
-    try:
-        if way == "zcdp":
-            return _zcdp(state, guarantee)
-        return _gdp(state, guarantee)
-    except (NotImplied, NotCertified):
-        return None
 
 
 def _zcdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
@@ -125,9 +108,8 @@ def _divergences(
     try:
         certificate = notion_to_rdp(guarantee, orders=[*values]).certify()
         claim, text = certificate.claim, certificate.to_json()
-        return {
-            order: Charge(tuple(map(short, proved_costs(claim, order))), text) for order in values
-        }
+        proved = {order: tuple(map(short, proved_costs(claim, order))) for order in values}
+        return {order: Charge(costs, text) for order, costs in proved.items()}
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
     return {order: Charge((short(value),), "", reason) for order, value in values.items()}
@@ -170,7 +152,7 @@ def _basic(
         part = _power_of_two(left[1] / 2)
     for at in (part, left[1]) if delta is None else (delta,):
         if at not in proved:
-            proved[at] = _proved(guarantee, {"delta": at}, _computed(guarantee, at))
+            proved[at] = _proved(guarantee, {"delta": at}, partial(_computed, guarantee, at))
         price = proved[at]
         tried = price or tried
         if price is not None and price.costs[0] <= left[0]:
@@ -178,24 +160,12 @@ def _basic(
     return tried
 
 
-def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Callable[[], Costs | None]:
-    """Return what computes the cost at a delta, None if it is infinite."""
-
-    def cost() -> Costs | None:
-        upper = guarantee.epsilon(delta=delta).upper
-        return None if math.isinf(upper) else (Fraction(upper), delta)
-
-    return cost
+def _computed(guarantee: Guarantee[Any], delta: Fraction) -> Costs | None:
+    """Return the cost at a delta, None if it is infinite."""
+    upper = guarantee.epsilon(delta=delta).upper
+    return None if math.isinf(upper) else (Fraction(upper), delta)
 
 
-@overload
-def _proved(
-    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs]
-) -> Charge: ...
-@overload
-def _proved(
-    guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
-) -> Charge | None: ...
 def _proved(
     guarantee: Guarantee[Any], question: Mapping[str, Any], computed: Callable[[], Costs | None]
 ) -> Charge | None:
@@ -206,18 +176,14 @@ def _proved(
         return Charge(costs, certificate.to_json())
     except (PrivacyError, CertificateError) as refusal:
         reason = " ".join(str(refusal).split())
-    computed_charge = computed()
-    return (
-        None if computed_charge is None else Charge(tuple(map(short, computed_charge)), "", reason)
-    )
+    costs_computed = computed()
+    if costs_computed is None:
+        return None
+    return Charge(tuple(map(short, costs_computed)), "", reason)
 
 
 def proved_costs(claim: Mapping[str, Any], order: Fraction | None = None) -> Costs:
-    """Return the numbers of the claim of a certificate, in the order of a budget.
-
-    Raises:
-        CertificateError: there are none, or none at the Renyi order.
-    """
+    """Return the numbers of the claim of a certificate, in the order of a budget."""
     match claim:
         case {"notion": "rdp", "points": points} if order is not None:
             for at, value in points:
@@ -251,14 +217,11 @@ def _power_of_two(number: Fraction) -> Fraction:
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Costs of one spend in one budget, by way.
+    """Costs of one spend in one budget, by way."""
 
-    Attributes:
-        divided: the budget, divided among ways for its first spend; None where it was before.
-        charges: the cost of the spend in each way that was open; None where it does not carry it.
-    """
-
+    # The budget, divided among ways for its first spend; None where it was before.
     divided: State | None
+    # The cost of the spend in each way that was open; None where it does not carry it.
     charges: Mapping[str, Charge | None] = field(default_factory=dict)
 
     def speaks_of(self, state: State) -> bool:
@@ -286,12 +249,6 @@ def planned(
     state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
 ) -> Plan:
     """Return what a spend costs in one budget.
-
-    Args:
-        state: the budget.
-        guarantee: of what runs.
-        delta: at which it is charged in the basic way, if that is stated.
-        memory: of earlier plans of the same guarantee in the same budget.
 
     The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
     with their share: it is chosen before any output, so that the shares may depend on it.

@@ -76,22 +76,13 @@ class Database(ABC):
     ) -> AbstractContextManager[Execute]:
         """Run statements together: after the block all of them are kept, or none.
 
-        Args:
-            durable: whether they have to outlive a loss of power; at least if a later transaction
-                does. A process that is killed loses nothing either way.
-            reading: whether they only read, and all of them what was there at one time: nobody
-                waits for them.
-        Raises:
-            LedgerError: the database is out of reach, or another process has the lock too long.
-            TryAgain: the same block may be run again.
+        Durable ones outlive a loss of power; others do if a later transaction does. Those that only
+        read see what was there at one time, and nobody waits for them. ``TryAgain`` means that the
+        same block may be run again.
         """
 
     def backup(self, copy: str) -> None:
-        """Write all of it to a new file.
-
-        Raises:
-            LedgerError: the file is there, or this is no file.
-        """
+        """Write all of it to a new file."""
         raise LedgerError(f"{copy}: a server is backed up by its own tools, as pg_dump")
 
     @contextmanager
@@ -135,9 +126,8 @@ class SQLiteDatabase(Database):
                 with self._turn() if writes else nullcontext():
                     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                     connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
-                    yield OneByOne(
-                        lambda sql, named: [*connection.execute(sql.replace("$", ""), named)]
-                    )
+                    run = connection.execute
+                    yield OneByOne(lambda sql, named: [*run(sql.replace("$", ""), named)])
                     connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:

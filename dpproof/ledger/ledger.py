@@ -19,12 +19,11 @@ from dpproof.ledger.changes import change
 from dpproof.ledger.charge import Plan, planned
 from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
-from dpproof.ledger.log import Logged, log
 from dpproof.ledger.names import Where
 from dpproof.ledger.places import hidden, masked, refuse_secret
 from dpproof.ledger.server import ServerDatabase
 from dpproof.ledger.spending import Spend, SpendRequest
-from dpproof.ledger.status import Status, WhatIf, status, what_if
+from dpproof.ledger.status import Logged, Status, WhatIf, log, status, what_if
 from dpproof.ledger.verify import Verification, contents, exported, imported, verified
 
 REMEMBERED: Final = 256  # costs of guarantees, so that the same one again costs no time
@@ -63,6 +62,10 @@ class Ledger:
         ``accountant.adaptive``, in the order of the reservations, and every reservation counts
         until it is released.
     Source: proofs/theory/filters.md; docs/LEDGER.md says what is taken for granted.
+
+    A budget is named by its dataset and its principal, a spend by what it reads and who runs it;
+    None is all of them. Every method raises ``LedgerError`` where the ledger is out of reach or
+    damaged, and ``ParameterError`` for a bad name or number: then nothing was spent.
 
     Example:
         >>> import tempfile, pathlib
@@ -128,14 +131,12 @@ class Ledger:
             place: the path of a new file, or the URL of a database without a ledger.
             budget: PureDP, ApproxDP, ZCDP, GDP, RDP at one order, or a filter of these.
             relation: which datasets are neighbours; by default the budget's own.
-            dataset: which data the budget is about; None for all that is spent here.
-            principal: who spends it; None for everybody.
+            dataset: which data the budget is about.
+            principal: who spends it.
             open_names: whether names without a limit of their own may spend where others have one.
             head_file: the path of a new file for the hash of the last entry; as of ``open``.
         Raises:
-            ParameterError: a budget in another notion, a relation that is none, or a bad name.
             RelationMismatch: a relation that is not the budget's.
-            LedgerError: the place cannot be used.
         """
         state = _first_state(budget, relation, (dataset, principal), open_names=open_names)
         remembered = None if head_file is None else HeadFile(head_file)
@@ -154,12 +155,26 @@ class Ledger:
         """Add a budget that spends on a dataset, or of a principal, are charged to as well.
 
         Raises:
-            ParameterError: a budget in another notion, or a bad name.
             RelationMismatch: a budget about other neighbours than the ledger.
             KeyConflict: there is one already, or something was spent that it would have to count.
         """
+        place = (dataset, principal)
+        names.require_place(place)
+        label, fresh = names.name(place), opened(budget)
         with self._database.transaction() as execute:
-            _add_budget(execute, budget, (dataset, principal))
+            execute(LOCK)
+            last = chain.last(execute)
+            state = last[2]
+            _require_relation(state, budget)
+            if label in state["budgets"]:
+                raise KeyConflict("there is such a budget already; lower, raise or close it")
+            if any(names.covers(place, one) for one in names.met(execute, state)):
+                raise KeyConflict(
+                    "something was spent already that this budget would have to count"
+                )
+            state["budgets"][label] = fresh
+            entry = {"kind": "limit", "time": spending.now(), "opened": {label: fresh}}
+            chain.append(execute, last, entry)
 
     def lower(
         self,
@@ -171,13 +186,7 @@ class Ledger:
     ) -> None:
         """Let a budget admit less from now on; its guarantee stays that of the larger one.
 
-        Args:
-            budget: what it has now, in the same notion.
-            by: who says so.
-            dataset: whose budget it is, as of ``limit``.
-            principal: likewise.
         Raises:
-            ParameterError: no smaller budget, or a bad name.
             BudgetExceeded: more than that is spent.
             KeyConflict: there is no such budget, or it is closed.
         """
@@ -188,15 +197,11 @@ class Ledger:
     ) -> bool:
         """Sign that a budget is larger; it is from the second name for the same numbers on.
 
-        Args:
-            budget: what it will have, in the same notion.
-            by: who signs. Names are not proved: docs/LEDGER.md says what two of them are good for.
-            dataset: whose budget it is, as of ``limit``.
-            principal: likewise.
+        Names are not proved: docs/LEDGER.md says what two of them are good for.
+
         Returns:
             Whether it is in force; if not, somebody else has to sign.
         Raises:
-            ParameterError: no larger budget, or a bad name.
             KeyConflict: there is no such budget, it is closed, or the name signed before.
         """
         return self._change("propose", (dataset, principal), by, budget) == "raise"
@@ -259,7 +264,6 @@ class Ledger:
         Raises:
             BudgetExceeded: no budget is changed.
             KeyConflict: the key stands for another guarantee, or is pending and not taken over.
-            LedgerError: the ledger is out of reach or damaged; nothing may run.
         """
         wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         return self._take(wanted, commit=False, take_over=take_over)
@@ -277,18 +281,11 @@ class Ledger:
     ) -> Spend:
         """Reserve and commit at once; whatever happens to the run, it is paid for.
 
-        Args:
-            guarantee: as of ``reserve``, and so are the key, label, delta, dataset and principal.
-            key: names the spend.
-            label: what it is for.
-            delta: where it is charged.
-            dataset: which data it reads.
-            principal: who runs it.
-            idempotent: whether a key that was committed before is returned, not ``fresh``, instead
-                of refused; its mechanism may not run again.
+        If idempotent, a key that was committed before is returned, not ``fresh``, instead of
+        refused: its mechanism may not run again. All else is as of ``reserve``.
+
         Raises:
             AlreadySpent: the key was committed before, so that nothing may run.
-            BudgetExceeded, KeyConflict, LedgerError: as ``reserve``.
         """
         wanted = spending.wanted(guarantee, key, label, delta, (dataset, principal))
         done = self._take(wanted, commit=True, take_over=True)
@@ -309,13 +306,11 @@ class Ledger:
             AlreadySpent: another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, _ = spending.owned_under_lock(execute, key, attempt)
+            last, status, _ = spending.owned_under_lock(execute, key, attempt)
             if status == "pending":
                 spending.settle(execute, key)
                 entry = {"kind": "commit", "time": spending.now(), "key": key}
-                chain.append(
-                    execute, number=number + 1, previous=previous, state=state, entry=entry
-                )
+                chain.append(execute, last, entry)
 
     @_written
     def release(self, key: str, *, attempt: str | None = None) -> None:
@@ -326,31 +321,25 @@ class Ledger:
             AlreadySpent: it was committed, or another attempt has taken it over.
         """
         with self._database.transaction() as execute:
-            (number, previous, state), status, at = spending.owned_under_lock(execute, key, attempt)
+            last, status, at = spending.owned_under_lock(execute, key, attempt)
             if status == "committed":
                 raise AlreadySpent(f"the key {key!r} was committed, and what is spent stays spent")
+            budgets = last[2]["budgets"]
             for name, taken in spending.spent_at(execute, at)["taken"].items():
-                state["budgets"][name] = returned(state["budgets"][name], taken)
+                budgets[name] = returned(budgets[name], taken)
             execute.later([("DELETE FROM $spends WHERE name = :name", {"name": key})])
             entry = {"kind": "release", "time": spending.now(), "key": key, "reserved": at}
-            chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+            chain.append(execute, last, entry)
 
     def status(self) -> Status:
-        """Return what is spent and what is left.
-
-        Raises:
-            LedgerError: the ledger is out of reach or damaged.
-        """
+        """Return what is spent and what is left."""
         with self._database.transaction(reading=True) as execute:
             return status(execute)
 
     def log(self, *, delta: Number | None = None) -> tuple[Logged, ...]:
         """Return all entries: when, who, for what, what it cost, what was left.
 
-        Args:
-            delta: where the cost of a spend is given as an epsilon; by default the budget's own.
-        Raises:
-            LedgerError: the ledger is out of reach or damaged.
+        The delta is where the cost of a spend is given as an epsilon; by default the budget's own.
         """
         at = None if delta is None else arguments.probability(delta=delta)
         with self._database.transaction(reading=True) as execute:
@@ -366,14 +355,8 @@ class Ledger:
     ) -> tuple[WhatIf, ...]:
         """Return what a spend would cost and leave in every budget, and write nothing.
 
-        Args:
-            guarantee: as of ``reserve``, and so are the delta, dataset and principal.
-            delta: where it would be charged.
-            dataset: which data it would read.
-            principal: who would run it.
         Raises:
             BudgetExceeded: a budget is closed.
-            LedgerError: no budget covers it, or the ledger is out of reach or damaged.
         """
         asked = spending.wanted(guarantee, "what if", "", delta, (dataset, principal))
         with self._database.transaction(reading=True) as execute:
@@ -398,11 +381,7 @@ class Ledger:
         return verified(rows, head)
 
     def export(self) -> dict[str, Any]:
-        """Return all entries and certificates as JSON.
-
-        Raises:
-            LedgerError: the ledger is out of reach or damaged.
-        """
+        """Return all entries and certificates as JSON."""
         with self._database.transaction(reading=True) as execute:
             chain.last(execute)
             return exported(contents(execute))
@@ -417,13 +396,10 @@ class Ledger:
     ) -> Self:
         """Make a ledger of what ``export`` returned, after all of it was verified.
 
-        Args:
-            export: with all entries and certificates.
-            place: the path of a new file, or the URL of a database without a ledger.
-            head_file: the path of a file with the hash of an entry, which has to be there.
+        The place is as of ``create``; the head file has the hash of an entry that must be there.
+
         Raises:
             LedgerDamaged: something does not fit, or the entry is not there.
-            LedgerError: it is no export, or the place cannot be used.
         """
         remembered = None if head_file is None else HeadFile(head_file)
         read = imported(export)
@@ -449,7 +425,7 @@ class Ledger:
 
         Raises:
             KeyConflict: nothing was spent for the key.
-            LedgerError: no rule covers any of its costs, or the ledger is out of reach or damaged.
+            LedgerError: no rule covers any of its costs.
         """
         with self._database.transaction(reading=True) as execute:
             return spending.certificates(execute, key)
@@ -484,7 +460,7 @@ class Ledger:
         """
         refuse_secret(self._opens[:])
         file = None if self._head_file is None else self._head_file.path
-        return _opened, (self._opens, file)
+        return functools.partial(Ledger.open, head_file=file), (self._opens,)
 
     @_written
     def _take(self, wanted: SpendRequest, *, commit: bool, take_over: bool) -> Spend:
@@ -528,17 +504,8 @@ class Ledger:
         return planned(state, wanted.guarantee, wanted.delta, memory)
 
 
-def _opened(place: str, head_file: str | None) -> Ledger:
-    """Open a ledger again that was pickled."""
-    return Ledger.open(place, head_file=head_file)
-
-
 def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
-    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``.
-
-    Raises:
-        LedgerError: there is no such file, or there is one that should be created.
-    """
+    """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``."""
     text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
     if "://" in text:
         return ServerDatabase(text)
@@ -602,7 +569,7 @@ def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
         "opened": state["budgets"],
         "open_names": state["open_names"],
     }
-    chain.append(execute, number=1, previous=chain.START, state=state, entry=entry)
+    chain.append(execute, (0, chain.START, state), entry)
 
 
 def _require_relation(state: dict[str, Any], budget: Budget) -> None:
@@ -611,19 +578,3 @@ def _require_relation(state: dict[str, Any], budget: Budget) -> None:
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, not {budget.relation}"
         )
-
-
-def _add_budget(execute: Execute, budget: Budget, place: Where) -> None:
-    """Add a budget to a ledger."""
-    names.require_place(place)
-    label, fresh = names.name(place), opened(budget)
-    execute(LOCK)
-    number, previous, state = chain.last(execute)
-    _require_relation(state, budget)
-    if label in state["budgets"]:
-        raise KeyConflict("there is such a budget already; lower, raise or close it")
-    if any(names.covers(place, one) for one in names.met(execute, state)):
-        raise KeyConflict("something was spent already that this budget would have to count")
-    state["budgets"][label] = fresh
-    entry = {"kind": "limit", "time": spending.now(), "opened": {label: fresh}}
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)

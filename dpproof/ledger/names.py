@@ -21,11 +21,7 @@ Where: TypeAlias = tuple[str | None, str | None]
 
 
 def require_line(what: str, text: object) -> None:
-    """Refuse what is no name.
-
-    Raises:
-        ParameterError: it is no text, not on one line, not printable or too long.
-    """
+    """Refuse what is no name."""
     if not isinstance(text, str):
         raise ParameterError(what, type(text).__name__, "a text on one line")
     if len(text) > LONGEST:
@@ -35,11 +31,7 @@ def require_line(what: str, text: object) -> None:
 
 
 def require_place(place: Where) -> None:
-    """Refuse a dataset or a principal that is no name.
-
-    Raises:
-        ParameterError: as ``require_line``.
-    """
+    """Refuse a dataset or a principal that is no name."""
     for what, text in zip(KINDS, place, strict=True):
         if text is not None:
             require_line(what, text)
@@ -49,9 +41,6 @@ def require_limited(state: Mapping[str, Any], place: Where) -> None:
     """Refuse a name without a budget of its own where others of its kind have one.
 
     A misspelt name would be charged to no such budget.
-
-    Raises:
-        LedgerError: such a name, unless the ledger was made with open names.
     """
     if state.get("open_names"):
         return
@@ -104,11 +93,7 @@ def meeting(state: dict[str, Any], place: Where) -> list[Statement]:
 
 
 def met(execute: Execute, state: Mapping[str, Any]) -> list[Where]:
-    """Return the places on which something was spent, in their order.
-
-    Raises:
-        LedgerDamaged: they are not those of the entries.
-    """
+    """Return the places on which something was spent, in their order."""
     labels = [str(row[0]) for row in execute("SELECT name FROM $names ORDER BY number")]
     sum_ = ""
     for label in labels:

@@ -29,11 +29,7 @@ def masked(place: str) -> str:
 
 
 def refuse_secret(place: str) -> None:
-    """Refuse to write down a URL with a password.
-
-    Raises:
-        LedgerError: it has one.
-    """
+    """Refuse to write down a URL with a password."""
     if masked(place) != place:
         raise LedgerError(
             f"{masked(place)} has a password, which would be in every copy of the pickle: write "
@@ -68,11 +64,7 @@ class SecretURL(str):
         return self
 
     def __reduce_ex__(self, _: Any) -> NoReturn:  # noqa: ANN401  # as ``object`` has it
-        """Refuse to be pickled.
-
-        Raises:
-            LedgerError: always.
-        """
+        """Refuse to be pickled."""
         refuse_secret(self[:])
         raise LedgerError("a URL with a password is never pickled")
 

@@ -58,7 +58,9 @@ class ServerDatabase(Database):
             made = self._library.make_url(url)
             if "@" in (made.host or ""):
                 raise ValueError  # noqa: TRY301  # the end of a password is taken for the host
-            self._pipelined = made.get_driver_name() == _PIPELINED and _pipelines()
+            self._pipelined = made.get_driver_name() == _PIPELINED and bool(
+                importlib.import_module("psycopg").Pipeline.is_supported()
+            )
             # Each block ends its transaction; a pipeline begins it too, with its first statement.
             begun: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"} if self._pipelined else {}
             if made.get_driver_name() == _PIPELINED and "connect_timeout" not in made.query:
@@ -217,11 +219,6 @@ def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here
     except Exception:  # noqa: BLE001  # whatever it is, nobody may use the connection again
         lent.invalidate()
     lent.close()
-
-
-def _pipelines() -> bool:
-    """Return whether the library of the driver can send statements together."""
-    return bool(importlib.import_module("psycopg").Pipeline.is_supported())
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -16,111 +16,127 @@ from typing import Any, Final, Protocol, Self, final
 from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
-from dpproof.accountant.errors import BudgetExceeded, RelationMismatch
+from dpproof.accountant.certificates import serialize
+from dpproof.accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
+from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
-from dpproof.ledger import budget, chain
+from dpproof.accountant.readable import declared
+from dpproof.ledger import budget, chain, names
 from dpproof.ledger.budget import State
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
-from dpproof.ledger.identity import identity
-from dpproof.ledger.names import (
-    IS_MET,
-    KINDS,
-    Where,
-    covers,
-    meeting,
-    name as label_of,
-    require_limited,
-    require_line,
-    require_place,
-    where as named,
-)
+from dpproof.proofs.core.certificate import show_rational
 
+VERSION: Final = 2  # 1 was made of texts for people, which are free to change
 WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class SpendRequest:
-    """A spend to be made, and one attempt at it.
+    """A spend to be made, and one attempt at it."""
 
-    Attributes:
-        guarantee: of what runs.
-        key: names the spend.
-        label: its purpose.
-        delta: where it is charged in sums of (epsilon, delta), if that is stated.
-        where: the dataset it reads and the principal that runs it.
-        digest: of everything that has to be equal if the key is the same.
-        attempt: tells this attempt from another one at the same key.
-    """
-
-    guarantee: Guarantee[Any]
+    guarantee: Guarantee[Any]  # of what runs
     key: str
     label: str
-    delta: Fraction | None
-    where: Where
-    digest: str
+    delta: Fraction | None  # where it is charged in sums of (epsilon, delta), if that is stated
+    where: names.Where  # the dataset it reads and the principal that runs it
+    digest: str  # of everything that has to be equal if the key is the same
+    # Tells this attempt from another one at the same key.
     attempt: str = field(default_factory=lambda: f"{here()} {uuid.uuid4().hex}")
 
 
 def wanted(
-    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: Where
+    guarantee: Guarantee[Any], key: str, label: str, delta: Number | None, where: names.Where
 ) -> SpendRequest:
-    """Return a checked request to spend.
-
-    Raises:
-        ParameterError: no guarantee, or a key, label, dataset or principal that is not one line.
-        NotImplied: a guarantee about groups.
-        LedgerError: a guarantee that cannot be told from others.
-    """
+    """Return a checked request to spend."""
     required_guarantee(guarantee)
     require_single(guarantee, "a ledger")
-    require_line("key", key)
+    names.require_line("key", key)
     if label:
-        require_line("label", label)
-    require_place(where)
+        names.require_line("label", label)
+    names.require_place(where)
     at = None if delta is None else arguments.probability(delta=delta)
     stated = digest(canonical([identity(guarantee), *where]))
     return SpendRequest(guarantee, key, label, at, where, stated)
 
 
+def identity(guarantee: Guarantee[Any]) -> str:
+    """Return a text that is equal for equal guarantees that follow in the same way.
+
+    It has the rules and exact parameters of the derivation, and the conclusion as certificates
+    write it (by its fields where they do not know it), but no wording and no rounded number.
+    """
+    nodes = list(guarantee.derivation.everything())
+    place = {id(node): number for number, node in enumerate(nodes)}
+    steps = [
+        [
+            node.rule,
+            {name: _exact(value) for name, value in node.parameters},
+            [place[id(premise)] for premise in node.premises],
+            None if node.premises or node.parameters else _concluded(node),
+        ]
+        for node in nodes
+    ]
+    return canonical([VERSION, _concluded(guarantee.derivation), steps])
+
+
+def _concluded(node: Derivation) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return the conclusion of one application, as certificates write it if they know it."""
+    guarantee: Any = node.conclusion
+    try:
+        return serialize.conclusion(guarantee, node.apart)
+    except NotCertified:
+        return _exact(guarantee)
+
+
+def _exact(value: object) -> Any:  # noqa: ANN401  # JSON is anything
+    """Return an exact value as JSON."""
+    match value:
+        case None | bool() | str():
+            return value
+        case float():
+            return repr(value)
+        case int() | Fraction():
+            return show_rational(Fraction(value))
+        case tuple():
+            return [_exact(one) for one in value]
+    stated = declared(value)
+    if stated is not None:
+        return [type(value).__name__, {name: _exact(getattr(value, name)) for name in stated}]
+    raise LedgerError(
+        f"{type(value).__name__} cannot be told from others of its type, so that no key could "
+        "stand for it alone; nothing was spent: reserve what it implies, as "
+        "convert(guarantee, to=ApproxDP, delta=...)"
+    )
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class LockedState:
-    """The rows that a spend reads under the lock, in one round trip.
+    """The rows that a spend reads under the lock, in one round trip."""
 
-    Attributes:
-        last: the number and hash of the last entry, and the state after it.
-        key: the digest, status and entry of the key, if it is there.
-        kept: the digests of certificates that are there already.
-        met: whether something was spent before on the same dataset by the same principal.
-    """
-
-    last: tuple[int, str, dict[str, Any]]
-    key: Rows
-    kept: frozenset[str]
-    met: bool
+    # The number and hash of the last entry, and the state after it.
+    last: chain.Last
+    key: Rows  # the digest, status and entry of the key, if it is there
+    kept: frozenset[str]  # the digests of certificates that are there already
+    met: bool  # whether something was spent before on the same dataset by the same principal
 
 
 def read_under_lock(
     execute: Execute, request: SpendRequest, plans: Mapping[str, Plan]
 ) -> LockedState:
-    """Take the lock, and read what a spend has to know.
-
-    Raises:
-        LedgerError, LedgerDamaged: as ``chain.last``.
-    """
+    """Take the lock, and read what a spend has to know."""
     queries = [
         ("SELECT digest FROM $certificates WHERE digest = :digest", {"digest": name})
         for name in _texts(plans)
     ]
     key = ("SELECT digest, status, number FROM $spends WHERE name = :name", {"name": request.key})
-    place = (IS_MET, {"digest": digest(label_of(request.where))})
-    _, last, rows, met, *stored = execute.together(
-        [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
-    )
+    place = (names.IS_MET, {"digest": digest(names.name(request.where))})
+    asked = [(LOCK, {}), (chain.LAST, {}), key, place, *queries]
+    _, last, rows, met, *stored = execute.together(asked)
     there = frozenset(str(row[0]) for one in stored for row in one)
     return LockedState(chain.read_last(last), rows, there, bool(met))
 
@@ -128,17 +144,7 @@ def read_under_lock(
 def resume_or_refuse(
     execute: Execute, rows: Rows, request: SpendRequest, *, take_over: bool
 ) -> str | None:
-    """Return the status of a key that is there, else None.
-
-    Args:
-        execute: in the transaction that has the lock.
-        rows: the digest, status and entry of the key.
-        request: what is to be spent.
-        take_over: whether a pending key may be taken over.
-    Raises:
-        KeyConflict: it stands for something else, or is pending and not to be taken over.
-        LedgerDamaged: it is not what its entry says.
-    """
+    """Return the status of a key that is there, else None."""
     if not rows:
         return None
     kept_digest, status, number = rows[0]
@@ -162,7 +168,6 @@ def take_over_pending(
     execute: Execute, locked: LockedState, request: SpendRequest, *, commit: bool
 ) -> None:
     """Write that an attempt has a key that is pending, and that it is committed if it is."""
-    number, previous, state = locked.last
     entry = {
         "kind": "commit" if commit else "take over",
         "time": now(),
@@ -172,7 +177,7 @@ def take_over_pending(
     execute.later([(TAKEN_OVER, {"owner": request.attempt, "name": request.key})])
     if commit:
         settle(execute, request.key)
-    chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+    chain.append(execute, locked.last, entry)
 
 
 def spent_at(execute: Execute, number: int) -> dict[str, Any]:
@@ -198,21 +203,15 @@ def _other_spend(request: SpendRequest, entry: Mapping[str, Any]) -> str:
 
 
 def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
-    """Return the certificates of a spend by budget and way.
-
-    Raises:
-        KeyConflict: there is no such spend.
-        LedgerError: it has no certificate; it says why.
-        LedgerDamaged: one is missing.
-    """
+    """Return the certificates of a spend by budget and way."""
     rows = execute("SELECT number FROM $spends WHERE name = :name", name=key)
     if not rows:
         raise KeyConflict(f"nothing is spent for the key {key!r}; dpproof ledger status lists keys")
     named = spent_at(execute, int(rows[0][0]))["certificates"]
-    names = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
-    none = [name for name in names.values() if name.startswith(WITHOUT)]
+    digests = {(label, way): name for label, ways in named.items() for way, name in ways.items()}
+    none = [name for name in digests.values() if name.startswith(WITHOUT)]
     texts = {}
-    for place, name in names.items():
+    for place, name in digests.items():
         if name in none:
             continue
         bodies = execute("SELECT body FROM $certificates WHERE digest = :digest", digest=name)
@@ -226,14 +225,8 @@ def certificates(execute: Execute, key: str) -> dict[tuple[str, str], str]:
 
 def owned_under_lock(
     execute: Execute, key: str, attempt: str | None
-) -> tuple[tuple[int, str, dict[str, Any]], str, int]:
-    """Take the lock, and return the last entry, the status of a key and what entry reserved it.
-
-    Raises:
-        KeyConflict: nothing is reserved for it.
-        AlreadySpent: another attempt has it.
-        LedgerError, LedgerDamaged: as ``chain.last``.
-    """
+) -> tuple[chain.Last, str, int]:
+    """Take the lock, and return the last entry, the status of a key and what entry reserved it."""
     owner_of = ("SELECT status, owner, number FROM $spends WHERE name = :name", {"name": key})
     _, last, rows = execute.together([(LOCK, {}), (chain.LAST, {}), owner_of])
     read = chain.read_last(last)
@@ -254,22 +247,16 @@ def settle(execute: Execute, key: str) -> None:
 
 
 def matching(state: Mapping[str, Any], request: SpendRequest) -> dict[str, State]:
-    """Return the budgets that a spend is charged to.
-
-    Raises:
-        BudgetExceeded: one of them is closed.
-        RelationMismatch: they are about other neighbours.
-        LedgerError: there is none, or the dataset or principal has no limit where others have.
-    """
+    """Return the budgets that a spend is charged to."""
     if str(request.guarantee.relation) != state["relation"]:
         raise RelationMismatch(
             f"the ledger is about {state['relation']} neighbours, the guarantee about "
             f"{request.guarantee.relation}; state every sensitivity under one relation"
         )
-    require_limited(state, request.where)
-    budgets = {
-        label: one for label, one in state["budgets"].items() if covers(named(label), request.where)
-    }
+    names.require_limited(state, request.where)
+    every: dict[str, State] = state["budgets"]
+    covering = [label for label in every if names.covers(names.where(label), request.where)]
+    budgets = {label: every[label] for label in covering}
     if not budgets:
         raise LedgerError("no budget covers this dataset and principal; nothing may run")
     for label, one in budgets.items():
@@ -289,7 +276,7 @@ def write(
     commit: bool,
 ) -> bool:
     """Write a spend if every budget admits it, and return whether they do."""
-    number, previous, state = locked.last
+    number, _, state = locked.last
     taken, after = {}, {}
     for label, plan in plans.items():
         done = plan.apply(state["budgets"][label])
@@ -297,7 +284,7 @@ def write(
             return False
         after[label], taken[label] = done
     state["budgets"].update(after)
-    first = [] if locked.met else meeting(state, request.where)
+    first = [] if locked.met else names.meeting(state, request.where)
     named = _certificates(plans, taken)
     entry = {
         "kind": "spend" if commit else "reserve",
@@ -328,7 +315,7 @@ def write(
                 for name, text in _texts(plans).items()
                 if name in used - locked.kept
             ),
-            *chain.appending(number=number + 1, previous=previous, state=state, entry=entry),
+            *chain.appending(locked.last, entry),
             (SPENT, spent),
             *first,
         ]
@@ -359,16 +346,15 @@ def _certificates(
     plans: Mapping[str, Plan], taken: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, str]]:
     """Return the digests of the certificates of what was taken, or why there is none."""
-    names: dict[str, dict[str, str]] = {}
+    digests: dict[str, dict[str, str]] = {}
     for label, plan in plans.items():
-        names[label] = {}
+        digests[label] = {}
         for way, charge in plan.charges.items():
             if charge is None or taken[label].get(way) is None:
                 continue
-            names[label][way] = (
-                digest(charge.proof) if charge.proof else f"{WITHOUT}{charge.reason}"
-            )
-    return names
+            without = f"{WITHOUT}{charge.reason}"
+            digests[label][way] = digest(charge.proof) if charge.proof else without
+    return digests
 
 
 def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[str, Plan]) -> str:
@@ -385,7 +371,7 @@ def refusal(states: Mapping[str, State], request: SpendRequest, plans: Mapping[s
 
 def about(label: str) -> str:
     """Return whose a budget is."""
-    pairs = zip(KINDS, named(label), strict=True)
+    pairs = zip(names.KINDS, names.where(label), strict=True)
     return "".join(f" of {what} {one}" for what, one in pairs if one is not None)
 
 

@@ -1,40 +1,35 @@
-"""The spent and the remaining budget, as values."""
+"""The spent and the remaining budget, and the entries of a ledger, as values."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.readable import table
 from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
-from dpproof.ledger.budget import Costs
+from dpproof.ledger.budget import Costs, State
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import Execute
+from dpproof.ledger.verify import Replay
 from dpproof.rounding import above, below, percent_below
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One way of spending a budget.
+    """One way of spending a budget."""
 
-    Attributes:
-        limit: of the sums, exactly: epsilon and delta, or rho, or mu squared, or a divergence.
-        spent: the sums so far, reservations included.
-        open: whether it has admitted everything that was spent.
-    """
-
-    limit: Costs
-    spent: Costs
-    open: bool
+    limit: Costs  # of the sums, exactly: epsilon and delta, or rho, or mu squared, or a divergence
+    spent: Costs  # the sums so far, reservations included
+    open: bool  # whether it has admitted everything that was spent
 
     @property
     def remaining(self) -> Costs:
@@ -56,30 +51,23 @@ class Part:
 @final
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """One budget.
+    """One budget."""
 
-    Attributes:
-        dataset: on which it is; None for all.
-        principal: whose it is; None for everybody.
-        guarantee: the guarantee of everything spent from it together.
-        ways: the ways to spend it; before the first spend of (epsilon, delta) there is none.
-        composed: the joint cost of all spends at the budget's delta, an upper end of epsilon, as
-            if they had been fixed in advance; None of a budget without an epsilon. The guarantee
-            is that of the budget, whatever this is.
-        lowered: the smaller budget that it has now, if it was lowered; what is spent satisfies
-            that only if nothing that was released led to it.
-        proposed: the larger budget that one name has signed, and that name.
-        closed: since when it admits nothing.
-    """
-
-    dataset: str | None
-    principal: str | None
-    guarantee: Guarantee[Relation]
+    dataset: str | None  # on which it is; None for all
+    principal: str | None  # whose it is; None for everybody
+    guarantee: Guarantee[Relation]  # the guarantee of everything spent from it together
+    # The ways to spend it; before the first spend of (epsilon, delta) there is none.
     ways: Mapping[str, Part]
+    # The joint cost of all spends at the budget's delta, an upper end of epsilon, as if they had
+    # been fixed in advance; None of a budget without an epsilon. The guarantee is that of the
+    # budget, whatever this is.
     composed: float | None
+    # The smaller budget that it has now, if it was lowered; what is spent satisfies that only if
+    # nothing that was released led to it.
     lowered: Guarantee[Relation] | None = None
+    # The larger budget that one name has signed, and that name.
     proposed: tuple[Guarantee[Relation], str] | None = None
-    closed: str | None = None
+    closed: str | None = None  # since when it admits nothing
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -127,23 +115,14 @@ class BudgetStatus:
 @final
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A spend that is neither committed nor released.
+    """A spend that is neither committed nor released."""
 
-    Attributes:
-        key: names it.
-        since: when it was made, in UTC, as ISO 8601 writes it.
-        owner: the machine and the process of the attempt that has it.
-        label: its purpose.
-        dataset: which data it reads.
-        principal: who runs it.
-    """
-
-    key: str
-    since: str
-    owner: str
-    label: str
-    dataset: str | None
-    principal: str | None
+    key: str  # names it
+    since: str  # when it was made, in UTC, as ISO 8601 writes it
+    owner: str  # the machine and the process of the attempt that has it
+    label: str  # its purpose
+    dataset: str | None  # which data it reads
+    principal: str | None  # who runs it
 
     def age(self) -> float:
         """Return the seconds since it was made, by the clock of this machine."""
@@ -153,25 +132,16 @@ class Reservation:
 @final
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A ledger at one time.
+    """A ledger at one time."""
 
-    Attributes:
-        relation: the neighbouring relation.
-        budgets: each with what is spent.
-        committed: keys of the spends that are done.
-        pending: keys that are reserved, and neither committed nor released.
-        reservations: the same, each with its age and owner, the oldest first.
-        entries: the number of entries.
-        head: the hash of the last one. Whoever keeps it elsewhere can tell that entries were taken
-            off the end: ``verify(head=…)``.
-    """
-
-    relation: Relation
-    budgets: tuple[BudgetStatus, ...]
-    committed: tuple[str, ...]
-    pending: tuple[str, ...]
-    reservations: tuple[Reservation, ...]
-    entries: int
+    relation: Relation  # the neighbouring relation
+    budgets: tuple[BudgetStatus, ...]  # each with what is spent
+    committed: tuple[str, ...]  # keys of the spends that are done
+    pending: tuple[str, ...]  # keys that are reserved, and neither committed nor released
+    reservations: tuple[Reservation, ...]  # the same, each with its age and owner, the oldest first
+    entries: int  # the number of entries
+    # The hash of the last one. Whoever keeps it elsewhere can tell that entries were taken off
+    # the end: ``verify(head=…)``.
     head: str
 
     def __str__(self) -> str:
@@ -232,11 +202,7 @@ def _labels(budget: BudgetStatus) -> str:
 
 
 def status(execute: Execute) -> Status:
-    """Return what is spent and what is left of a ledger.
-
-    Raises:
-        LedgerError: there is none, or it is damaged.
-    """
+    """Return what is spent and what is left of a ledger."""
     number, head, state = chain.last(execute)
     rows = execute("SELECT name, status FROM $spends ORDER BY number")
     waiting = execute(
@@ -271,7 +237,7 @@ def machine(owner: str) -> str:
     return owner.partition(" ")[0]
 
 
-def share_left(state: budget.State) -> Fraction:
+def share_left(state: State) -> Fraction:
     """Return the largest part of a budget, from 0 to 1, that is left in some way."""
     return Fraction(0) if "closed" in state else _share_left(_parts(state))
 
@@ -290,7 +256,7 @@ def _share_left(ways: Mapping[str, Part]) -> Fraction:
     return max(shares, default=Fraction(0))
 
 
-def _parts(state: budget.State) -> dict[str, Part]:
+def _parts(state: State) -> dict[str, Part]:
     """Return the ways to spend a budget; before the first spend of (epsilon, delta) none."""
     return {
         way: Part(
@@ -303,7 +269,7 @@ def _parts(state: budget.State) -> dict[str, Part]:
 
 
 def budget_status(
-    where: tuple[str | None, str | None], state: budget.State, relation: Relation
+    where: tuple[str | None, str | None], state: State, relation: Relation
 ) -> BudgetStatus:
     """Return what is spent from one budget."""
     ways = _parts(state)
@@ -323,22 +289,22 @@ def budget_status(
 @final
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """One budget and a spend that was not made.
-
-    Attributes:
-        before: the budget.
-        after: the budget with the spend; None if it does not admit it.
-        costs: what it would take, by the ways that are open; None where they do not carry it.
-        closes: the ways that would admit nothing any more.
-    """
+    """One budget and a spend that was not made."""
 
     before: BudgetStatus
-    after: BudgetStatus | None
+    after: BudgetStatus | None  # the budget with the spend; None if it does not admit it
+    # What it would take, by the ways that are open; None where they do not carry it.
     costs: Mapping[str, Costs | None]
-    closes: tuple[str, ...]
+    closes: tuple[str, ...]  # the ways that would admit nothing any more
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON, costs rounded up."""
+        costs = {way: cost and list(map(float_up, cost)) for way, cost in self.costs.items()}
+        ends = {"before": self.before.to_dict(), "after": self.after and self.after.to_dict()}
+        return {**ends, "costs": costs, "closes": list(self.closes)}
 
 
-def what_if(where: names.Where, state: budget.State, plan: Plan, relation: Relation) -> WhatIf:
+def what_if(where: names.Where, state: State, plan: Plan, relation: Relation) -> WhatIf:
     """Return what a planned spend would leave of a budget."""
     done = plan.apply(state)
     return WhatIf(
@@ -350,18 +316,13 @@ def what_if(where: names.Where, state: budget.State, plan: Plan, relation: Relat
 
 
 def composed(
-    state: budget.State,
+    state: State,  # the budget that they are taken from
     goal: Guarantee[Relation],
     costs: Mapping[str, Costs],
-    delta: Fraction | None = None,
+    delta: Fraction | None = None,  # where epsilon is asked for; by default that of the goal
 ) -> float | None:
     """Return the least epsilon that some way shows of costs, an upper end.
 
-    Args:
-        state: the budget that they are taken from.
-        goal: its guarantee.
-        costs: by way.
-        delta: where epsilon is asked for; by default that of the goal.
     Returns:
         None of a budget without an epsilon, if no delta is given.
     """
@@ -391,3 +352,123 @@ def _delta(goal: Guarantee[Relation]) -> Fraction | None:
     if isinstance(goal, ApproxDP):
         return goal.stated_delta
     return Fraction(0) if isinstance(goal, PureDP) else None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One entry."""
+
+    number: int  # from 1
+    time: str  # in UTC, as ISO 8601 writes it
+    # Create, limit, reserve, spend, commit, take over, release, lower, propose, raise or close.
+    kind: str
+    key: str  # of the spend; "" where it is about none
+    label: str  # its purpose
+    dataset: str | None  # which data it reads; of a change of a budget, whose that is
+    principal: str | None  # who runs it, likewise
+    who: str  # the name that signed a change, else the machine and the process
+    guarantee: str  # what runs, or what a budget has from then on
+    # What it costs alone, an upper end at the delta of the budget; None where neither the budget
+    # nor the question has a delta, or nothing bounds it there. The largest of several budgets.
+    epsilon: float | None
+    costs: Mapping[str, Mapping[str, Costs]]  # what it takes, by budget and way, exactly
+    # The share of each budget that it concerns that is left after it, by budget.
+    left: Mapping[str, Fraction]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON: costs rounded up, what is left rounded down."""
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        columns["costs"] = {
+            whose(label): {way: [float_up(one) for one in cost] for way, cost in by.items()}
+            for label, by in self.costs.items()
+        }
+        left = {whose(label): float_down(one) for label, one in self.left.items()}
+        return columns | {"left": left}
+
+    def row(self) -> list[str]:
+        """Return the fields as texts, which spreadsheets take for no formula."""
+        columns = self.to_dict()
+        columns["costs"] = json.dumps(columns["costs"])
+        columns["left"] = min(columns["left"].values(), default=None)
+        return ["" if one is None else _inert(str(one)) for one in columns.values()]
+
+
+COLUMNS: Final = tuple(field.name for field in fields(Logged))
+
+
+def _inert(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def whose(label: str) -> str:
+    """Return the dataset and the principal of a budget, "everything" without both."""
+    pairs = zip(names.KINDS, names.where(label), strict=True)
+    return ", ".join(f"{what} {name}" for what, name in pairs if name) or "everything"
+
+
+def log(execute: Execute, delta: Fraction | None = None) -> tuple[Logged, ...]:
+    """Return the entries of a ledger in their order, each after its sums were recomputed."""
+    relation = chain.last(execute)[2]["relation"]
+    rows = execute("SELECT number, body, hash FROM $entries ORDER BY number")
+    replay, memory = Replay(None, relation), dict[str, float | None]()
+    applied = replay.applied(rows)
+    return tuple(_logged(replay, number, entry, delta, memory) for number, entry in applied)
+
+
+def _logged(
+    replay: Replay,
+    number: int,
+    entry: dict[str, Any],
+    delta: Fraction | None,
+    memory: dict[str, float | None],
+) -> Logged:
+    """Return what an entry says, after it was applied."""
+    relation = budget.relation_named(replay.relation)
+    key, kind = entry.get("key", ""), entry["kind"]
+    taken: dict[str, dict[str, Any]] = entry.get("taken", {})
+    about = taken or replay.taken.get(entry.get("reserved", 0), {})
+    changed = [entry["budget"]] if "budget" in entry else [*entry.get("opened", {})]
+    after = {label: replay.budgets[label] for label in (*about, *changed)}
+    place = names.where(changed[0]) if changed else (entry.get("dataset"), entry.get("principal"))
+    costs = {
+        label: {way: budget.numbers(cost) for way, cost in by.items() if cost is not None}
+        for label, by in taken.items()
+    }
+    epsilons = [_epsilon(after[label], by, delta, memory) for label, by in costs.items()]
+    costs_known = [one for one in epsilons if one is not None]
+    goals = [budget.now(after[label]) for label in changed]
+    if kind == "propose":
+        goals = [entry["goal"]]
+    words = [budget.goal(after[changed[0]], relation, goal).describe() for goal in goals]
+    return Logged(
+        number=number,
+        time=entry["time"],
+        kind=kind,
+        key=key,
+        label=entry.get("label", ""),
+        dataset=place[0],
+        principal=place[1],
+        who=entry.get("by") or machine(entry.get("owner", "")),
+        guarantee=entry.get("guarantee", ", ".join(words)),
+        epsilon=max(costs_known, default=None),
+        costs=costs,
+        left={label: share_left(one) for label, one in after.items()},
+    )
+
+
+def _epsilon(
+    state: State,
+    costs: Mapping[str, Costs],
+    delta: Fraction | None,
+    memory: dict[str, float | None],
+) -> float | None:
+    """Return the epsilon of one spend, which is computed once for like costs."""
+    goal, answers = budget.goal(state, budget.relation_named("add-remove")), []
+    for part in (("basic",), costs.keys() - {"basic"}):
+        some = {way: cost for way, cost in costs.items() if way in part}
+        name = f"{state['goal']} {sorted(some.items())}"
+        if name not in memory:
+            memory[name] = composed(state, goal, some, delta)
+        answers.append(memory[name])
+    return min((one for one in answers if one is not None and math.isfinite(one)), default=None)

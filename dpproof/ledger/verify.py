@@ -24,19 +24,13 @@ from dpproof.proofs.core.certificate import Certificate
 @final
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of a verification.
+    """The result of a verification."""
 
-    Attributes:
-        entries: their number, each with its hash.
-        certificates: the number of different ones, each accepted by the checker.
-        uncertified: keys of spends that no certificate covers, with the reason.
-        head: the hash of the last entry.
-    """
-
-    entries: int
-    certificates: int
+    entries: int  # their number, each with its hash
+    certificates: int  # the number of different ones, each accepted by the checker
+    # Keys of spends that no certificate covers, with the reason.
     uncertified: tuple[tuple[str, str], ...]
-    head: str
+    head: str  # the hash of the last entry
 
 
 @final
@@ -85,11 +79,7 @@ def contents(execute: Execute) -> Contents:
 
 
 def verified(contents: Contents, head: str | None) -> Verification:
-    """Recompute everything.
-
-    Raises:
-        LedgerDamaged: something does not fit; it says what.
-    """
+    """Recompute everything."""
     number, last, state = chain.read_last(contents.last)
     rows = contents.entries
     accepted = _accepted(contents.certificates)
@@ -139,11 +129,7 @@ class Replay:
         self.uncertified: list[tuple[str, str]] = []
 
     def applied(self, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Apply entries in their order, and return each, with its number, after it was applied.
-
-        Raises:
-            LedgerDamaged: one does not fit those before it.
-        """
+        """Apply entries in their order, and return each, with its number, after it was applied."""
         previous = chain.START
         for expected, (place, body, link) in enumerate(rows, start=1):
             if place != expected:
@@ -194,24 +180,14 @@ class Replay:
         }
 
     def require(self, contents: Contents, state: dict[str, Any]) -> None:
-        """Refuse tables that are not what the entries say.
-
-        Raises:
-            LedgerDamaged: they are not; it says which.
-        """
+        """Refuse tables that are not what the entries say."""
         if canonical(self.state()) != canonical(state):
             raise LedgerDamaged("what is left of the budgets is not what the entries say")
         if [names.where(row[0]) for row in contents.names] != [*self.met]:
             raise LedgerDamaged("the names that were spent on are not those of the entries")
-        if not self.has_keys(contents.spends):
+        keys = {(name, *about, self.owners[name]) for name, about in self.keys.items()}
+        if set(contents.spends) != keys:
             raise LedgerDamaged("the keys are not those of the entries")
-
-    def has_keys(self, rows: Rows) -> bool:
-        """Return whether the keys are those of the entries, with all that these say of them."""
-        return {row[0] for row in rows} == self.keys.keys() and all(
-            self.keys[name] == (status, at, request) and self.owners[name] == owner
-            for name, status, at, request, owner in rows
-        )
 
     def _opened(self, place: int, entry: dict[str, Any]) -> None:
         if (entry["kind"] == "create") != (place == 1):
@@ -238,9 +214,8 @@ class Replay:
         if entry["key"] in self.keys:
             raise ValueError("the key was spent before")
         where = (entry["dataset"], entry["principal"])
-        if set(entry["taken"]) != {
-            name for name in self.budgets if names.covers(names.where(name), where)
-        }:
+        covering = {name for name in self.budgets if names.covers(names.where(name), where)}
+        if set(entry["taken"]) != covering:
             raise ValueError("it is not charged to the budgets that cover it")
         if where not in self.met:
             self.met[where] = None
@@ -256,9 +231,7 @@ class Replay:
                 raise ValueError("a cost below 0")
             if state["limits"] != limits:
                 raise ValueError("the limits are not those of the budget")
-            costs = {
-                way: None if cost is None else budget.numbers(cost) for way, cost in taken.items()
-            }
+            costs = {way: cost and budget.numbers(cost) for way, cost in taken.items()}
             done = budget.charged(state, costs)
             if done is None or done[1] != taken:
                 raise ValueError("it is over the budget")
@@ -313,12 +286,7 @@ def exported(contents: Contents) -> dict[str, Any]:
 
 
 def imported(export: Mapping[str, Any]) -> Contents:
-    """Return what an export was made of; keys and names are read from the entries.
-
-    Raises:
-        LedgerDamaged: its entries do not fit together.
-        LedgerError: it is no export, or is of another version.
-    """
+    """Return what an export was made of; keys and names are read from the entries."""
     try:
         if export["format"] != "dpproof-ledger" or export["version"] != 1:
             raise ValueError  # as all else that is no export

@@ -41,11 +41,7 @@ class About:
 
 
 def read(section: Section) -> About:
-    """Return the texts of the table.
-
-    Raises:
-        InputError: an unknown key, or no text on one line; it says which.
-    """
+    """Return the texts of the table."""
     section.only(About.__dataclass_fields__)
     values: dict[str, str | tuple[str, ...]] = {}
     for key in section.values:

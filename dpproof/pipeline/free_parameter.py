@@ -18,17 +18,11 @@ from dpproof.pipeline.vocabulary import KINDS
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
-    """One number of one stage, to be solved for.
-
-    Attributes:
-        pipeline: where it stands.
-        stage: the stage, as the file has it.
-        address: its name in ``stage.numbers()``.
-    """
+    """One number of one stage, to be solved for."""
 
     pipeline: Pipeline
-    stage: Stage
-    address: str
+    stage: Stage  # the stage, as the file has it
+    address: str  # its name in ``stage.numbers()``
 
     @property
     def parameter(self) -> Parameter:
@@ -57,10 +51,6 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     """Return the number of that address in the stage of that name, which may be an inner one.
 
     An address without its stage is completed if only one number of the stage ends so.
-
-    Raises:
-        InputError: no such stage, no such number, several of that name, or one whose value says
-            nothing about privacy.
     """
     names = [one.name for one in pipeline.stages]
     places = [(one, inner) for one in pipeline.stages for inner in _paths(one, stage)]
@@ -81,7 +71,8 @@ def find(pipeline: Pipeline, stage: str, address: str) -> Free:
     if address not in addresses and len(ending) != 1:
         what = f"several numbers {quoted(address)}" if ending else f"no number {quoted(address)}"
         expected = listed(ending or addresses)
-        raise InputError(f"{owner.place}: {what} to solve for; expected {expected}")
+        hint = "; gamma sets the mean number of runs" if address.endswith("mean") else ""
+        raise InputError(f"{owner.place}: {what} to solve for; expected {expected}{hint}")
     full = address if address in addresses else ending[0]
     return Free(pipeline=pipeline, stage=owner, address=inside + full)
 

@@ -21,107 +21,75 @@ from dpproof.pipeline.section import (
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that a stage may carry.
-
-    Attributes:
-        rule: its domain.
-        more_is_private: whether a larger value protects more; None where calibrating makes no
-            sense.
-        whole: whether it counts things.
-        words: its name for people.
-    """
+    """A number that a stage may carry."""
 
     rule: Rule
+    # Whether a larger value protects more; None where calibrating makes no sense.
     more_is_private: bool | None
-    whole: bool = False
     words: str
+
+    @property
+    def whole(self) -> bool:
+        """Return whether it counts things."""
+        return self.rule in (COUNT, FLAG)
 
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "noise_multiplier": Parameter(rule=POSITIVE, more_is_private=True, words="noise multiplier"),
-    "sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma"),
-    "scale": Parameter(rule=POSITIVE, more_is_private=True, words="scale"),
-    "beta": Parameter(rule=POSITIVE, more_is_private=False, words="smoothness of the bound"),
-    "variance": Parameter(rule=POSITIVE, more_is_private=True, words="variance"),
-    "threshold_scale": Parameter(
-        rule=POSITIVE, more_is_private=True, words="scale of the threshold's noise"
-    ),
-    "query_scale": Parameter(
-        rule=POSITIVE, more_is_private=True, words="scale of the queries' noise"
-    ),
-    "threshold_sigma": Parameter(
-        rule=POSITIVE, more_is_private=True, words="sigma of the threshold's noise"
-    ),
-    "query_sigma": Parameter(
-        rule=POSITIVE, more_is_private=True, words="sigma of the queries' noise"
-    ),
-    "queries": Parameter(rule=COUNT, more_is_private=False, whole=True, words="queries at most"),
-    "cutoff": Parameter(rule=COUNT, more_is_private=False, whole=True, words="answers"),
-    "sensitivity": Parameter(rule=POSITIVE, more_is_private=None, words="sensitivity"),
-    "each": Parameter(rule=POSITIVE, more_is_private=None, words="largest change of a number"),
-    "contribution": Parameter(rule=POSITIVE, more_is_private=None, words="contribution"),
-    "contributions": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="cells of one record"
-    ),
-    "largest": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="largest count of a record in a cell"
-    ),
-    "lower": Parameter(rule=REAL, more_is_private=None, words="values of at least"),
-    "upper": Parameter(rule=REAL, more_is_private=None, words="values of at most"),
-    "delta": Parameter(rule=INSIDE, more_is_private=False, words="delta"),
-    "rho": Parameter(rule=POSITIVE, more_is_private=False, words="rho"),
-    "mu": Parameter(rule=POSITIVE, more_is_private=False, words="mu"),
-    "rising": Parameter(rule=FLAG, more_is_private=None, whole=True, words="rising"),
-    "gap": Parameter(rule=FLAG, more_is_private=None, whole=True, words="gaps released"),
-    "monotone": Parameter(rule=FLAG, more_is_private=None, whole=True, words="monotone"),
-    "epsilon": Parameter(rule=POSITIVE, more_is_private=False, words="epsilon"),
-    "categories": Parameter(rule=COUNT, more_is_private=None, whole=True, words="categories"),
-    "f": Parameter(rule=CHANCE, more_is_private=None, words="f"),
-    "one": Parameter(rule=CHANCE, more_is_private=None, words="report of a set bit"),
-    "zero": Parameter(rule=CHANCE, more_is_private=None, words="report of another bit"),
-    "rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate"),
-    "sample_size": Parameter(rule=COUNT, more_is_private=False, whole=True, words="sample size"),
-    "population_size": Parameter(
-        rule=COUNT, more_is_private=None, whole=True, words="population size"
-    ),
-    "batches": Parameter(rule=COUNT, more_is_private=None, whole=True, words="batches of an epoch"),
-    "cycle": Parameter(rule=COUNT, more_is_private=None, whole=True, words="parts in turn"),
-    "rounds": Parameter(rule=COUNT, more_is_private=False, whole=True, words="rounds"),
-    "bands": Parameter(rule=COUNT, more_is_private=None, whole=True, words="bands"),
-    "separation": Parameter(
-        rule=COUNT,
-        more_is_private=None,
-        whole=True,
-        words="rounds from one of a record to the next",
-    ),
-    "participations": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="rounds of a record at most"
-    ),
-    "epochs": Parameter(rule=COUNT, more_is_private=False, whole=True, words="epochs in one order"),
-    "count_sigma": Parameter(rule=POSITIVE, more_is_private=True, words="sigma of the counts"),
-    "classes": Parameter(rule=COUNT, more_is_private=None, whole=True, words="classes"),
-    "regulariser": Parameter(rule=POSITIVE, more_is_private=None, words="regulariser"),
-    "norm": Parameter(rule=POSITIVE, more_is_private=None, words="rows of norm at most"),
-    "places": Parameter(rule=COUNT, more_is_private=None, whole=True, words="places of a pattern"),
-    "steps": Parameter(rule=COUNT, more_is_private=False, whole=True, words="steps"),
-    "stop_scale": Parameter(
-        rule=POSITIVE, more_is_private=True, words="scale of the stopping test's noise"
-    ),
-    "stop_sigma": Parameter(
-        rule=POSITIVE, more_is_private=True, words="sigma of the stopping test's noise"
-    ),
-    "choice_epsilon": Parameter(
-        rule=POSITIVE, more_is_private=False, words="epsilon of the choice of a state"
-    ),
-    "batch_size": Parameter(
-        rule=COUNT, more_is_private=False, whole=True, words="records in the batch of each step"
-    ),
-    "batch_rate": Parameter(rule=RATE, more_is_private=False, words="sampling rate of each step"),
-    "records": Parameter(rule=COUNT, more_is_private=None, whole=True, words="records"),
-    "gamma": Parameter(rule=INSIDE, more_is_private=True, words="gamma of the number of runs"),
-    "count": Parameter(rule=COUNT, more_is_private=False, whole=True, words="count"),
+    "noise_multiplier": Parameter(POSITIVE, True, "noise multiplier"),
+    "sigma": Parameter(POSITIVE, True, "sigma"),
+    "scale": Parameter(POSITIVE, True, "scale"),
+    "beta": Parameter(POSITIVE, False, "smoothness of the bound"),
+    "variance": Parameter(POSITIVE, True, "variance"),
+    "threshold_scale": Parameter(POSITIVE, True, "scale of the threshold's noise"),
+    "query_scale": Parameter(POSITIVE, True, "scale of the queries' noise"),
+    "threshold_sigma": Parameter(POSITIVE, True, "sigma of the threshold's noise"),
+    "query_sigma": Parameter(POSITIVE, True, "sigma of the queries' noise"),
+    "queries": Parameter(COUNT, False, "queries at most"),
+    "cutoff": Parameter(COUNT, False, "answers"),
+    "sensitivity": Parameter(POSITIVE, None, "sensitivity"),
+    "each": Parameter(POSITIVE, None, "largest change of a number"),
+    "contribution": Parameter(POSITIVE, None, "contribution"),
+    "contributions": Parameter(COUNT, False, "cells of one record"),
+    "largest": Parameter(COUNT, False, "largest count of a record in a cell"),
+    "lower": Parameter(REAL, None, "values of at least"),
+    "upper": Parameter(REAL, None, "values of at most"),
+    "delta": Parameter(INSIDE, False, "delta"),
+    "rho": Parameter(POSITIVE, False, "rho"),
+    "mu": Parameter(POSITIVE, False, "mu"),
+    "rising": Parameter(FLAG, None, "rising"),
+    "gap": Parameter(FLAG, None, "gaps released"),
+    "monotone": Parameter(FLAG, None, "monotone"),
+    "epsilon": Parameter(POSITIVE, False, "epsilon"),
+    "categories": Parameter(COUNT, None, "categories"),
+    "f": Parameter(CHANCE, None, "f"),
+    "one": Parameter(CHANCE, None, "report of a set bit"),
+    "zero": Parameter(CHANCE, None, "report of another bit"),
+    "rate": Parameter(RATE, False, "sampling rate"),
+    "sample_size": Parameter(COUNT, False, "sample size"),
+    "population_size": Parameter(COUNT, None, "population size"),
+    "batches": Parameter(COUNT, None, "batches of an epoch"),
+    "cycle": Parameter(COUNT, None, "parts in turn"),
+    "rounds": Parameter(COUNT, False, "rounds"),
+    "bands": Parameter(COUNT, None, "bands"),
+    "separation": Parameter(COUNT, None, "rounds from one of a record to the next"),
+    "participations": Parameter(COUNT, False, "rounds of a record at most"),
+    "epochs": Parameter(COUNT, False, "epochs in one order"),
+    "count_sigma": Parameter(POSITIVE, True, "sigma of the counts"),
+    "classes": Parameter(COUNT, None, "classes"),
+    "regulariser": Parameter(POSITIVE, None, "regulariser"),
+    "norm": Parameter(POSITIVE, None, "rows of norm at most"),
+    "places": Parameter(COUNT, None, "places of a pattern"),
+    "steps": Parameter(COUNT, False, "steps"),
+    "stop_scale": Parameter(POSITIVE, True, "scale of the stopping test's noise"),
+    "stop_sigma": Parameter(POSITIVE, True, "sigma of the stopping test's noise"),
+    "choice_epsilon": Parameter(POSITIVE, False, "epsilon of the choice of a state"),
+    "batch_size": Parameter(COUNT, False, "records in the batch of each step"),
+    "batch_rate": Parameter(RATE, False, "sampling rate of each step"),
+    "records": Parameter(COUNT, None, "records"),
+    "gamma": Parameter(INSIDE, True, "gamma of the number of runs"),
+    "count": Parameter(COUNT, False, "count"),
 }
 
 ROWS: Mapping[str, RowsRule] = {

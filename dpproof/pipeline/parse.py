@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Final
 
 from dpproof import files
+from dpproof.accountant import sampling as schemes
 from dpproof.accountant.relation import (
     RELATIONS,
     AddRemove,
@@ -19,21 +20,6 @@ from dpproof.accountant.relation import (
     ReplaceLabel,
     ReplaceOne,
     ZeroOut,
-)
-from dpproof.accountant.sampling import (
-    MOST_RECORDS,
-    BallsInBins,
-    CyclicPoisson,
-    EpochScheme,
-    Poisson,
-    RandomAllocation,
-    SamplingScheme,
-    Shuffle,
-    ShuffledBatches,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
 )
 from dpproof.errors import InputError, placed
 from dpproof.pipeline import about
@@ -123,25 +109,17 @@ _A_NORM: Final = (
 Document = Mapping[str, object]
 SchemeReader = Callable[
     [Section, Section, Relation, tuple[Release, ...]],
-    SamplingScheme | EpochScheme | CyclicPoisson | Shuffle,
+    schemes.SamplingScheme | schemes.EpochScheme | schemes.CyclicPoisson | schemes.Shuffle,
 ]
 
 
 def read(path: str) -> Document:
-    """Read a file, or standard input for ``-``, and return its TOML document.
-
-    Raises:
-        InputError: no such file, no file at all, not text, not TOML, or absurdly large.
-    """
+    """Read a file, or standard input for ``-``, and return its TOML document."""
     return from_text(files.content(path, "a pipeline file"), files.shown_path(path))
 
 
 def from_text(text: str, file: str) -> Document:
-    """Return the TOML document of a text.
-
-    Raises:
-        InputError: it is not TOML.
-    """
+    """Return the TOML document of a text."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -154,14 +132,7 @@ def from_text(text: str, file: str) -> Document:
 
 
 def parse(document: Document, file: str) -> Pipeline:
-    """Check a TOML document and return the pipeline that it describes.
-
-    Args:
-        document: the parsed TOML.
-        file: its name, for refusals.
-    Raises:
-        InputError: anything at all is wrong with it; one line saying where and what.
-    """
+    """Check a TOML document and return the pipeline that it describes."""
     top = Section(file, document)
     top.only(["about", "pipeline", "stage"])
     section = top.table("pipeline", "a [pipeline] table with relation and delta")
@@ -208,9 +179,17 @@ def _delta(section: Section) -> Fraction:
 
 def load(path: str) -> Pipeline:
     """Read and parse one pipeline file."""
-    text, file = files.content(path, "a pipeline file"), files.shown_path(path)
-    digest = sha256(text.encode("utf-8")).hexdigest()
-    return replace(parse(from_text(text, file), file), digest=digest)
+    return loaded(files.content(path, "a pipeline file"), files.shown_path(path))
+
+
+def loaded(text: str, file: str) -> Pipeline:
+    """Return the pipeline of a file's text."""
+    return replace(parse(from_text(text, file), file), digest=digest(text))
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a file's text, in hexadecimal."""
+    return sha256(text.encode("utf-8")).hexdigest()
 
 
 def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> tuple[Stage, ...]:
@@ -389,7 +368,7 @@ def _epochs(section: Section) -> Mapping[str, int]:
 
 def _sampling(
     section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme | EpochScheme | CyclicPoisson | Shuffle:
+) -> schemes.SamplingScheme | schemes.EpochScheme | schemes.CyclicPoisson | schemes.Shuffle:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
@@ -411,7 +390,7 @@ def _sampling(
 
 def _sample(
     scheme: str, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme:
+) -> schemes.SamplingScheme:
     """Read a Poisson sample or a uniform subset."""
     covered = "without-replacement" if relation.symmetric else "poisson"
     summed = _is_gaussian_sum(releases) and not isinstance(relation, ZeroOut)
@@ -423,11 +402,11 @@ def _sample(
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:
             raise table.refuse("batch", f"expected at most population = {total}, got {batch}")
-        return Poisson(sampling_rate=batch / total)
-    return Poisson(sampling_rate=table.number("rate", PARAMETERS["rate"].rule))
+        return schemes.Poisson(sampling_rate=batch / total)
+    return schemes.Poisson(sampling_rate=table.number("rate", PARAMETERS["rate"].rule))
 
 
-def _subset(table: Section, relation: Relation) -> WithoutReplacement:
+def _subset(table: Section, relation: Relation) -> schemes.WithoutReplacement:
     """Read a uniform subset; under add-remove a record less has to be enough for it."""
     size, population = (int(table.number(key, COUNT)) for key in SCHEMES["without-replacement"])
     if size == population and not relation.symmetric:
@@ -436,12 +415,12 @@ def _subset(table: Section, relation: Relation) -> WithoutReplacement:
     if size > population:
         problem = f"expected at most population_size = {population}, got {size}"
         raise table.refuse("sample_size", problem)
-    return WithoutReplacement(sample_size=size, population_size=population)
+    return schemes.WithoutReplacement(sample_size=size, population_size=population)
 
 
 def _counted(
     _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> SamplingScheme:
+) -> schemes.SamplingScheme:
     """Read a sample in which a record counts several times, or pushes another one out."""
     scheme = table.choice("scheme", COUNTED)
     if not isinstance(relation, AddRemove):
@@ -458,28 +437,30 @@ def _counted(
         if rate == 1:
             raise table.refuse("rate", "expected a rate below 1, got 1: all records take part")
         cut = scheme == "truncated-poisson"
-        return (TruncatedPoisson if cut else UserPoisson)(sampling_rate=rate, **counts)
+        return (schemes.TruncatedPoisson if cut else schemes.UserPoisson)(
+            sampling_rate=rate, **counts
+        )
     if counts["population_size"] == 1:
         raise table.refuse("population_size", "expected at least 2 records, got 1")
-    return WithReplacement(**counts)
+    return schemes.WithReplacement(**counts)
 
 
 def _shuffle(
     _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> Shuffle:
+) -> schemes.Shuffle:
     """Read how many records are reported in a random order."""
     local = len(releases) == 1 and "categories" in releases[0].values
     if not (local and isinstance(relation, ReplaceOne)):
         raise table.refuse("scheme", _REPORTS)
     records = int(table.number("records", PARAMETERS["records"].rule))
-    if records > MOST_RECORDS:
-        raise table.refuse("records", f"expected at most {MOST_RECORDS}, got {records}")
-    return Shuffle(records=records)
+    if records > schemes.MOST_RECORDS:
+        raise table.refuse("records", f"expected at most {schemes.MOST_RECORDS}, got {records}")
+    return schemes.Shuffle(records=records)
 
 
 def _shuffled(
     section: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> ShuffledBatches:
+) -> schemes.ShuffledBatches:
     """Read how all records are shuffled into batches."""
     if isinstance(relation, AddRemove):
         reason = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
@@ -488,27 +469,27 @@ def _shuffled(
     if not (_is_gaussian_sum(releases) or relative):
         raise table.refuse("scheme", _A_SUM)
     batches = int(table.number("batches", COUNT))
-    return ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
+    return schemes.ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
 
 
 def _allocated(
     _: Section, table: Section, relation: Relation, __: tuple[Release, ...]
-) -> RandomAllocation | BallsInBins:
+) -> schemes.RandomAllocation | schemes.BallsInBins:
     """Read into how many rounds records are allocated, each by itself."""
     if relation.symmetric:
         raise table.refuse("scheme", _OTHER_SCHEME["allocation"])
     steps = int(table.number("steps", COUNT))
     if table.choice("scheme", SCHEMES) == "balls-in-bins":
-        return BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
+        return schemes.BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
     chosen = int(table.number("chosen", COUNT)) if "chosen" in table.values else 1
     if chosen > steps:
         raise table.refuse("chosen", f"expected at most steps = {steps}, got {chosen}")
-    return RandomAllocation(steps=steps, chosen=chosen)
+    return schemes.RandomAllocation(steps=steps, chosen=chosen)
 
 
 def _in_turn(
     _: Section, table: Section, __: Relation, releases: tuple[Release, ...]
-) -> CyclicPoisson:
+) -> schemes.CyclicPoisson:
     """Read the rate within each of the parts that rounds with correlated noise draw from."""
     values = releases[0].values if len(releases) == 1 else {}
     cycle, rate = table.number("cycle", COUNT), table.number("rate", PARAMETERS["rate"].rule)
@@ -517,7 +498,7 @@ def _in_turn(
         raise table.refuse("scheme", reason)
     if rate == 1:
         raise table.refuse("rate", "expected a rate below 1, got 1: leave sampling out")
-    return CyclicPoisson(sampling_rate=rate, cycle=int(cycle))
+    return schemes.CyclicPoisson(sampling_rate=rate, cycle=int(cycle))
 
 
 def _has_multiplier(releases: tuple[Release, ...]) -> bool:

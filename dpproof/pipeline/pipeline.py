@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import final
+from typing import Final, final
 
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, Relation
@@ -29,35 +29,25 @@ from dpproof.pipeline.about import About
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
 from dpproof.proofs.limits import MAX_LABEL
 
+# The schemes whose numbers can be asked for and replaced.
+_NUMBERED: Final = (Poisson, OneStepScheme, CyclicPoisson, ShuffledBatches, Shuffle)
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One mechanism with its parameters.
+    """One mechanism with its parameters."""
 
-    Attributes:
-        name: its name in the file, or its position in the stage, from 1.
-        mechanism: its name in pipeline files.
-        kind: the meaning of that name.
-        values: the parameters of one of the kind's forms, exact.
-        norm: of the sensitivity among them, empty without one.
-        rows: arrays of arrays by their names, such as a covariance.
-    """
-
-    name: str
-    mechanism: str
-    kind: Kind
-    values: Mapping[str, Fraction]
-    norm: str
+    name: str  # its name in the file, or its position in the stage, from 1
+    mechanism: str  # its name in pipeline files
+    kind: Kind  # the meaning of that name
+    values: Mapping[str, Fraction]  # the parameters of one of the kind's forms, exact
+    norm: str  # of the sensitivity among them, empty without one
+    # Arrays of arrays by their names, such as a covariance.
     rows: Mapping[str, Rows] = field(default_factory=dict)
 
     def build(self, relation: Relation, *, summed: bool = False) -> Mechanism[Relation]:
-        """Return the mechanism; its sensitivity is stated under the given relation.
-
-        Args:
-            relation: the neighbouring relation.
-            summed: whether it acts on batches, as a sum of bounded contributions.
-        """
+        """Return the mechanism; its sensitivity is stated under the given relation."""
         parameters = ReleaseParameters(
             values=self.values, norm=self.norm, relation=relation, rows=self.rows, summed=summed
         )
@@ -67,28 +57,19 @@ class Release:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Some releases on one sample, repeated; or other stages together; the best of some runs.
+    """Some releases on one sample, repeated; or other stages together; the best of some runs."""
 
-    Attributes:
-        place: file and stage, as they begin a refusal.
-        name: unique in the pipeline.
-        releases: all of them see the same sample; none where there are stages.
-        stages: the stages that run together instead, with different names.
-        sampling: the scheme that draws the sample, or allocates all records to batches; None when
-            every release sees all records.
-        count: the number of fresh samples, or allocations, that are drawn and released on.
-        runs: the number of runs of all this, the best released; None to release it as it is.
-        protect: the number of records that its guarantee covers.
-    """
-
-    place: str
-    name: str
-    releases: tuple[Release, ...]
+    place: str  # file and stage, as they begin a refusal
+    name: str  # unique in the pipeline
+    releases: tuple[Release, ...]  # all of them see the same sample; none where there are stages
+    # The scheme that draws the sample, or allocates all records to batches; None when every
+    # release sees all records.
     sampling: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | None = None
-    count: int = 1
-    stages: tuple[Stage, ...] = ()
+    count: int = 1  # the number of fresh samples, or allocations, that are drawn and released on
+    stages: tuple[Stage, ...] = ()  # the stages that run together instead, with different names
+    # The number of runs of all this, the best released; None to release it as it is.
     runs: RunLaw | None = None
-    protect: int = 1
+    protect: int = 1  # the number of records that its guarantee covers
 
     def form(self) -> tuple[object, ...]:
         """Return everything but name and place: stages of one form have one guarantee."""
@@ -100,11 +81,7 @@ class Stage:
         return (releases, inner, self.sampling, self.count, self.runs, self.protect)
 
     def build(self, relation: Relation) -> Mechanism[Relation]:
-        """Return the mechanism of the stage, all its runs included.
-
-        Raises:
-            PrivacyError: a mechanism or a combination of them is refused.
-        """
+        """Return the mechanism of the stage, all its runs included."""
         summed = isinstance(self.sampling, EpochScheme | CountedScheme)
         releases = [release.build(relation, summed=summed) for release in self.releases]
         parts = [*releases, *(stage.build(relation) for stage in self.stages)]
@@ -130,11 +107,7 @@ class Stage:
         return replace(self, sampling=rate, count=self.count * steps).guarantee(AddRemove())
 
     def guarantee(self, relation: Relation) -> Guarantee[Relation]:
-        """Return the guarantee of the stage, all its runs included, labelled with its name.
-
-        Raises:
-            PrivacyError: as ``build``, or no theorem covers the stage.
-        """
+        """Return the guarantee of the stage, all its runs included, labelled with its name."""
         return self._guarantee(relation).labelled(self.name[:MAX_LABEL])
 
     def _guarantee(self, relation: Relation) -> Guarantee[Relation]:
@@ -168,8 +141,7 @@ class Stage:
         if self.stages:
             return {**law, **self._inner_numbers()}
         values = {"count": Fraction(self.count), **law}
-        named = Poisson | OneStepScheme | CyclicPoisson | ShuffledBatches | Shuffle
-        if isinstance(self.sampling, named):
+        if isinstance(self.sampling, _NUMBERED):
             for one in fields(self.sampling):
                 name = "rate" if one.name == "sampling_rate" else one.name
                 values[name] = Fraction(getattr(self.sampling, one.name))
@@ -206,18 +178,12 @@ class Stage:
                 for stage in self.stages
             )
             return replace(self, stages=stages)
-        if address == "rate" and isinstance(self.sampling, Poisson):
-            return replace(self, sampling=Poisson(sampling_rate=value))
-        if isinstance(self.sampling, OneStepScheme | CyclicPoisson):
+        if isinstance(self.sampling, _NUMBERED):
             own = {one.name: getattr(self.sampling, one.name) for one in fields(self.sampling)}
             name = "sampling_rate" if address == "rate" else address
             if name in own:
                 own[name] = value if name == "sampling_rate" else int(value)
                 return replace(self, sampling=type(self.sampling)(**own))
-        if address == "records":
-            return replace(self, sampling=Shuffle(records=int(value)))
-        if address in ("batches", "epochs") and isinstance(self.sampling, ShuffledBatches):
-            return replace(self, sampling=replace(self.sampling, **{address: int(value)}))
         *owner, name = address.rsplit(".", 1)
         releases = tuple(
             replace(release, values={**release.values, name: value})
@@ -231,24 +197,13 @@ class Stage:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The content of a pipeline file.
+    """The content of a pipeline file."""
 
-    Attributes:
-        file: its name, as it begins a refusal.
-        relation: the neighbouring relation of every sensitivity and rate in it.
-        delta: where epsilon is asked for.
-        epsilon: the budget, None when the file states none.
-        stages: at least one, with different names.
-        protect: the number of records protected together.
-        digest: SHA-256 of the file's text, empty without a file.
-        about: what people know of it, for reports.
-    """
-
-    file: str
-    relation: Relation
-    delta: Fraction
-    epsilon: Fraction | None
-    stages: tuple[Stage, ...]
-    protect: int = 1
-    digest: str = ""
-    about: About = field(default_factory=About)
+    file: str  # its name, as it begins a refusal
+    relation: Relation  # the neighbouring relation of every sensitivity and rate in it
+    delta: Fraction  # where epsilon is asked for
+    epsilon: Fraction | None  # the budget, None when the file states none
+    stages: tuple[Stage, ...]  # at least one, with different names
+    protect: int = 1  # the number of records protected together
+    digest: str = ""  # SHA-256 of the file's text, empty without a file
+    about: About = field(default_factory=About)  # what people know of it, for reports

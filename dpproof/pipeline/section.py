@@ -34,16 +34,11 @@ class Rule:
 @final
 @dataclass(frozen=True, slots=True)
 class RowsRule:
-    """A domain for arrays of arrays: that of each number, and the words for them all.
+    """A domain for arrays of arrays: that of each number, and the words for them all."""
 
-    Attributes:
-        entry: the domain of each number.
-        expected: the description of the whole in refusals.
-        columns: names of the numbers of a row; without any, rows have any length.
-    """
-
-    entry: Rule
-    expected: str
+    entry: Rule  # the domain of each number
+    expected: str  # the description of the whole in refusals
+    # Names of the numbers of a row; without any, rows have any length.
     columns: tuple[str, ...] = ()
 
 
@@ -105,17 +100,11 @@ def listed(names: Iterable[str]) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One table of a pipeline file, whose keys are read one by one.
+    """One table of a pipeline file, whose keys are read one by one."""
 
-    Attributes:
-        place: the file and the table, as they begin every refusal.
-        values: the table as the TOML reader gave it.
-        prefix: the text before a key in refusals ("sampling.").
-    """
-
-    place: str
-    values: Mapping[str, object]
-    prefix: str = ""
+    place: str  # the file and the table, as they begin every refusal
+    values: Mapping[str, object]  # the table as the TOML reader gave it
+    prefix: str = ""  # the text before a key in refusals ("sampling.")
 
     def refuse(self, key: str, problem: str) -> InputError:
         """Return the error to raise for one key."""
@@ -185,9 +174,8 @@ class Section:
         value = self.text(key, expected)
         if value not in names:
             hint = nearest(value, names)
-            listing = (
-                "unknown" if hint and len(names) > MOST_LISTED else f"expected {expected}, got"
-            )
+            is_far = hint and len(names) > MOST_LISTED
+            listing = "unknown" if is_far else f"expected {expected}, got"
             raise self.refuse(key, f"{listing} {quoted(value)}{hint}")
         return value
 

@@ -75,15 +75,11 @@ ABOVE_MINUS_ONE = Rule(arguments.real, "a finite number above -1")
 @final
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """A law of the number of runs that a pipeline file can name.
+    """A law of the number of runs that a pipeline file can name."""
 
-    Attributes:
-        build: the law, from its numbers or, unless it is fixed, ``mean`` in place of the last.
-        parameters: its numbers, with their domains.
-    """
-
+    # The law, from its numbers or, unless it is fixed, ``mean`` in place of the last.
     build: Callable[..., RunLaw]
-    parameters: Mapping[str, Rule]
+    parameters: Mapping[str, Rule]  # its numbers, with their domains
 
 
 RUNS: Mapping[str, Runs] = {
@@ -99,11 +95,7 @@ RUNS: Mapping[str, Runs] = {
 
 
 def selection(section: Section) -> RunLaw:
-    """Return the law of a stage's ``select = { … }`` table.
-
-    Raises:
-        InputError: anything is wrong with it.
-    """
+    """Return the law of a stage's ``select = { … }`` table."""
     table = section.table("select", A_SELECTION)
     names = [name for law in RUNS.values() for name in law.parameters]
     table.only(["runs", *dict.fromkeys(names), "mean"])
@@ -117,6 +109,5 @@ def selection(section: Section) -> RunLaw:
             raise table.refuse(key, f"not a parameter here: {name} takes {' and '.join(rules)}")
     numbers = {key: table.number(key, rule) for key, rule in rules.items()}
     with placed(f"{section.place}: select"):
-        return RUNS[name].build(
-            **{key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
-        )
+        law = {key: int(n) if rules[key] is COUNT else n for key, n in numbers.items()}
+        return RUNS[name].build(**law)

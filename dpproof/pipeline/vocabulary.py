@@ -5,6 +5,7 @@ Adding a mechanism to pipeline files is adding one entry to ``KINDS`` of its fam
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from typing import final
 
@@ -44,22 +45,10 @@ _STATED: Mapping[str, Kind] = {
 
 def _families() -> Iterator[Mapping[str, Kind]]:
     """Yield the words family by family, each imported when it is reached, as learners are many."""
-    from dpproof.pipeline.kinds import noise  # noqa: PLC0415  # as above
-
-    yield noise.KINDS
-    yield _STATED
-    from dpproof.pipeline.kinds import correlated  # noqa: PLC0415  # as above
-
-    yield correlated.KINDS
-    from dpproof.pipeline.kinds import local  # noqa: PLC0415  # as above
-
-    yield local.KINDS
-    from dpproof.pipeline.kinds import selection  # noqa: PLC0415  # as above
-
-    yield selection.KINDS
-    from dpproof.pipeline.kinds import learning  # noqa: PLC0415  # as above
-
-    yield learning.KINDS
+    for name in ("noise", "correlated", "choices", "learning"):
+        yield importlib.import_module(f"dpproof.pipeline.kinds.{name}").KINDS
+        if name == "noise":
+            yield _STATED
 
 
 @final

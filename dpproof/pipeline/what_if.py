@@ -15,13 +15,6 @@ def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) 
     """Return a pipeline with some numbers replaced and some stages left out.
 
     Its file name says so: what is shown of it is not about the file.
-
-    Args:
-        pipeline: what the file says.
-        numbers: texts such as "training.noise_multiplier=1.2", "delta=1e-6" and "epsilon=4".
-        without: names of stages.
-    Raises:
-        InputError: a text of another form, a number or a stage that is not there, or no stage left.
     """
     for text in numbers:
         pipeline = replace(_set(pipeline, text), digest="")

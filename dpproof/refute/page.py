@@ -34,18 +34,9 @@ def write(
     reports: Sequence[Report],
     out: str,
     note: Callable[[Report, Finding], str] = lambda *_: "",
-    nothing: str = "Nothing was found",
+    nothing: str = "Nothing was found",  # the sentence on a library without findings
 ) -> None:
-    """Write a page, and beside it the certificates that it names.
-
-    Args:
-        reports: of runs.
-        out: the page's path.
-        note: what else is known of a finding, a line.
-        nothing: the sentence on a library without findings.
-    Raises:
-        InputError: a file cannot be written.
-    """
+    """Write a page, and beside it the certificates that it names."""
     passages = [_HEAD]
     for report in reports:
         passages.append(

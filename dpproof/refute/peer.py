@@ -97,11 +97,7 @@ class Library:
 
 
 def libraries(path: str = KNOWN) -> dict[str, Library]:
-    """Return the libraries of a file, by the names of their distributions.
-
-    Raises:
-        InputError: the file cannot be read as such.
-    """
+    """Return the libraries of a file, by the names of their distributions."""
     try:
         tables = tomllib.loads(content(path, "libraries to ask"))
         return {
@@ -115,14 +111,10 @@ def libraries(path: str = KNOWN) -> dict[str, Library]:
 @final
 @dataclass(slots=True)
 class Peer:
-    """A process that runs programs, started again when it is lost.
-
-    Attributes:
-        python: the interpreter.
-        seconds: the longest time for one program; the first one also imports the library.
-    """
+    """A process that runs programs, started again when it is lost."""
 
     python: str = sys.executable
+    # The longest time for one program; the first one also imports the library.
     seconds: float = _SECONDS
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
 

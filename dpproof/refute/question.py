@@ -73,22 +73,15 @@ def _event(name: str, **fields: object) -> dict[str, Any]:
 @final
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an accountant is asked.
+    """What an accountant is asked."""
 
-    Attributes:
-        parts: what runs.
-        relation: which datasets are neighbours.
-        asked: epsilon, delta, power (the true-positive rate of attacks), or noise: the smallest
-            of the only part with ``target`` as its epsilon.
-        at: the delta, the epsilon, or the false-positive rate.
-        target: of noise.
-    """
-
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # what runs
     relation: str
+    # Epsilon, delta, power (the true-positive rate of attacks), or noise: the smallest of the
+    # only part with ``target`` as its epsilon.
     asked: str
-    at: float
-    target: float = 1.0
+    at: float  # the delta, the epsilon, or the false-positive rate
+    target: float = 1.0  # of noise
 
     @property
     def method(self) -> str:
@@ -111,11 +104,7 @@ class Question:
         return events[0] if len(events) == 1 else _event("ComposedDpEvent", events=events)
 
     def guarantee(self, *, instance: bool = False) -> Guarantee[Any]:
-        """Return what is known here of the event, or of an instance, whose lower ends hold of it.
-
-        Raises:
-            PrivacyError: a number is outside its domain, or no theorem covers the event.
-        """
+        """Return what is known of the event, or of an instance, whose lower ends hold of it."""
         relation = AddRemove() if instance and self.fixed else RELATIONS[self.relation]
         return from_dp_event(self.event(instance=instance), relation=relation)
 
@@ -220,9 +209,8 @@ def draw(
     for name in [kind, source.choice(fits)][: 1 + several]:
         sampled = poisson and relation == "add-remove" and source.random() < _OFTEN["sampled"]
         rate = 0.1 if name == "fixed" else one("rate") if sampled else 1.0
-        parts.append(
-            Part(name, 0.8 if name == "response" else one("noise"), rate, int(one("count")))
-        )
+        noise = 0.8 if name == "response" else one("noise")
+        parts.append(Part(name, noise, rate, int(one("count"))))
     at = source.choice(VALUES["epsilon" if asked == "delta" else "delta"])
     question = Question(tuple(parts), relation, asked, at, source.choice(VALUES["target"]))
     if not poisson or asked == "noise" or source.random() >= _OFTEN["nonsense"]:

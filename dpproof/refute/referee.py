@@ -37,21 +37,13 @@ class Verdict(enum.Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict on one number.
+    """A verdict on one number."""
 
-    Attributes:
-        claim: which accountant.
-        question: what it was asked; of noise, with the noise that was found.
-        theirs: its number, or the target at the noise that was found; None without one.
-        ours: our bracket; None where there is no answer.
-        verdict: what follows.
-    """
-
-    claim: Claim
-    question: Question
-    theirs: float | None
-    ours: Bound | None
-    verdict: Verdict
+    claim: Claim  # which accountant
+    question: Question  # what it was asked; of noise, with the noise that was found
+    theirs: float | None  # its number, or the target at the noise that was found; None without one
+    ours: Bound | None  # our bracket; None where there is no answer
+    verdict: Verdict  # what follows
 
     @property
     def excess(self) -> float:
@@ -71,11 +63,7 @@ class Finding:
         return (*short, kinds, question.relation, question.asked == "power", small)
 
     def certificate(self) -> Certificate:
-        """Return a proof of our end that their number contradicts, which the checker verified.
-
-        Raises:
-            PrivacyError: no rule of the checker covers it.
-        """
+        """Return a proof of our end that their number contradicts, which the checker verified."""
         guarantee = self.question.guarantee(instance=self.claim.upper)
         return guarantee.certify(**self.question.point, lower=self.claim.upper)  # type: ignore[arg-type]
 
@@ -126,27 +114,18 @@ def _impossible(question: Question) -> bool:
 @final
 @dataclass(slots=True)
 class Report:
-    """What a run came to.
+    """What a run came to."""
 
-    Attributes:
-        package: the distribution that was asked.
-        version: of it.
-        library: what it publishes.
-        seed: of the questions.
-        found: what is wrong, one finding of each cause, with the seconds after which it was seen.
-        loosest: of each claim, the number furthest above our upper end.
-        counts: verdicts of each claim.
-        asked: questions that were begun.
-    """
-
-    package: str
-    version: str
-    library: Library
-    seed: int
+    package: str  # the distribution that was asked
+    version: str  # of it
+    library: Library  # what it publishes
+    seed: int  # of the questions
+    # What is wrong, one finding of each cause, with the seconds after which it was seen.
     found: list[tuple[float, Finding]] = field(default_factory=list)
+    # Of each claim, the number furthest above our upper end.
     loosest: dict[str, Finding] = field(default_factory=dict)
-    counts: dict[str, Counter[Verdict]] = field(default_factory=dict)
-    asked: int = 0
+    counts: dict[str, Counter[Verdict]] = field(default_factory=dict)  # verdicts of each claim
+    asked: int = 0  # questions that were begun
 
     def __str__(self) -> str:
         """Return what the time was enough for."""
@@ -162,14 +141,7 @@ class Report:
 def run(
     report: Report, peer: Peer, *, seconds: float, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Ask random questions until the time ends, or two rigorous numbers contradict each other.
-
-    Args:
-        report: what is asked, and where the verdicts go.
-        peer: the process that has the library.
-        seconds: how long.
-        progress: called with each question.
-    """
+    """Ask random questions until the time ends, or two rigorous numbers contradict each other."""
     library, began, seen = report.library, time.monotonic(), set[tuple[object, ...]]()
     for question in library.questions(random.Random(report.seed)):  # noqa: S311  # not secret
         if time.monotonic() > began + seconds or report.ours() is not None:

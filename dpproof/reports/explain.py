@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
 
@@ -21,11 +20,6 @@ def lines(before: Pipeline, after: Pipeline, seconds: float | None = None) -> li
 
     The order is delta, neighbours, stages in the order of the file; what a change costs depends
     on what was changed before it.
-
-    Args:
-        before: the first pipeline.
-        after: the last one.
-        seconds: for all lines, an equal part each; what is known by then may not be exact.
     """
     changes = [*_changes(before, after)]
     if not changes:
@@ -36,14 +30,10 @@ def lines(before: Pipeline, after: Pipeline, seconds: float | None = None) -> li
 
 
 def _line(pipeline: Pipeline, told: str, seconds: float | None) -> str:
-    delta = pipeline.delta
+    make, delta = partial(together, pipeline), pipeline.delta
     try:
         upper, is_rough = known_in(
-            seconds,
-            partial(together, pipeline),
-            lambda whole: whole.epsilon(delta=delta).upper,
-            delta,
-            "ε",
+            seconds, make, lambda whole: whole.epsilon(delta=delta).upper, delta, "ε"
         )
     except NotInTime as late:
         return f"ε =      –    {told} ({late})"
@@ -86,14 +76,15 @@ def _stage_changes(old: Stage | None, new: Stage | None) -> Iterator[tuple[str, 
         return
     if _form(old) != _form(new):
         name = f'"{old.name}"' if old.name == new.name else f'"{old.name}" becomes "{new.name}"'
-        yield f"stage {name}: {_runs(new)} instead of {_runs(old)}", new
+        runs = ["; ".join(words.stage(one)) for one in (new, old)]
+        yield f"stage {name}: {' instead of '.join(runs)}", new
         return
     at, numbers = old, old.numbers()
     for address, value in new.numbers().items():
         if value != numbers[address] and at.numbers()[address] != value:
             at = at.replaced(address, value)
-            words = f"{address} from {_number(numbers[address])} to {_number(value)}"
-            yield f'stage "{old.name}": {words}', at
+            change = f"{address} from {exactly(numbers[address])} to {exactly(value)}"
+            yield f'stage "{old.name}": {change}', at
     if at.numbers() != new.numbers() or at.runs != new.runs:
         yield f'stage "{old.name}": the rest of it, such as its selection', new
 
@@ -103,11 +94,3 @@ def _form(stage: Stage) -> tuple[object, ...]:
     releases = tuple((one.mechanism, one.norm, tuple(one.values)) for one in stage.releases)
     inner = tuple(_form(one) for one in stage.stages)
     return (releases, inner, type(stage.sampling), tuple(stage.numbers()))
-
-
-def _runs(stage: Stage) -> str:
-    return "; ".join(words.stage(stage))
-
-
-def _number(value: Fraction) -> str:
-    return exactly(value)

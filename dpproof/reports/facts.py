@@ -32,87 +32,53 @@ MOST_STAGES: Final = 40  # of the what-if table: each of its lines is a total of
 @final
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """The gain of more noise in one stage.
+    """The gain of more noise in one stage."""
 
-    Attributes:
-        stage: its name.
-        changed: the numbers that were raised by a tenth.
-        epsilon: of everything together then.
-    """
-
-    stage: str
-    changed: tuple[str, ...]
-    epsilon: float
+    stage: str  # its name
+    changed: tuple[str, ...]  # the numbers that were raised by a tenth
+    epsilon: float  # of everything together then
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The certificate of the total.
+    """The certificate of the total."""
 
-    Attributes:
-        digest: SHA-256 of its text; empty if there is none.
-        claim: in the checker's words, or why there is no certificate.
-        assumptions: everything that the claim takes for granted.
-        labels: the stage of each mechanism of the assumptions.
-    """
-
-    digest: str
-    claim: str
-    assumptions: tuple[str, ...]
-    labels: tuple[str, ...] = ()
+    digest: str  # SHA-256 of its text; empty if there is none
+    claim: str  # in the checker's words, or why there is no certificate
+    assumptions: tuple[str, ...]  # everything that the claim takes for granted
+    labels: tuple[str, ...] = ()  # the stage of each mechanism of the assumptions
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The meaning of delta for what runs.
+    """The meaning of delta for what runs."""
 
-    Attributes:
-        betrayed: probability, at most, of an output that only one of two neighbours has.
-        largest: upper bound of the loss of every other output; infinite where there is none.
-    """
-
-    betrayed: float
-    largest: float
+    betrayed: float  # probability, at most, of an output that only one of two neighbours has
+    largest: float  # upper bound of the loss of every other output; infinite where there is none
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that a report states.
+    """The facts that a report states."""
 
-    Attributes:
-        budget: costs, attack risk and theorems.
-        delta: what it means here.
-        curve: delta and the upper end of epsilon there.
-        middle: upper ends of delta at smaller epsilons, and these, to draw with the curve.
-        trade_off: false-alarm rate, and a lower bound of every attack's miss rate.
-        what_if: a line for each stage that has noise.
-        proof: of the total.
-    """
-
-    budget: Budget
-    delta: Delta
-    curve: tuple[tuple[float, float], ...]
+    budget: Budget  # costs, attack risk and theorems
+    delta: Delta  # what it means here
+    curve: tuple[tuple[float, float], ...]  # delta and the upper end of epsilon there
+    # Upper ends of delta at smaller epsilons, and these, to draw with the curve.
     middle: tuple[tuple[float, float], ...]
+    # False-alarm rate, and a lower bound of every attack's miss rate.
     trade_off: tuple[tuple[float, float], ...]
-    what_if: tuple[WhatIf, ...]
-    proof: Proof
+    what_if: tuple[WhatIf, ...]  # a line for each stage that has noise
+    proof: Proof  # of the total
 
 
 def collect(
     pipeline: Pipeline, step: Callable[[str], None] = lambda _: None, seconds: float | None = None
 ) -> Facts:
-    """Compute everything that a report says of a pipeline.
-
-    Args:
-        pipeline: what runs.
-        step: told what is being computed, before it is.
-        seconds: after which what is not known is left out; epsilon has half of them.
-    Raises:
-        InputError: a stage or the whole is refused, or epsilon is not known in time; one line.
-    """
+    """Compute everything that a report says of a pipeline."""
     until = None if seconds is None else time.monotonic() + seconds
     budget = spend(pipeline, step, None if seconds is None else seconds / 2, left_out=(MU,))
     guarantees = [cost.guarantee for cost in budget.stages]

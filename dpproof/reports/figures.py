@@ -18,19 +18,12 @@ _TICKS: Final = 5
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis.
+    """One axis."""
 
-    Attributes:
-        title: the measured quantity.
-        low: the least value shown.
-        high: the largest value shown, above low.
-        log: whether it is logarithmic; low is above 0 then.
-    """
-
-    title: str
-    low: float
-    high: float
-    log: bool = False
+    title: str  # the measured quantity
+    low: float  # the least value shown
+    high: float  # the largest value shown, above low
+    log: bool = False  # whether it is logarithmic; low is above 0 then
 
     def place(self, value: float) -> float:
         """Return where a value stands, from 0 to 1."""
@@ -47,30 +40,21 @@ class Axis:
             return [10.0**power for power in powers]
         rough = (self.high - self.low) / _TICKS
         unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(
-            unit * size for size in (1.0, 2.0, 5.0, 10.0) if unit * size >= rough * (1 - 1e-9)
-        )
+        steps = (unit * size for size in (1.0, 2.0, 5.0, 10.0))
+        step = next(one for one in steps if one >= rough * (1 - 1e-9))
         start, end = math.ceil(self.low / step), math.floor(self.high / step * (1 + 1e-9))
         return [step * k for k in range(start, end + 1)]
 
 
 def curve(
-    name: str,
-    words: str,
-    axes: tuple[Axis, Axis],
+    name: str,  # the title, which is the figure's accessible name
+    words: str,  # what it shows, in a sentence with its numbers
+    axes: tuple[Axis, Axis],  # to the right, and upwards
     lines: Sequence[tuple[str, Sequence[Point]]],
     *,
-    mark: Point | None = None,
+    mark: Point | None = None,  # a point to mark
 ) -> str:
-    """Return a figure of lines, each with the name of its style.
-
-    Args:
-        name: the title, which is the figure's accessible name.
-        words: what it shows, in a sentence with its numbers.
-        axes: to the right, and upwards.
-        lines: a class of the page's style sheet, and points from left to right.
-        mark: a point to mark.
-    """
+    """Return a figure of lines, each with the name of its style."""
     x, y = axes
     parts = [*_frame(x, y)]
     for style, points in lines:
@@ -79,7 +63,10 @@ def curve(
     if mark is not None:
         at, up = _across(x, mark[0]), _up(y, mark[1])
         parts.append(f'<circle class="mark" cx="{at:.1f}" cy="{up:.1f}" r="5"/>')
-    return _figure(name, words, parts)
+    return (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg">'
+        f"<title>{escape(name)}</title><desc>{escape(words)}</desc>{''.join(parts)}</svg>"
+    )
 
 
 def smooth(points: Sequence[Point]) -> list[Point]:
@@ -88,14 +75,13 @@ def smooth(points: Sequence[Point]) -> list[Point]:
     Between two points it stays between their heights.
 
     Source: Fritsch & Butland, "A method for constructing local monotone piecewise cubic
+
     interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984; slopes are 0 at turning points.
     """
     places, heights = [math.log10(at) for at, _ in points], [height for _, height in points]
     steps = [b - a for a, b in pairwise(places)]
     rises = [(b - a) / step for (a, b), step in zip(pairwise(heights), steps, strict=True)]
-    inner = [
-        2 / (1 / one + 1 / other) if one * other > 0 else 0.0 for one, other in pairwise(rises)
-    ]
+    inner = [2 / (1 / a + 1 / b) if a * b > 0 else 0.0 for a, b in pairwise(rises)]
     slopes = [rises[0], *inner, rises[-1]]
     line = []
     for k, step in enumerate(steps):
@@ -123,13 +109,6 @@ def smooth_below(corners: Sequence[Point]) -> list[Point]:
             first, second, last = (1 - t) ** 2, 2 * t * (1 - t), t**2
             line.append((first * a + second * x + last * c, first * b + second * y + last * d))
     return line
-
-
-def _figure(name: str, words: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg role="img" viewBox="0 0 {WIDTH} {HEIGHT}" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{escape(name)}</title><desc>{escape(words)}</desc>{''.join(parts)}</svg>"
-    )
 
 
 def _across(axis: Axis, value: float) -> float:

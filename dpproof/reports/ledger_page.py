@@ -6,15 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.ledger import names
-from dpproof.ledger.log import Logged
-from dpproof.ledger.status import BudgetStatus, Status
+from dpproof.ledger.status import BudgetStatus, Logged, Status
 from dpproof.reports import page
 from dpproof.reports.figures import Axis, curve
 from dpproof.rounding import above, below
@@ -25,32 +23,23 @@ DAY: Final = 86400.0
 
 
 def rendered(place: str, status: Status, entries: Sequence[Logged]) -> str:
-    """Return the page as HTML that needs no other file, no network and no script.
-
-    Raises:
-        InputError: the library that fills it is not installed.
-    """
-    jinja = page.library()
-    environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined)
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    """Return the page as HTML that needs no other file, no network and no script."""
     style = page.TEMPLATE.read_text(encoding="utf-8").partition("<style>")[2]
     spends = [one for one in entries if one.costs]
     spenders = Counter(one.principal or one.who or "not said" for one in spends)
-    return str(
-        template.render(
-            style=style.partition("</style>")[0],
-            place=place,
-            status=status,
-            made=entries[0].time[:10],
-            last=entries[-1].time[:16].replace("T", " "),
-            budgets=[_budget(one, entries) for one in status.budgets],
-            spends=spends[: -MOST - 1 : -1],
-            others=max(0, len(spends) - MOST),
-            spenders=spenders.most_common(),
-            above=above,
-            below=below,
-            version=version("dpproof"),
-        )
+    return page.filled(
+        TEMPLATE,
+        style=style.partition("</style>")[0],
+        place=place,
+        status=status,
+        made=entries[0].time[:10],
+        last=entries[-1].time[:16].replace("T", " "),
+        budgets=[_budget(one, entries) for one in status.budgets],
+        spends=spends[: -MOST - 1 : -1],
+        others=max(0, len(spends) - MOST),
+        spenders=spenders.most_common(),
+        above=above,
+        below=below,
     )
 
 

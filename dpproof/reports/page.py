@@ -4,52 +4,95 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, final
 
 from dpproof.accountant.errors import MissingDependency
 from dpproof.commands.budget import EPSILON
+from dpproof.errors import InputError
 from dpproof.files import save
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.reports import registry, words
-from dpproof.reports.deployments import PUBLISHED, Deployment
 from dpproof.reports.facts import Facts, collect
 from dpproof.reports.figures import Axis, curve, smooth, smooth_below
-from dpproof.reports.printing import browser, print_page
 from dpproof.rounding import above, exactly, percent_above
 from dpproof.streams import progress
 
 CERTIFIED: Final = re.compile(r" is \(([^,()]+), [^()]+\)-DP")
 LEAST: Final = 1e-12  # the smallest delta drawn
+BROWSERS: Final = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"),
+)
 TEMPLATE: Final = Path(__file__).with_name("page.html.jinja")
 
 
-def library() -> Any:  # noqa: ANN401  # an optional library
-    """Return the library that fills the page.
+@final
+class Deployment(NamedTuple):
+    """One published deployment: who released what, its unit, epsilon, delta and source."""
 
-    Raises:
-        MissingDependency: it is not installed.
-    """
+    name: str
+    unit: str
+    epsilon: float
+    delta: str  # as published, empty for pure privacy
+    source: str
+
+
+# Every number was read at its source: the papers named, as the Deployments Registry of OpenDP
+# quotes them (2026-07-15). That the Spanish model has epsilon 8.9 at delta = 1e-10 (its rho is
+# 0.81) is stated by Google Research, "Advances in private training for production on-device
+# language models" (2024).
+PUBLISHED: Final = (
+    Deployment("Broadband coverage, Microsoft 2021", "a user", 0.2, "", "arXiv:2103.14035"),
+    Deployment(
+        "Historical page views, Wikimedia 2023",
+        "30 or 300 views a day",
+        1.0,
+        "",
+        "arXiv:2308.16298",
+    ),
+    Deployment("Mobility reports, Google 2020", "a user's day", 2.64, "", "arXiv:2004.04145"),
+    Deployment(
+        "Popular emojis, Apple 2017", "one event, local", 4.0, "", "Learning with Privacy at Scale"
+    ),
+    Deployment(
+        "Spanish next words, Google 2022", "a user's device", 8.9, "1e-10", "Google Research, 2024"
+    ),
+    Deployment(
+        "Redistricting counts, US Census 2021", "a person", 17.14, "1e-10", "arXiv:2204.08986"
+    ),
+    Deployment(
+        "Audience engagement, LinkedIn 2020", "a member's month", 34.9, "7e-9", "arXiv:2002.05839"
+    ),
+)
+
+
+def library() -> Any:  # noqa: ANN401  # an optional library
+    """Return the library that fills the page."""
     try:
         return importlib.import_module("jinja2")
     except ImportError:
         raise MissingDependency("a report needs jinja2: pip install 'dpproof[report]'") from None
 
 
-def rendered(facts: Facts, left: Sequence[str] = ()) -> str:
-    """Return the page as HTML that needs no other file and no network.
-
-    Raises:
-        MissingDependency: the library that fills it is not installed.
-    """
+def filled(template: Path, **context: object) -> str:
+    """Return a page as HTML that needs no other file and no network."""
     jinja = library()
     environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined)
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return str(template.render(**_context(facts), balances=left))
+    text = template.read_text(encoding="utf-8")
+    return str(environment.from_string(text).render(context, version=version("dpproof")))
+
+
+def rendered(facts: Facts, left: Sequence[str] = ()) -> str:
+    """Return the page about a pipeline."""
+    return filled(TEMPLATE, **_context(facts), balances=left)
 
 
 def _context(facts: Facts) -> dict[str, Any]:
@@ -79,7 +122,6 @@ def _context(facts: Facts) -> dict[str, Any]:
         "figures": _figures(facts),
         "unchanged": [one.stage.name for one in budget.shown if one.stage.name not in shown],
         "certified": CERTIFIED.search(facts.proof.claim) if facts.proof.digest else None,
-        "version": version("dpproof"),
     }
 
 
@@ -116,29 +158,47 @@ def _figures(facts: Facts) -> list[dict[str, str]]:
     return figures
 
 
+def browser() -> str:
+    """Return the path of a browser that prints pages."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise InputError(
+            f"--pdf needs a browser on PATH, one of {', '.join(BROWSERS)}; "
+            "write the page with -o, open it and print it"
+        )
+    return path
+
+
+def print_page(page: str, out: str) -> None:
+    """Print a page to a PDF file by an installed browser, which loads nothing else."""
+    with tempfile.TemporaryDirectory(prefix="dpproof-") as folder:
+        source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
+        save(str(source), page)
+        asked = [browser(), "--headless", "--disable-gpu", "--no-pdf-header-footer"]
+        if getattr(os, "geteuid", lambda: 1)() == 0:
+            asked.append("--no-sandbox")  # which root has to do without
+        asked += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
+        try:
+            subprocess.run(asked, check=True, capture_output=True, timeout=60)  # noqa: S603  # a browser of PATH
+            Path(out).write_bytes(target.read_bytes())
+        except (subprocess.SubprocessError, OSError) as error:
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            raise InputError(f"{out}: {asked[0]} did not print it ({reason})") from None
+
+
 def write(
     pipeline: Pipeline,
-    out: str | None,
+    out: str | None,  # the page's file
     *,
-    record: str | None = None,
-    printed: str | None = None,
-    seconds: float | None = None,
-    left: Sequence[str] = (),
+    record: str | None = None,  # the file of the registry's record
+    printed: str | None = None,  # the file of the print
+    seconds: float | None = None,  # after which what is not known is left out
+    left: Sequence[str] = (),  # what is left of each budget of a ledger, in words
 ) -> bool | None:
     """Write the page, its print, and the registry's record, those that are asked for.
 
-    Args:
-        pipeline: what runs.
-        out: the page's file.
-        record: the file of the registry's record.
-        printed: the file of the print.
-        seconds: after which what is not known is left out.
-        left: what is left of each budget of a ledger, in words.
     Returns:
         Whether the pipeline is within its budget; None without a budget.
-    Raises:
-        InputError: a stage is refused, a browser or a text is missing, or a file cannot be written.
-        MissingDependency: a library is missing.
     """
     library()  # a refusal now, not after the numbers
     if printed is not None:

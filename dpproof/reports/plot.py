@@ -35,12 +35,7 @@ LONGEST_CLAIM = 70  # characters in the line below the title
 
 
 def library(path: str | Path) -> Any:  # noqa: ANN401  # matplotlib's class
-    """Return the class of figures, once it is sure that a picture can be written to a path.
-
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        InputError: no format has the path's ending.
-    """
+    """Return the class of figures, once it is sure that a picture can be written to a path."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  # optional
         from matplotlib.figure import Figure  # noqa: PLC0415  # an optional library
@@ -53,20 +48,16 @@ def library(path: str | Path) -> Any:  # noqa: ANN401  # matplotlib's class
 
 
 def save(report: Report, claim: object, path: str | Path) -> None:
-    """Write the picture of ``draw``; the path's ending chooses the format.
-
-    Args:
-        report: of an audit.
-        claim: what it tested.
-        path: such as ``audit.png``, ``audit.svg`` or ``audit.pdf``.
-    Raises:
-        MissingDependency: matplotlib is not installed.
-        InputError: the audit tested no samples, or the path cannot be written.
-    """
+    """Write the picture of ``draw``; the path's ending chooses the format."""
     figure = library(path)(figsize=(11.5, 6.6), facecolor="white")
     draw(figure, report, claim)
+    write(figure, path, dpi=130)
+
+
+def write(figure: Figure, path: str | Path, *, dpi: int) -> None:
+    """Write a picture to a file."""
     try:
-        figure.savefig(path, dpi=130)
+        figure.savefig(path, dpi=dpi)
     except OSError as error:
         raise InputError(f"{path}: cannot write the plot: {error.strerror}") from error
 
@@ -79,9 +70,6 @@ def draw(figure: Figure, report: Report, claim: object) -> None:
     a straight line and the tails can be seen. The claim excludes points below its curve. The
     measurement excludes points above the edge of the ``TradeOffRegion``, which holds by itself with
     probability 1 - significance. Where both exclude the same point, the claim is false.
-
-    Raises:
-        InputError: the audit tested no samples.
     """
     if report.overview is None:
         raise InputError("plot: the audit ended before any samples were tested")

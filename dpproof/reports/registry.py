@@ -33,11 +33,7 @@ _NOISE: Final = {"sigma", "noise_multiplier"}
 
 
 def require(about: About) -> None:
-    """Refuse a file that lacks what the registry requires.
-
-    Raises:
-        InputError: ``[about]`` lacks some texts; it names them.
-    """
+    """Refuse a file that lacks what the registry requires."""
     missing = [name for name in REQUIRED if not getattr(about, name)]
     if missing:
         raise InputError(f"--registry: the registry requires [about] with {', '.join(missing)}")
@@ -47,9 +43,6 @@ def record(facts: Facts) -> dict[str, Any]:
     """Return the fields that a pipeline fills; the others are left out.
 
     Source: the Deployments Registry of OpenDP, schemas/deployments-schema.yaml.
-
-    Raises:
-        InputError: ``[about]`` lacks what the registry requires, or a field has not its shape.
     """
     budget, pipeline = facts.budget, facts.budget.pipeline
     about = pipeline.about
@@ -135,11 +128,7 @@ def _slug(text: str) -> str:
 
 
 def validate(tree: object, schema: Mapping[str, Any] | None = None, place: str = "record") -> None:
-    """Refuse a record that has not the registry's shape: the part of JSON Schema that it uses.
-
-    Raises:
-        InputError: a field is missing, unknown, or of another kind; it says which.
-    """
+    """Refuse a record that has not the registry's shape: the part of JSON Schema that it uses."""
     if schema is None:
         schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     kinds = schema.get("type", [])
@@ -178,11 +167,7 @@ def _validate_table(table: Mapping[str, Any], schema: Mapping[str, Any], place: 
 
 
 def text(entry: Mapping[str, Any]) -> str:
-    """Return a record as YAML.
-
-    Raises:
-        MissingDependency: the library that writes it is not installed.
-    """
+    """Return a record as YAML."""
     try:
         yaml: Any = importlib.import_module("yaml")
     except ImportError:

@@ -13,17 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpproof.accountant.sampling import ShuffledBatches
-from dpproof.commands.budget import (
-    EPSILON,
-    MU,
-    REST,
-    SHARE_ORDER,
-    Budget,
-    StageCost,
-    alone_of,
-    beside_poisson,
-    run_of,
-)
+from dpproof.commands import budget as costs
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.section import quoted
 from dpproof.reports import words
@@ -37,7 +27,7 @@ if TYPE_CHECKING:  # a budget does not wait for the search
 MOST_NAMED: Final = 10  # numbers that are missing
 
 
-def show(budget: Budget, console: Console) -> None:
+def show(budget: costs.Budget, console: Console) -> None:
     """Print a budget."""
     console.print(Group(*_page(budget)), highlight=False)
 
@@ -62,7 +52,7 @@ def show_solved(solved: Solved, console: Console) -> None:
     console.print(*lines, sep="\n", highlight=False)
 
 
-def _page(budget: Budget) -> Iterator[RenderableType]:
+def _page(budget: costs.Budget) -> Iterator[RenderableType]:
     yield Text(budget.pipeline.file, style="bold")
     yield _costs(budget)
     yield _verdict(budget)
@@ -78,7 +68,7 @@ def _page(budget: Budget) -> Iterator[RenderableType]:
     yield _facts(_grounds(budget))
 
 
-def _costs(budget: Budget) -> Table:
+def _costs(budget: costs.Budget) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_footer=True, footer_style="bold")
     table.add_column("stage", "together", style="bold", max_width=24, overflow="fold")
     table.add_column("what runs", ratio=1)
@@ -88,7 +78,7 @@ def _costs(budget: Budget) -> Table:
     table.add_column("share", whole, justify="right", no_wrap=True)
     for cost in budget.shown:
         share = "–" if cost.share is None else f"{100 * cost.share:.1f} %"
-        at_most = "≤ " if alone_of(cost.stage) in budget.missing else ""
+        at_most = "≤ " if costs.alone_of(cost.stage) in budget.missing else ""
         first, *rest = [*words.stage(cost.stage), *_selected(cost, budget.missing)]
         what = Text("\n").join([Text(first), *(Text(line, style="dim") for line in rest)])
         table.add_row(Text(cost.stage.name), what, at_most + above(cost.epsilon.upper), share)
@@ -96,23 +86,23 @@ def _costs(budget: Budget) -> Table:
             table.add_row(Text(f"· {path}", style="dim"), "", above(epsilon.upper), "")
     if budget.rest is not None:
         others = f"{len(budget.stages) - len(budget.shown)} others"
-        at_most = "≤ " if REST in budget.missing else ""
+        at_most = "≤ " if costs.REST in budget.missing else ""
         share = words.rest_share(budget)
         table.add_row(others, "all of them together", at_most + above(budget.rest.upper), share)
     return table
 
 
-def _selected(cost: StageCost, missing: Sequence[str]) -> list[str]:
+def _selected(cost: costs.StageCost, missing: Sequence[str]) -> list[str]:
     """Return text like ``one run ε 1.06, selecting 1.47 times that``."""
     if cost.one_run is None:
         return []
-    if run_of(cost.stage) in missing:
+    if costs.run_of(cost.stage) in missing:
         return ["one run: not computed"]
     one = f"one run ε {above(cost.one_run.upper)}"
     return [one if cost.factor is None else f"{one}, the best {above(cost.factor, 3)} times that"]
 
 
-def _verdict(budget: Budget) -> Text:
+def _verdict(budget: costs.Budget) -> Text:
     spent, allowed = above(budget.epsilon.upper), budget.pipeline.epsilon
     cost = f"ε = {spent} at δ = {exactly(budget.pipeline.delta)}"
     if allowed is None:
@@ -121,12 +111,12 @@ def _verdict(budget: Budget) -> Text:
     share = f"{used} of the {exactly(allowed)} allowed"
     if budget.within_budget:
         return Text(f"Within the budget: {cost}, {share}", style="bold green")
-    if EPSILON in budget.missing:
+    if costs.EPSILON in budget.missing:
         return Text(f"NOT SHOWN TO BE WITHIN THE BUDGET: {cost}, {share}", style="bold red")
     return Text(f"OVER THE BUDGET: {cost}, {share}", style="bold red")
 
 
-def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
+def _meaning(budget: costs.Budget) -> Iterator[tuple[str, str]]:
     """Return lines that say what the numbers mean for the person whose record it is."""
     pipeline = budget.pipeline
     often = f", up to {pipeline.protect} times" if pipeline.protect > 1 else ""
@@ -141,16 +131,19 @@ def _meaning(budget: Budget) -> Iterator[tuple[str, str]]:
         where = f"at every δ from {exactly(pipeline.delta)} up"
         yield "μ", f"{above(mu)}: {where}, covered by one Gaussian release with {noise}"
     else:
-        unknown = "not computed" if MU in budget.missing else "no finite μ is certified"
+        unknown = "not computed" if costs.MU in budget.missing else "no finite μ is certified"
         yield "μ", "0: everything is within δ" if mu == 0 else unknown
     for cost in budget.shown:
         if isinstance(cost.stage.sampling, ShuffledBatches) and cost.epsilon.attained:
-            meant = beside_poisson(cost.epsilon, cost.poisson)
+            meant = costs.beside_poisson(cost.epsilon, cost.poisson)
             yield "shuffled", f"ε of stage {quoted(cost.stage.name)}: {meant}"
-    yield "share", f"part of the total Rényi divergence at order {SHARE_ORDER}, where parts add up"
+    yield (
+        "share",
+        f"part of the total Rényi divergence at order {costs.SHARE_ORDER}, where parts add up",
+    )
 
 
-def _grounds(budget: Budget) -> Iterator[tuple[str, str]]:
+def _grounds(budget: costs.Budget) -> Iterator[tuple[str, str]]:
     """Return lines with the theorems, assumptions and exactness behind the numbers."""
     for position, (rule, source) in enumerate(words.theorems(budget.derivation)):
         yield "carried by" if position == 0 else "", f"{rule}: {source}"

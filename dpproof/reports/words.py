@@ -5,30 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
+from dpproof.accountant import sampling as schemes
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    EpochScheme,
-    Poisson,
-    RandomAllocation,
-    SamplingScheme,
-    Shuffle,
-    ShuffledBatches,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
 from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
-from dpproof.rounding import above, exactly, grouped, percent_above
+from dpproof.rounding import above, exactly, percent_above
 
 LITTLE, SOME = 0.9, 0.65  # how often an attacker is right, of 0.5 for a coin
 MOST_SAID: Final = math.log(1e6)
@@ -54,7 +41,7 @@ DOMINATING = (
 
 def number(value: Fraction) -> str:
     """Return a parameter with up to six digits, for reading, not for computing."""
-    return grouped(int(value)) if value.denominator == 1 else f"{float(value):.6g}"
+    return f"{int(value):,}" if value.denominator == 1 else f"{float(value):.6g}"
 
 
 def release(one: Release) -> str:
@@ -70,52 +57,57 @@ def release(one: Release) -> str:
     return ", ".join([one.kind.words, *said])
 
 
-def sampling(scheme: SamplingScheme | EpochScheme | CyclicPoisson | Shuffle | None) -> str:
+def sampling(
+    scheme: schemes.SamplingScheme
+    | schemes.EpochScheme
+    | schemes.CyclicPoisson
+    | schemes.Shuffle
+    | None,
+) -> str:
     """Return ``Poisson sample of 1 %``; nothing when every record takes part at once."""
     match scheme:
-        case Poisson():
-            return f"Poisson sample of {float(100 * scheme.sampling_rate):.4g} %"
-        case WithoutReplacement():
-            population = grouped(scheme.population_size)
-            return f"fixed-size sample of {grouped(scheme.sample_size)} out of {population}"
-        case WithReplacement():
-            population = grouped(scheme.population_size)
-            return f"{grouped(scheme.sample_size)} draws with replacement out of {population}"
-        case TruncatedPoisson():
-            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
-            return f"Poisson sample of {rate}, cut to {grouped(scheme.largest)}"
-        case UserPoisson():
-            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
-            return f"{grouped(scheme.contributions)} Poisson samples of {rate} together"
-        case CyclicPoisson():
-            rate = f"{float(100 * scheme.sampling_rate):.4g} %"
-            return f"Poisson samples of {rate} of {grouped(scheme.cycle)} parts in turn"
+        case schemes.Poisson():
+            return f"Poisson sample of {_percent(scheme)}"
+        case schemes.WithoutReplacement():
+            return f"fixed-size sample of {scheme.sample_size:,} out of {scheme.population_size:,}"
+        case schemes.WithReplacement():
+            draws, population = scheme.sample_size, scheme.population_size
+            return f"{draws:,} draws with replacement out of {population:,}"
+        case schemes.TruncatedPoisson():
+            return f"Poisson sample of {_percent(scheme)}, cut to {scheme.largest:,}"
+        case schemes.UserPoisson():
+            return f"{scheme.contributions:,} Poisson samples of {_percent(scheme)} together"
+        case schemes.CyclicPoisson():
+            return f"Poisson samples of {_percent(scheme)} of {scheme.cycle:,} parts in turn"
         case None:
             return ""
     return _allocation(scheme)
 
 
-def _allocation(scheme: EpochScheme | Shuffle) -> str:
+def _percent(scheme: Any) -> str:  # noqa: ANN401  # any with a rate
+    return f"{float(100 * scheme.sampling_rate):.4g} %"
+
+
+def _allocation(scheme: schemes.EpochScheme | schemes.Shuffle) -> str:
     """Return how all records are put into batches, or reported."""
     match scheme:
-        case ShuffledBatches():
-            epochs = (
-                f", in one order for {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
-            )
-            return f"all records in {grouped(scheme.batches)} shuffled batches{epochs}"
-        case RandomAllocation():
-            some = "one round" if scheme.chosen == 1 else f"{grouped(scheme.chosen)} rounds"
-            return f"every record in {some} of {grouped(scheme.steps)}, drawn at random"
-        case BallsInBins():
-            epochs = f", the same in {grouped(scheme.epochs)} epochs" if scheme.epochs > 1 else ""
-            return f"every record in one round of {grouped(scheme.steps)}, drawn at random{epochs}"
-        case Shuffle():
-            return f"reports of {grouped(scheme.records)} records in a random order"
+        case schemes.ShuffledBatches():
+            order = f", in one order for {scheme.epochs:,} epochs"
+            epochs = order if scheme.epochs > 1 else ""
+            return f"all records in {scheme.batches:,} shuffled batches{epochs}"
+        case schemes.RandomAllocation():
+            some = "one round" if scheme.chosen == 1 else f"{scheme.chosen:,} rounds"
+            return f"every record in {some} of {scheme.steps:,}, drawn at random"
+        case schemes.BallsInBins():
+            epochs = f", the same in {scheme.epochs:,} epochs" if scheme.epochs > 1 else ""
+            return f"every record in one round of {scheme.steps:,}, drawn at random{epochs}"
+        case schemes.Shuffle():
+            return f"reports of {scheme.records:,} records in a random order"
 
 
 def times(count: int) -> str:
     """Return text like ``14,062 times``."""
-    return "once" if count == 1 else f"{grouped(count)} times"
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def stage(one: Stage) -> list[str]:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.mechanisms import (
-    BufferedToeplitz,
-    FixedEpochs,
-    LowerTriangular,
-    MatrixMechanism,
-    MinSeparation,
-    SquareRoot,
-    Toeplitz,
-    Tree,
-)
 from dpproof.mechanisms.correlated.factors import Factor, Participation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
@@ -37,7 +28,7 @@ def _matrix(
     def build(release: ReleaseParameters) -> Mechanism[Relation]:
         made, values = factor(release), release.values
         multiplier = values.get("noise_multiplier")
-        return MatrixMechanism(
+        return mechanisms.MatrixMechanism(
             factor=made,
             sigma=values["sigma"] if multiplier is None else multiplier,
             sensitivity=L2Contribution(values.get("contribution", 1), release.relation),
@@ -57,13 +48,13 @@ def _participation(release: ReleaseParameters, rounds: int) -> Participation:
     most, batches = release.values.get("participations"), release.values.get("batches")
     if batches is None:
         times = None if most is None else int(most)
-        return MinSeparation(int(release.values["separation"]), participations=times)
+        return mechanisms.MinSeparation(int(release.values["separation"]), participations=times)
     if most is not None:
         allowed = "left out with batches: a record takes part once in every epoch"
         raise ParameterError("participations", most, allowed)
     if rounds % batches:
         raise ParameterError("batches", batches, f"a divisor of rounds = {rounds}")
-    return FixedEpochs(rounds // int(batches))
+    return mechanisms.FixedEpochs(rounds // int(batches))
 
 
 def _rounds(release: ReleaseParameters) -> int:
@@ -72,19 +63,20 @@ def _rounds(release: ReleaseParameters) -> int:
 
 def _square_root(release: ReleaseParameters) -> Factor:
     bands = release.values.get("bands")
-    return SquareRoot(rounds=_rounds(release), bands=None if bands is None else int(bands))
+    most = None if bands is None else int(bands)
+    return mechanisms.SquareRoot(rounds=_rounds(release), bands=most)
 
 
 def _toeplitz(release: ReleaseParameters) -> Factor:
     first, *others = release.rows["coefficients"]
     if others:
         raise ParameterError("coefficients", len(others) + 1, "one array of numbers in an array")
-    return Toeplitz(first, rounds=_rounds(release))
+    return mechanisms.Toeplitz(first, rounds=_rounds(release))
 
 
 def _buffered(release: ReleaseParameters) -> Factor:
     weights, decays = zip(*release.rows["buffers"], strict=True)
-    return BufferedToeplitz(weights=weights, decays=decays, rounds=_rounds(release))
+    return mechanisms.BufferedToeplitz(weights=weights, decays=decays, rounds=_rounds(release))
 
 
 KINDS: Mapping[str, Kind] = {
@@ -97,10 +89,10 @@ KINDS: Mapping[str, Kind] = {
     ),
     "triangular-factor": _matrix(
         "noise by a triangular factor",
-        lambda given: LowerTriangular(given.rows["factor"]),
+        lambda given: mechanisms.LowerTriangular(given.rows["factor"]),
         ("factor",),
     ),
     "tree-aggregation": _matrix(
-        "tree aggregation", lambda given: Tree(rounds=_rounds(given)), ("rounds",)
+        "tree aggregation", lambda given: mechanisms.Tree(rounds=_rounds(given)), ("rounds",)
     ),
 }

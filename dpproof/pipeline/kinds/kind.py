@@ -28,21 +28,21 @@ NORM_WORDS: Mapping[str, str] = {
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseParameters:
-    """The inputs from which a stage builds one mechanism: one form's numbers, a norm, the relation.
-
-    Attributes:
-        values: the numbers by their names.
-        norm: of the sensitivity among them, empty without one.
-        relation: the neighbouring relation.
-        rows: arrays of arrays by their names, such as a covariance.
-        summed: whether it acts on batches, as a sum whose records' contributions are bounded.
-    """
+    """The inputs of one mechanism: the numbers of one form, a norm, the relation."""
 
     values: Mapping[str, Fraction]
-    norm: str
+    norm: str  # of the sensitivity among them, empty without one
     relation: Relation
+    # Arrays of arrays by their names, such as a covariance.
     rows: Mapping[str, Rows] = field(default_factory=dict)
+    # Whether it acts on batches, as a sum whose records' contributions are bounded.
     summed: bool = False
+
+    def noise(self) -> dict[str, Any]:
+        """Return the scale and the name of the noise: Gaussian with a sigma, else Laplace."""
+        if "sigma" in self.values:
+            return {"scale": self.values["sigma"], "noise": "gaussian"}
+        return {"scale": self.values["scale"], "noise": "laplace"}
 
     def sensitivity(self) -> L1[Relation] | L2[Relation] | LInf[Relation]:
         """Return the sensitivity among the numbers, in its norm."""
@@ -52,24 +52,20 @@ class ReleaseParameters:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A mechanism that a pipeline file can name.
-
-    Attributes:
-        words: its name for people.
-        forms: alternative sets of parameters, any one of which says everything.
-        defaults: parameters that may be left out, and what they then are.
-        additions: sets of alternatives beside the form, of each of which one may be given, whole.
-        norms: of the sensitivities it can use; a plain number is in the first of them.
-        whole: whether the query's values are whole numbers, and with them its L1 sensitivity.
-        build: the mechanism, from what one stage gives.
-    """
+    """A mechanism that a pipeline file can name."""
 
     words: str
+    # Alternative sets of parameters, any one of which says everything.
     forms: tuple[tuple[str, ...], ...]
+    # Parameters that may be left out, and what they then are.
     defaults: Mapping[str, Fraction] = field(default_factory=dict)
+    # Sets of alternatives beside the form, of each of which one may be given, whole.
     additions: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    # Of the sensitivities it can use; a plain number is in the first of them.
     norms: tuple[str, ...] = ()
+    # Whether the query's values are whole numbers, and with them its L1 sensitivity.
     whole: bool = False
+    # The mechanism, from what one stage gives.
     build: Callable[[ReleaseParameters], Mechanism[Relation]]
 
     @property
@@ -110,17 +106,13 @@ def declared(
     mechanism: Callable[..., Mechanism[Relation]],
     *,
     norms: tuple[str, ...] = (),
-    whole: bool = False,
-    **free: object,
+    whole: bool = False,  # as for ``Kind``
+    **free: object,  # arguments that cost nothing, with any value
 ) -> Kind:
     """Return the word of a mechanism, with the parameters that its class declares.
 
-    Args:
-        words: its name for people.
-        mechanism: the class.
-        norms: as for ``Kind``; none for a sensitivity that only scales scores, and costs nothing.
-        whole: as for ``Kind``.
-        free: arguments that cost nothing, with any value.
+    Without norms, a sensitivity only scales scores, and costs nothing.
+
     Example:
         >>> from dpproof.mechanisms import Skellam
         >>> declared("Skellam noise", Skellam, norms=("l1", "l2")).usage

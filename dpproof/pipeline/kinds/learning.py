@@ -6,32 +6,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import Relation, ReplaceOne
 from dpproof.accountant.sampling import WithoutReplacement
-from dpproof.mechanisms import (
-    BatchPerceptron,
-    ChooseIterate,
-    ClassMeans,
-    Cube,
-    EnumeratedExponential,
-    ExponentialHalfspaces,
-    FiniteCover,
-    GaussianSeparator,
-    GaussianStop,
-    Grid,
-    KeslerPerceptron,
-    LaplaceStop,
-    LogisticObjective,
-    MarginDescent,
-    MeanHalfspace,
-    NoisyLloyd,
-    PhasedHinge,
-    SecondMoments,
-    SeparatorPerturbation,
-    SoftmaxDescent,
-    SparseVectorStop,
-)
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.parameters import PARAMETERS
@@ -42,6 +20,8 @@ _STOP_NAMES = tuple(name for names in _STOPS for name in names)
 # The cube of so many signs is the largest that can be listed.
 _MOST_SIGNS = 26
 _FIXED_SIZE = (("batch_size", "population_size"),)
+_STEPS = ("sigma", "steps")
+_FREE: Mapping[str, Any] = {"norm": 1, "batch_rate": 1}
 
 
 def _learner(
@@ -71,15 +51,15 @@ def _learner(
 def _stop(values: Mapping[str, Fraction]) -> dict[str, Any]:
     """Return the rule by which a run ends, with any threshold, as thresholds cost nothing."""
     if "stop_scale" in values:
-        return {"stop": LaplaceStop(scale=values["stop_scale"], below=0)}
+        return {"stop": mechanisms.LaplaceStop(scale=values["stop_scale"], below=0)}
     if "stop_sigma" in values:
-        return {"stop": GaussianStop(sigma=values["stop_sigma"], below=0)}
+        return {"stop": mechanisms.GaussianStop(sigma=values["stop_sigma"], below=0)}
     if "choice_epsilon" in values:
-        return {"stop": ChooseIterate(epsilon=values["choice_epsilon"])}
+        return {"stop": mechanisms.ChooseIterate(epsilon=values["choice_epsilon"])}
     if "threshold_scale" not in values:
         return {}
     scales = {name: values[name] for name in ("threshold_scale", "query_scale")}
-    return {"stop": SparseVectorStop(**scales, below=0)}
+    return {"stop": mechanisms.SparseVectorStop(**scales, below=0)}
 
 
 def _batches(release: ReleaseParameters) -> dict[str, Any]:
@@ -98,13 +78,13 @@ def _batches(release: ReleaseParameters) -> dict[str, Any]:
 
 def _perceptron(*, classes: int, **shared: Any) -> Mechanism[Relation]:  # noqa: ANN401
     if classes == 2:
-        return BatchPerceptron(margin=0, **shared)
-    return KeslerPerceptron(classes=classes, margin=0, **shared)
+        return mechanisms.BatchPerceptron(margin=0, **shared)
+    return mechanisms.KeslerPerceptron(classes=classes, margin=0, **shared)
 
 
 def _logistic(release: ReleaseParameters) -> Mechanism[Relation]:
     sigma, regulariser, norm = (release.values[name] for name in ("sigma", "regulariser", "norm"))
-    learner = LogisticObjective(
+    learner = mechanisms.LogisticObjective(
         sigma=sigma, regulariser=regulariser, norm=norm, relation=release.relation
     )
     classes = int(release.values["classes"])
@@ -113,67 +93,53 @@ def _logistic(release: ReleaseParameters) -> Mechanism[Relation]:
 
 def _phased(*, mu: Fraction, relation: Relation, records: int | None = None) -> Mechanism[Relation]:
     sampling = "permutation" if records is None else "with-replacement"
-    return PhasedHinge(
+    return mechanisms.PhasedHinge(
         margin=1, norm=1, mu=mu, relation=relation, sampling=sampling, records=records
     )
 
 
-def _exponential_halfspaces(*, epsilon: Fraction, relation: Relation) -> Mechanism[Relation]:
-    return ExponentialHalfspaces(cover=FiniteCover([[1]]), epsilon=epsilon, relation=relation)
-
-
-def _space(places: int) -> Cube | Grid:
+def _space(places: int) -> mechanisms.Cube | mechanisms.Grid:
     """Return a space that can be listed and has patterns of so many places."""
     if places <= _MOST_SIGNS:
-        return Cube(places)
+        return mechanisms.Cube(places)
     if places % 2:
         raise ParameterError("places", places, f"at most {_MOST_SIGNS}, or even: 2 bound dimension")
-    return Grid(1, places // 2)
+    return mechanisms.Grid(1, places // 2)
 
 
-def _separator(*, epsilon: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
-    return SeparatorPerturbation(epsilon=epsilon, space=_space(places), relation=relation)
-
-
-def _gaussian_separator(*, sigma: Fraction, places: int, relation: Relation) -> Mechanism[Relation]:
-    return GaussianSeparator(sigma=sigma, space=_space(places), relation=relation)
+def _separator(*, places: int, **stated: Any) -> Mechanism[Relation]:  # noqa: ANN401
+    if "sigma" in stated:
+        return mechanisms.GaussianSeparator(space=_space(places), **stated)
+    return mechanisms.SeparatorPerturbation(space=_space(places), **stated)
 
 
 KINDS: Mapping[str, Kind] = {
     "perceptron": _learner(
-        "perceptron",
-        _perceptron,
-        ("sigma", "steps"),
-        additions=(_STOPS, _FIXED_SIZE),
-        classes=2,
-        norm=1,
-        batch_rate=1,
+        "perceptron", _perceptron, _STEPS, additions=(_STOPS, _FIXED_SIZE), classes=2, **_FREE
     ),
     "kesler-perceptron": _learner(
         "Kesler's perceptron",
-        KeslerPerceptron,
-        ("sigma", "steps", "classes"),
+        mechanisms.KeslerPerceptron,
+        (*_STEPS, "classes"),
         free={"margin": 0},
         additions=(_STOPS, _FIXED_SIZE),
-        norm=1,
-        batch_rate=1,
+        **_FREE,
     ),
     "softmax-descent": _learner(
         "multinomial logistic regression",
-        SoftmaxDescent,
-        ("sigma", "steps", "classes"),
+        mechanisms.SoftmaxDescent,
+        (*_STEPS, "classes"),
         additions=(_FIXED_SIZE,),
-        norm=1,
-        batch_rate=1,
+        **_FREE,
     ),
-    "mean-halfspace": _learner("mean of a halfspace", MeanHalfspace, ("sigma",), norm=1),
+    "mean-halfspace": _learner("mean of a halfspace", mechanisms.MeanHalfspace, ("sigma",), norm=1),
     "class-means": _learner(
-        "means of classes", ClassMeans, ("sigma", "count_sigma"), classes=2, norm=1
+        "means of classes", mechanisms.ClassMeans, ("sigma", "count_sigma"), classes=2, norm=1
     ),
-    "second-moments": _learner("second moments", SecondMoments, ("sigma",), norm=1),
+    "second-moments": _learner("second moments", mechanisms.SecondMoments, ("sigma",), norm=1),
     "noisy-lloyd": _learner(
         "clusters by noisy means",
-        NoisyLloyd,
+        mechanisms.NoisyLloyd,
         ("sigma", "count_sigma", "steps"),
         free={"centres": ((0.0,),)},
         norm=1,
@@ -186,7 +152,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "margin-descent": _learner(
         "hinge descent by margin",
-        MarginDescent,
+        mechanisms.MarginDescent,
         ("mu",),
         free={"margin": 1, "norm": 1, "steps": 1, "records": 1},
     ),
@@ -195,18 +161,21 @@ KINDS: Mapping[str, Kind] = {
         "hinge loss in phases, with replacement", _phased, ("mu", "records")
     ),
     "exponential-halfspaces": _learner(
-        "exponential mechanism over halfspaces", _exponential_halfspaces, ("epsilon",)
+        "exponential mechanism over halfspaces",
+        mechanisms.ExponentialHalfspaces,
+        ("epsilon",),
+        free={"cover": mechanisms.FiniteCover([[1]])},
     ),
     "enumerated-exponential": _learner(
         "exponential mechanism over a listed space",
-        EnumeratedExponential,
+        mechanisms.EnumeratedExponential,
         ("epsilon",),
-        free={"space": Cube(1)},
+        free={"space": mechanisms.Cube(1)},
     ),
     "separator-perturbation": _learner(
         "choice by noise on separating features", _separator, ("epsilon", "places")
     ),
     "gaussian-separator": _learner(
-        "choice by Gaussian noise on separating features", _gaussian_separator, ("sigma", "places")
+        "choice by Gaussian noise on separating features", _separator, ("sigma", "places")
     ),
 }

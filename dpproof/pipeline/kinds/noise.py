@@ -6,29 +6,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from dpproof import mechanisms
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L1, L2, Differences, JointSensitivity, L2Contribution
-from dpproof.mechanisms import (
-    BoundedMean,
-    BoundedSum,
-    CanonicalNoise,
-    Clamped,
-    CorrelatedGaussian,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    FiniteMechanism,
-    Gaussian,
-    Histogram,
-    Laplace,
-    ProposeTestRelease,
-    Skellam,
-    SmoothBound,
-    SmoothSensitivity,
-    Staircase,
-    TruncatedLaplace,
-    WithinBound,
-)
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, declared
 
@@ -39,7 +20,7 @@ def _gaussian(stated: ReleaseParameters) -> Mechanism[Relation]:
         relation = stated.relation
         unit = L2Contribution(1, relation) if stated.summed else L2(1, relation)
         try:
-            return Gaussian(sigma=multiplier, sensitivity=unit)
+            return mechanisms.Gaussian(sigma=multiplier, sensitivity=unit)
         except ParameterError as refusal:  # by the file's name for it
             allowed = refusal.allowed
             raise ParameterError("noise_multiplier", multiplier, allowed) from refusal
@@ -48,7 +29,7 @@ def _gaussian(stated: ReleaseParameters) -> Mechanism[Relation]:
         if "contribution" in stated.values
         else L2(stated.values["sensitivity"], stated.relation)
     )
-    return Gaussian(sigma=stated.values["sigma"], sensitivity=moves)
+    return mechanisms.Gaussian(sigma=stated.values["sigma"], sensitivity=moves)
 
 
 def _laplace(stated: ReleaseParameters) -> Mechanism[Relation]:
@@ -58,7 +39,7 @@ def _laplace(stated: ReleaseParameters) -> Mechanism[Relation]:
         if each is None
         else JointSensitivity(l1=total, linf=each, relation=stated.relation)
     )
-    return Laplace(scale=stated.values["scale"], sensitivity=moves)
+    return mechanisms.Laplace(scale=stated.values["scale"], sensitivity=moves)
 
 
 def _elsewhere(data: object) -> int:
@@ -67,9 +48,9 @@ def _elsewhere(data: object) -> int:
 
 
 def _smooth_sensitivity(stated: ReleaseParameters) -> Mechanism[Relation]:
-    return SmoothSensitivity(
+    return mechanisms.SmoothSensitivity(
         query=_elsewhere,
-        bound=SmoothBound(beta=stated.values["beta"], bound=_elsewhere),
+        bound=mechanisms.SmoothBound(beta=stated.values["beta"], bound=_elsewhere),
         scale=stated.values["scale"],
         granularity=1,
         relation=stated.relation,
@@ -77,12 +58,12 @@ def _smooth_sensitivity(stated: ReleaseParameters) -> Mechanism[Relation]:
 
 
 def _propose_test_release(stated: ReleaseParameters) -> Mechanism[Relation]:
-    release = Gaussian(
+    release = mechanisms.Gaussian(
         sigma=stated.values["sigma"],
         sensitivity=L2(stated.values["sensitivity"], stated.relation),
         query=_elsewhere,
     )
-    return ProposeTestRelease(
+    return mechanisms.ProposeTestRelease(
         release=release,
         distance=_elsewhere,
         epsilon=stated.values["epsilon"],
@@ -91,10 +72,8 @@ def _propose_test_release(stated: ReleaseParameters) -> Mechanism[Relation]:
 
 
 def _histogram(stated: ReleaseParameters) -> Mechanism[Relation]:
-    gaussian = "sigma" in stated.values
-    return Histogram(
-        scale=stated.values["sigma" if gaussian else "scale"],
-        noise="gaussian" if gaussian else "laplace",
+    return mechanisms.Histogram(
+        **stated.noise(),
         contributions=int(stated.values["contributions"]),
         largest=int(stated.values["largest"]),
         relation=stated.relation,
@@ -105,10 +84,8 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
     """Return what builds a statistic of values that are clipped to bounds."""
 
     def statistic(release: ReleaseParameters) -> Mechanism[Relation]:
-        gaussian = "sigma" in release.values
         return build(
-            scale=release.values["sigma" if gaussian else "scale"],
-            noise="gaussian" if gaussian else "laplace",
+            **release.noise(),
             lower=release.values["lower"],
             upper=release.values["upper"],
             relation=release.relation,
@@ -119,7 +96,7 @@ def _clipped(build: Callable[..., Mechanism[Relation]]) -> Callable[..., Mechani
 
 def _within_bound(stated: ReleaseParameters) -> Mechanism[Relation]:
     gaussian = "noise_multiplier" in stated.values
-    within = WithinBound(
+    within = mechanisms.WithinBound(
         statistic="sum",  # a mean costs the same
         noise_multiplier=stated.values["noise_multiplier" if gaussian else "scale"],
         noise="gaussian" if gaussian else "laplace",
@@ -134,7 +111,7 @@ def _correlated_gaussian(stated: ReleaseParameters) -> Mechanism[Relation]:
         if "differences" in stated.rows
         else stated.sensitivity()
     )
-    return CorrelatedGaussian(stated.rows["covariance"], sensitivity=moves)
+    return mechanisms.CorrelatedGaussian(stated.rows["covariance"], sensitivity=moves)
 
 
 def _finite(stated: ReleaseParameters) -> Mechanism[Relation]:
@@ -146,12 +123,12 @@ def _finite(stated: ReleaseParameters) -> Mechanism[Relation]:
             shown, allowed = [float(one) for one in row], "rows that sum to exactly 1"
             hint = 'write ratios such as "1/10", as 0.1 is the float next to it'
             raise ParameterError("table", shown, allowed, hint)
-    return FiniteMechanism(table, neighbours=pairs, relation=stated.relation)
+    return mechanisms.FiniteMechanism(table, neighbours=pairs, relation=stated.relation)
 
 
 def _numeric_answers(stated: ReleaseParameters) -> Mechanism[Relation]:
     each = stated.values["sensitivity"]
-    return Laplace(
+    return mechanisms.Laplace(
         scale=stated.values["scale"],
         sensitivity=JointSensitivity.few(
             coordinates=int(stated.values["cutoff"]), each=each, relation=stated.relation
@@ -166,12 +143,13 @@ def _clampable(kind: Kind) -> Kind:
         own = {name: value for name, value in release.values.items() if name not in ends}
         made = kind.build(dataclasses.replace(release, values=own))
         public = {name: value for name, value in release.values.items() if name in ends}
-        return Clamped(made, **public) if public else made
+        return mechanisms.Clamped(made, **public) if public else made
 
     ends = ("lower", "upper")
     return dataclasses.replace(kind, additions=(*kind.additions, (ends,)), build=build)
 
 
+_CLIPPED = (("sigma", "lower", "upper"), ("scale", "lower", "upper"))
 _NOISE: Mapping[str, Kind] = {
     "gaussian": Kind(
         words="Gaussian noise",
@@ -187,15 +165,19 @@ _NOISE: Mapping[str, Kind] = {
         build=_laplace,
     ),
     "discrete-gaussian": declared(
-        "discrete Gaussian noise", DiscreteGaussian, norms=("l1", "l2"), whole=True
+        "discrete Gaussian noise", mechanisms.DiscreteGaussian, norms=("l1", "l2"), whole=True
     ),
     "discrete-laplace": declared(
-        "discrete Laplace noise", DiscreteLaplace, norms=("l1",), whole=True
+        "discrete Laplace noise", mechanisms.DiscreteLaplace, norms=("l1",), whole=True
     ),
-    "truncated-laplace": declared("bounded noise", TruncatedLaplace, norms=("l1",), whole=True),
-    "canonical-noise": declared("canonical noise", CanonicalNoise, norms=("l1",), whole=True),
-    "staircase": declared("staircase noise", Staircase, norms=("l1",), whole=True),
-    "skellam": declared("Skellam noise", Skellam, norms=("l1", "l2"), whole=True),
+    "truncated-laplace": declared(
+        "bounded noise", mechanisms.TruncatedLaplace, norms=("l1",), whole=True
+    ),
+    "canonical-noise": declared(
+        "canonical noise", mechanisms.CanonicalNoise, norms=("l1",), whole=True
+    ),
+    "staircase": declared("staircase noise", mechanisms.Staircase, norms=("l1",), whole=True),
+    "skellam": declared("Skellam noise", mechanisms.Skellam, norms=("l1", "l2"), whole=True),
     "numeric-answers": Kind(
         words="noise on the queries found",
         forms=(("scale", "sensitivity"),),
@@ -235,13 +217,11 @@ KINDS: Mapping[str, Kind] = {
     ),
     "bounded-sum": Kind(
         words="noise on a sum of clipped values",
-        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
-        build=_clipped(BoundedSum),
+        forms=_CLIPPED,
+        build=_clipped(mechanisms.BoundedSum),
     ),
     "bounded-mean": Kind(
-        words="mean of clipped values",
-        forms=(("sigma", "lower", "upper"), ("scale", "lower", "upper")),
-        build=_clipped(BoundedMean),
+        words="mean of clipped values", forms=_CLIPPED, build=_clipped(mechanisms.BoundedMean)
     ),
     "within-bound": Kind(
         words="sum or mean within a released bound",

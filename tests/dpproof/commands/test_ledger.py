@@ -21,9 +21,12 @@ def test_spend_until_the_budget_is_used_up(tmp_path: Path, command: Command) -> 
     assert command.run("ledger", "init", place, *budget).status == 2
     file = command.file(PIPELINE + LAPLACE.replace("count = 3", "count = 40"))
 
+    (effect,) = command.run("ledger", "what-if", place, file, "--json").json["budgets"]
     first = command.run("ledger", "spend", place, file, "--key", "a")
     again = command.run("ledger", "spend", place, file, "--key", "a")
     meant = command.run("ledger", "spend", place, file, "--key", "a", "--idempotent")
+    spend = ("ledger", "spend", place, file, "--key", "a", "--idempotent", "--json")
+    told = command.run(*spend).json
     over = command.run("ledger", "spend", place, command.file(PIPELINE + BIG), "--key", "b")
 
     assert (first.status, again.status, meant.status, over.status) == (0, 3, 0, 1)
@@ -31,6 +34,8 @@ def test_spend_until_the_budget_is_used_up(tmp_path: Path, command: Command) -> 
     assert "was spent before" in meant.out
     assert "it closes the ways gdp" in first.out
     assert over.err.count("\n") == 1
+    assert (told["format"], told["key"], told["fresh"]) == ("dpproof.ledger-spend/1", "a", False)
+    assert (effect["before"]["remaining"], [effect["after"]]) == (1.0, told["budgets"])
     assert command.run("ledger", "status", place, "--json").json["committed"] == ["a"]
     assert "as if all was planned before: ε at most " in command.run("ledger", "status", place).out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpproof.commands.sentences import differences
+from dpproof.commands.check import differences
 from dpproof.proofs import VerifiedUnder
 
 LEAVES = ("M1 adds noise of scale 1", "M2 adds noise of scale 2")

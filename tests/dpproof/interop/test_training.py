@@ -9,7 +9,7 @@ import pytest
 import dpproof as dp
 from dpproof.errors import InputError
 from dpproof.interop import from_shuffled_training
-from dpproof.interop.training import from_training
+from dpproof.interop.histories import from_training
 
 TUTORIAL = {"n": 60_000, "batch_size": 128, "epochs": 10, "noise_multiplier": 1.0}
 

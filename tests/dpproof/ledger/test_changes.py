@@ -183,7 +183,7 @@ def test_a_raise_that_nobody_signed_is_found(ledger: Ledger, entry: dict[str, An
     with ledger._database.transaction() as execute:
         number, previous, state = chain.last(execute)
         _double(state)
-        chain.append(execute, number=number + 1, previous=previous, state=state, entry=whole)
+        chain.append(execute, (number, previous, state), whole)
     with pytest.raises(LedgerDamaged, match="does not fit"):
         ledger.verify()
 
@@ -208,7 +208,7 @@ def test_a_spend_from_a_closed_budget_is_found(ledger: Ledger) -> None:
         number, previous, state = chain.last(execute)
         entry = {**spent_at(execute, 2), "key": "b"}
         state["budgets"][WHOLE]["spent"] = {"zcdp": ["1/5"]}
-        chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+        chain.append(execute, (number, previous, state), entry)
         execute(
             "INSERT INTO spends SELECT 'b', digest, status, owner, 4 FROM spends WHERE name = 'a'"
         )

@@ -14,7 +14,7 @@ from dpproof.accountant.guarantees.guarantee import rederived
 from dpproof.accountant.pairs.finite import LatticePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.ledger.errors import LedgerError
-from dpproof.ledger.identity import identity
+from dpproof.ledger.spending import identity
 
 SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))
 

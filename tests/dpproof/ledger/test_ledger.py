@@ -348,7 +348,7 @@ def _forge(ledger: Ledger, entry: dict[str, object], change: Callable[[State], o
     with ledger._database.transaction() as execute:
         number, previous, state = chain.last(execute)
         change(state)
-        chain.append(execute, number=number + 1, previous=previous, state=state, entry=entry)
+        chain.append(execute, (number, previous, state), entry)
         if entry["kind"] == "release":
             execute("DELETE FROM spends")
 

@@ -18,7 +18,7 @@ import matplotlib.image as images
 import pytest
 
 from dpproof.errors import InputError
-from dpproof.reports.printing import browser
+from dpproof.reports.page import browser
 from tests.architecture.tree import ROOT
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, LAPLACE, PIPELINE

@@ -1,7 +1,8 @@
-"""Budget accountants of PipelineDP."""
+"""What other libraries record: accountants, histories, and the numbers of a training run."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
@@ -12,20 +13,30 @@ from dpproof.accountant import (
     AddRemove,
     ApproxDP,
     Guarantee,
+    L2Contribution,
     Poisson,
     PureDP,
+    ShuffledBatches,
+    ZeroOut,
     arguments,
     compose,
     self_compose,
 )
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.relation import Relation
+from dpproof.accountant.theorems.composition import post_process
 from dpproof.errors import InputError
-from dpproof.interop.training import shuffled
 from dpproof.mechanisms import Gaussian, Laplace
 
 # Relative rounding of a rate that is one over a whole number of batches: of single precision.
 _ROUNDED: Final = Fraction(1, 10**6)
+TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
+    "records": ("n", "number_of_examples"),
+    "batch_size": ("batch_size",),
+    "epochs": ("epochs", "num_epochs"),
+    "noise_multiplier": ("noise_multiplier",),
+}
+"""The names of each number in documents, the older ones of TensorFlow Privacy first."""
 _ROOT_OF_TWO_UP = Fraction(14142135623730951, 10**16)
 
 
@@ -53,22 +64,29 @@ def from_pipeline_dp(accountant: Any, relation: Relation | None = None) -> Guara
     """
     if not isinstance(relation, Relation):
         raise ParameterError("relation", relation, "AddRemove(), for one privacy unit")
-    specs = accountant
-    if isinstance(accountant, Mapping):
-        specs = accountant.get("mechanism_specs")
-    elif not isinstance(accountant, Sequence):
-        specs = getattr(accountant, "mechanism_specs", getattr(accountant, "_mechanisms", None))
-    if not isinstance(specs, Sequence) or isinstance(specs, str) or not specs:
+    specs = _entries(accountant, "mechanism_specs", "_mechanisms")
+    if not specs:
         raise InputError("expected a budget accountant with mechanism_specs")
     return compose(*(_specified(getattr(one, "mechanism_spec", one), relation) for one in specs))
+
+
+def _entries(accountant: Any, *names: str) -> Sequence[Any] | None:  # noqa: ANN401  # as above
+    """Return the list that an accountant has under a name, or that it is; None without one."""
+    entries = accountant
+    if isinstance(accountant, Mapping):
+        entries = accountant.get(names[0])
+    elif not isinstance(accountant, Sequence):
+        entries = next(
+            (getattr(accountant, one) for one in names if hasattr(accountant, one)), None
+        )
+    return entries if isinstance(entries, Sequence) and not isinstance(entries, str) else None
 
 
 def _specified(spec: object, relation: Relation) -> Guarantee[Relation]:
     kind = _get(spec, "mechanism_type")
     name = str(getattr(kind, "name", kind)).rpartition(".")[2].upper().replace(" ", "_")
-    noise, epsilon, delta = (
-        _get(spec, field) for field in ("noise_standard_deviation", "eps", "delta")
-    )
+    noise = _get(spec, "noise_standard_deviation")
+    epsilon, delta = _get(spec, "eps"), _get(spec, "delta")
     hidden = _get(spec, "thresholding_delta") or 0
     part: Guarantee[Relation]
     if noise is not None and "THRESHOLD" in name and not hidden:
@@ -141,8 +159,8 @@ def from_opacus_history(
         )
     if poisson and not isinstance(relation, AddRemove | None):
         raise InputError("a history of Poisson samples is about add-remove neighbours")
-    entries = history.get("history") if isinstance(history, Mapping) else history
-    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+    entries = _entries(history, "history")
+    if not entries:
         raise InputError("expected a list of (noise_multiplier, sample_rate, num_steps)")
     return compose(*(_entry(entry, relation, poisson=poisson) for entry in entries))
 
@@ -187,16 +205,12 @@ def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guara
     """
     if not isinstance(relation, Relation):
         raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
-    spent = accountant
-    if isinstance(accountant, Mapping):
-        spent = accountant.get("spent_budget")
-    elif not isinstance(accountant, Sequence):
-        spent = getattr(accountant, "spent_budget", None)
-    if not isinstance(spent, Sequence) or isinstance(spent, str):
+    spent = _entries(accountant, "spent_budget")
+    if spent is None:
         raise InputError(
             "expected a budget accountant with spent_budget, a list of (epsilon, delta)"
         )
-    if not spent:
+    if not len(spent):
         return PureDP(epsilon=0, relation=relation)
     return compose(*(_part(part, relation) for part in spent))
 
@@ -208,3 +222,75 @@ def _part(part: object, relation: Relation) -> Guarantee[Relation]:
     if delta == 0:
         return PureDP(epsilon=epsilon, relation=relation)
     return ApproxDP(epsilon=epsilon, delta=delta, relation=relation)
+
+
+def from_shuffled_training(
+    *,
+    records: int,
+    batch_size: int,
+    epochs: int,
+    noise_multiplier: arguments.Number,
+    relation: Relation | None = None,
+) -> Guarantee[Relation]:
+    """Return what DP-SGD satisfies that shuffles all records before every epoch.
+
+    So do ``fit(shuffle=True)`` of Keras on arrays and ``DataLoader(shuffle=True)`` of PyTorch, the
+    last batch perhaps smaller. Accountants of Poisson samples are about something else.
+
+    Args:
+        records: their number, public.
+        batch_size: of every batch but perhaps the last one of an epoch.
+        epochs: each in an order of its own.
+        noise_multiplier: standard deviation of the noise over the norm to which the gradient of a
+            record is clipped; the noise is added to the sum of a batch.
+        relation: ZeroOut(), by default, or ReplaceOne().
+    Raises:
+        ParameterError: a number outside its domain.
+        NotImplied: another relation.
+    Example:
+        >>> cost = from_shuffled_training(
+        ...     records=60_000, batch_size=128, epochs=10, noise_multiplier=1.0
+        ... ).epsilon(delta=1e-6)
+        >>> round(cost.lower, 1), round(cost.upper, 1)
+        (6.9, 19.4)
+    """
+    size, total = arguments.count(batch_size=batch_size), arguments.count(records=records)
+    batches = -(-total // size)
+    return shuffled(batches, arguments.count(epochs=epochs) * batches, noise_multiplier, relation)
+
+
+def shuffled(
+    batches: int, steps: int, noise_multiplier: object, relation: Relation | None
+) -> Guarantee[Relation]:
+    """Return the guarantee of so many noisy sums of shuffled batches, each epoch in a new order.
+
+    Of an epoch that is not finished the whole is accounted for, and forgotten in part.
+    """
+    noise: Any = noise_multiplier
+    base = Gaussian(sigma=noise, sensitivity=L2Contribution(1, relation or ZeroOut()))
+    epochs = math.ceil(steps / batches)
+    whole = base.allocate(ShuffledBatches(batches=batches)).repeat(epochs).guarantee()
+    if steps == epochs * batches:
+        return whole
+    return post_process(whole, description=f"the first {steps} of {epochs * batches} sums")
+
+
+def from_training(
+    document: Mapping[str, Any], relation: Relation | None, *, poisson: bool
+) -> Guarantee[Relation]:
+    """Return the guarantee of a training run: of zero-out, or of Poisson samples of add-remove."""
+    numbers: dict[str, Any] = {}
+    for name, names in TRAINING.items():
+        values = [document[one] for one in names if one in document]
+        if len(values) != 1:
+            raise InputError(f"expected a training run with one {' or '.join(names)}")
+        numbers[name] = values[0]
+    if not poisson:
+        return from_shuffled_training(**numbers, relation=relation)
+    size = arguments.count(batch_size=numbers["batch_size"])
+    total, epochs = (arguments.count(**{one: numbers[one]}) for one in ("records", "epochs"))
+    base = Gaussian(
+        sigma=numbers["noise_multiplier"], sensitivity=L2Contribution(1, relation or AddRemove())
+    )
+    rate = Poisson(sampling_rate=arguments.real(rate=size) / total)
+    return base.subsample(rate).repeat(math.ceil(epochs * total / size)).guarantee()

@@ -83,8 +83,9 @@ class Selection:
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return lower and upper ends of delta at epsilons at or above 0, in any order."""
         if epsilon.size <= _FEW:
-            best = [_upper(self, one) for one in epsilon.tolist()]
-            low = [_order(self, one).lower(np.array([one]))[0] for one in epsilon.tolist()]
+            best = [_upper(self, one, closely=True) for one in epsilon.tolist()]
+            orders = [_order(self, one, closely=True) for one in epsilon.tolist()]
+            low = [float(one.lower(epsilon[[at]])[0]) for at, one in enumerate(orders)]
             for at in np.flatnonzero(np.array(low) < _LOOSE * np.array(best)):
                 low[at] = max(low[at], self._largest_first(float(epsilon[at])))
             return np.minimum(low, best), np.array(best)
@@ -170,7 +171,7 @@ class Selection:
     def power(self, epsilon: float, rate: float, *, closely: bool = False) -> tuple[float, float]:
         """Return ``Instance.power`` of the order that is worst at an epsilon, swapped below 0."""
         at = abs(epsilon)
-        one = _order(self, at) if closely else _rough_order(self, at, math.inf)
+        one = _order(self, at, closely=True) if closely else _rough_order(self, at, math.inf)
         return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
 
     def designs(self, top: float) -> Reals:
@@ -272,40 +273,39 @@ def selection(base: Product, runs: RunLaw) -> Selection:
 
 
 @lru_cache(maxsize=8)  # 30 MB each
-def _finer(one: Selection, epsilon: float) -> Lines:
-    """Return lines that bound delta, closely at one epsilon: more while that narrows it."""
+def _finer(one: Selection, epsilon: float, *, closely: bool) -> Lines:
+    """Return lines that bound delta, closely at one epsilon: more if that narrows it."""
 
     def width(lines: Lines) -> float:
         upper = min(one.rough(epsilon), lines.delta(epsilon))
         below = instance(one.below, one.runs, lines.order(epsilon))
         return 1.0 - float(below.lower(np.array([epsilon]))[0]) / max(upper, LEAST_DELTA)
 
-    lines = one.coarse.refined(epsilon)
-    before = width(lines)
-    for more in _MOST:
+    lines, before = one.coarse.refined(epsilon), math.inf
+    for more in _MOST if closely else _MOST[:1]:
         lines = lines.refined(epsilon, more=more)
-        now = width(lines)
+        now = width(lines) if closely else 0.0
         if not _NARROW < now < _HELPED * before:
             break
         before = now
     return lines
 
 
-def _near(one: Selection, epsilon: float) -> Lines:
+def _near(one: Selection, epsilon: float, *, closely: bool) -> Lines:
     """Return lines made for an epsilon near one, which its neighbours share."""
     place = round(math.log(min(max(epsilon, 1e-300), FARTHEST)) / _SHARED)
-    return _finer(one, math.exp(_SHARED * place) if epsilon > 0.0 else 0.0)
+    return _finer(one, math.exp(_SHARED * place) if epsilon > 0.0 else 0.0, closely=closely)
 
 
-def _upper(one: Selection, epsilon: float) -> float:
+def _upper(one: Selection, epsilon: float, *, closely: bool = False) -> float:
     """Return the upper end of delta at one epsilon."""
-    return min(one.rough(epsilon), up(_near(one, epsilon).delta(epsilon)))
+    return min(one.rough(epsilon), up(_near(one, epsilon, closely=closely).delta(epsilon)))
 
 
 @lru_cache(maxsize=512)
-def _order(one: Selection, epsilon: float) -> Instance:
+def _order(one: Selection, epsilon: float, *, closely: bool = False) -> Instance:
     """Return the instance whose order is worst at one epsilon."""
-    return instance(one.below, one.runs, _near(one, epsilon).order(epsilon))
+    return instance(one.below, one.runs, _near(one, epsilon, closely=closely).order(epsilon))
 
 
 @lru_cache(maxsize=512)

@@ -35,8 +35,8 @@ _REACH: Final = 10.0  # Standard deviations that phi's sum takes. Heuristic: the
 _LARGE: Final = 1e5  # |z| from which e^{-z} is 0 in every digit. Soundness depends on it.
 _WIDEST: Final = math.pi / 8  # Largest angle b. Heuristic, below pi/4.
 _DIGITS: Final = 39.0  # Log of what the sum over the hyperbola may lose. Heuristic.
-_FINE: Final = 1.05  # Ratio of neighbouring places at which phi is bounded. Heuristic.
-_EVERY: Final = 10  # Of these places is a p. Heuristic.
+_FINE: Final = 1.1  # Ratio of neighbouring places at which phi is bounded. Heuristic.
+_EVERY: Final = 5  # Of these places is a p. Heuristic.
 _DEEPEST: Final = -200.0  # Least log of phi^t that is computed. Heuristic.
 _LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
@@ -44,6 +44,7 @@ _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -38.0  # Least log phi that has digits. Heuristic.
 _TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
 _MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
+_UPRIGHT: Final = 2.0 ** np.arange(4.0, 11.0)  # Terms over a vertical line. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _LARGEST_VARIANCE: Final = 800.0  # Of log Y, for which phi is computed: its nodes overflow beyond.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
@@ -102,7 +103,11 @@ def log_shortfall(variance: float, count: int, c: Reals) -> Reals:
     u, log_power = log_transform(variance, count)
     if not u.size:
         return np.zeros(c.shape)
-    return np.asarray((np.multiply.outer(c, u) + log_power - np.log(u)).min(axis=1) - 1.3)
+    exponent = np.multiply.outer(c, u) + log_power
+    best = np.argmin(exponent, axis=1)
+    least = np.minimum(exponent[np.arange(c.size), best], -1e-12)
+    deviations = np.sqrt(-2.0 * least)  # of a normal variable, of which this is the shortfall
+    return np.asarray(least - 0.9 - np.log(u[best] * (1.4 + 1 / deviations + 0.6 * deviations)))
 
 
 def resolved(variance: float, count: int) -> Reals:
@@ -394,19 +399,21 @@ class _Line:
 
         phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
         """
+        if self.cancels:
+            return None
         depth = _DIGITS - self.level
-        period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
+        period, before = self.period(depth)
         step = 2 * math.pi / period
-        end = step * np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
+        end = step * _UPRIGHT
         turn = _TURNS[1:, None]
         reach = (self.p * np.cos(turn) + end * np.sin(turn)) * (1 - _SLACK)
         log_size = _excess_above(self.variance, self.count, reach) - reach
         log_size += 0.5 * self.count * (turn / self.a) ** 2
         log_inner = log_size.min(axis=0) - np.log(math.pi * end) + _SLACK
         short = np.flatnonzero(self.p * self.low + log_inner < -depth)
-        if self.cancels or not short.size:
+        if not short.size:
             return None
-        u = self.p + 1j * step * np.arange(64.0 * 2.0 ** short[0] + 1.0)
+        u = self.p + 1j * step * np.arange(_UPRIGHT[short[0]] + 1.0)
         log = _log_transform(self.a, np.abs(u) / self.count, np.angle(u))
         lost = math.exp(-self.p * period)
         return _Hyperbola(
@@ -416,9 +423,25 @@ class _Line:
             factor=np.where(u.imag > 0, 2.0, 1.0) * step / (2 * math.pi) / (u * u),
             p=self.p,
             log_inner=float(log_inner[short[0]]),
-            rest=lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK),
+            rest=lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK) + before,
             constant=None,
         )
+
+    def period(self, depth: float) -> tuple[float, float]:
+        """Return a period of the sum over the line, and what is added by periods before c."""
+        after = (depth + math.log(2.0 + self.high)) / self.p
+        places, log_power = log_transform(self.variance, self.count)
+        beyond = places > 1.1 * self.p
+        q = places[beyond]
+        log_size = q * self.high + log_power[beyond] - np.log(q)
+        log_size += _SLACK + 64 * UNIT_ROUNDOFF * q * (1.0 + self.high)
+        shorter = (depth + log_size) / (q - self.p)
+        best = int(np.argmin(shorter)) if q.size else 0
+        if not q.size or max(after, shorter[best]) >= self.high:
+            return max(after, self.high) * (1 + _SLACK), 0.0
+        period = float(max(after, shorter[best])) * (1 + _SLACK)
+        log_ratio = -float(q[best] - self.p) * period
+        return period, math.exp(float(log_size[best]) - 1.0 + log_ratio) / -math.expm1(log_ratio)
 
     def shape(self, angle: float) -> _Shape:
         """Return step and terms for one angle."""

@@ -40,7 +40,7 @@ _SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
 _WIDER: Final = 16.0  # Times as far. Heuristic.
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
-_WIDE: Final = 1e-6  # Relative width from which the largest coordinate is looked at. Heuristic.
+_WIDE: Final = 1e-5  # Relative width from which the largest coordinate is looked at. Heuristic.
 _SHARES: Final = 2.0 ** -np.arange(1.0, 40.0)  # Of c that the others may add up to. Heuristic.
 # Above the relative rounding of tails, up to 40 deviations. Soundness depends on it.
 _ROOM: Final = 1e-9

@@ -19,11 +19,7 @@ from typing import Final, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.elementary import (
-    log1p_minus_linear,
-    log_of_sum,
-    summation_ulps,
-)
+from dpproof.accountant.arithmetic.elementary import log1p_minus_linear, log_of_sum, summation_ulps
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,

@@ -7,7 +7,7 @@ mean of t log-normal variables of mean 1. Proofs: proofs/theory/allocation.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Final, final
@@ -34,9 +34,10 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.shuffled import BelowGaussian, ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 
-_LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
-_SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
-_WIDER: Final = 16.0  # Times as far. Heuristic.
+SMALL: Final = 1e-9  # Deltas below which tables are longer. Heuristic.
+# Sizes at which tables end, of long ones and others. Heuristic: what is beyond is added.
+_LEAST: Final = 1e-40
+_SMALL: Final = 1e-15
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
 _LADDER: Final = np.geomspace(1e-6, _LARGEST, 1 << 10)  # Ends of tables, tried. Heuristic.
 _DIGITS: Final = -40.0  # Log of a profile over e^epsilon - 1 that is summed, at least. Heuristic.
@@ -56,11 +57,13 @@ class AllocatedGaussianPair(BelowGaussian):
         mu_squared: that of one round, exact.
         rounds: t, from 2.
         removal: whether P is the mixture; else it is Q.
+        distant: whether tables go on where little is left, on a coarser grid.
     """
 
     mu_squared: Fraction
     rounds: int
     removal: bool = True
+    distant: bool = False
     is_quick: ClassVar[bool] = True  # Tables take many values of the profile.
 
     @property
@@ -69,6 +72,11 @@ class AllocatedGaussianPair(BelowGaussian):
         return ShuffledGaussianPair(
             mu_squared=self.mu_squared, batches=self.rounds, replaced=True, removal=self.removal
         )
+
+    @property
+    def finer(self) -> int:
+        """Return how many times as fine its tables are. Heuristic."""
+        return 1 if self.distant else 3
 
     @property
     def end(self) -> float:
@@ -103,7 +111,7 @@ class AllocatedGaussianPair(BelowGaussian):
         return float(epsilon[np.argmax(self.log_size(epsilon) <= log_delta)])
 
     def log_size(self, epsilon: Reals) -> Reals:
-        """Return about the log of the profile: one round is large, or all are a little. Heuristic."""
+        """Return about the log of the profile: all rounds add a little, or one much. Heuristic."""
         mu, c = math.sqrt(self.mu_squared), np.exp(-epsilon)
         if not self.removal:
             return log_shortfall(mu * mu, self.rounds, c) + epsilon
@@ -175,6 +183,16 @@ def _sum_tail(variance: float, count: int, log_x: Reals) -> Reals:
     return np.where(np.isfinite(bound) & (u > 0.0), np.minimum(bound, 1.0), 1.0)
 
 
+def distant(product: Product) -> Product:
+    """Return a product with tables of allocations that go on where little is left."""
+    return Product.merge([Factor(_distant(f.pair), f.count) for f in product.factors])
+
+
+def _distant(pair: Pair) -> Pair:
+    """Return an allocation with a longer table, other pairs as they are."""
+    return replace(pair, distant=True) if isinstance(pair, AllocatedGaussianPair) else pair
+
+
 def as_largest(product: Product) -> Product:
     """Return what a product dominates: the largest coordinate in the place of an allocation."""
     return Product.merge([Factor(_coordinate(f.pair), f.count) for f in product.factors])
@@ -199,8 +217,5 @@ def is_allocated(product: Product) -> bool:
 def _end(pair: AllocatedGaussianPair) -> float:
     """Return where a table of a pair ends."""
     log_size = pair.log_size(_LADDER)
-    near, far = (
-        float(_LADDER[short[0] if short.size else np.argmin(log_size)])
-        for short in (np.flatnonzero(log_size <= math.log(level)) for level in (_SMALL, _LEAST))
-    )
-    return far if far <= _WIDER * near else near
+    short = np.flatnonzero(log_size <= math.log(_LEAST if pair.distant else _SMALL))
+    return float(_LADDER[short[0] if short.size else np.argmin(log_size)])

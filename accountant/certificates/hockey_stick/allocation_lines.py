@@ -7,6 +7,7 @@ proofs/sampled/allocated.py, the bounds of what they err by those of proofs/theo
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -49,13 +50,15 @@ class ShortfallLine:
         period: 2 pi over the step of Im u.
         nodes: how many.
         tau: standard deviation of the Gaussian that is added to c.
-        excess: shape (n,), of the points that it serves, absolute.
+        share: of the profile, that its bound may be above it.
+        excess: shape (n,), what it may be above it at the points that it serves.
     """
 
     tilt: float
     period: float
     nodes: int
     tau: float
+    share: float
     excess: Reals
 
     def witness(self) -> Object:
@@ -83,14 +86,32 @@ def shortfall_lines(
     """
     listed: list[Object] = []
     excess: list[Reals] = []
-    start, wanted = 0, _Wanted.of(pair, epsilon, negligible)
-    while start < epsilon.size:
-        line = _line(pair, wanted.at(slice(start, None)), below=below)
-        count = line.excess.size
-        listed.append({"points": max(count - (start == 0), 1), **line.witness()})
+    for line in _lines(pair, _Wanted.of(pair, epsilon, negligible), below=below):
+        listed.append({"points": max(line.excess.size - (not listed), 1), **line.witness()})
         excess.append(line.excess)
-        start += count
     return tuple(listed), np.concatenate(excess)
+
+
+def single_allocations(
+    pair: AllocatedGaussianPair, places: list[Fraction], negligible: float
+) -> list[tuple[SingleAllocation, list[Fraction]]]:
+    """Return proofs of the profile at increasing epsilons, each with those that it serves."""
+    proofs, start = [], 0
+    wanted = _Wanted.of(pair, np.array([float(x) for x in places]), negligible)
+    for line in _lines(pair, wanted, below=False):
+        end = start + line.excess.size
+        proofs.append((SingleAllocation(pair, line, negligible), places[start:end]))
+        start = end
+    return proofs
+
+
+def _lines(pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool) -> Iterator[ShortfallLine]:
+    """Return lines, each for the first points that no earlier one serves."""
+    start = 0
+    while start < wanted.c.size:
+        line = _line(pair, wanted.at(slice(start, None)), below=below)
+        start += line.excess.size
+        yield line
 
 
 def shortfall_line(
@@ -107,21 +128,25 @@ class SingleAllocation:
 
     Attributes:
         pair: one direction.
-        line: for an epsilon.
+        line: for some epsilons.
+        negligible: what its bound may be above the profile, beside a share of that.
     """
 
     pair: AllocatedGaussianPair
     line: ShortfallLine
+    negligible: float
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by what the line may err by."""
         with np.errstate(divide="ignore"):
-            logs = np.log(self.pair.profile(epsilon)[1] + self.line.excess[0])
-        return np.asarray(logs)
+            upper = self.pair.profile(epsilon)[1] * (1.0 + _ROOM * self.line.share)
+            return np.asarray(np.log(upper + _ROOM * self.negligible))
 
     def work(self, points: int) -> int:
         """Return the checker's work for the sum over the line's nodes."""
-        return 2 * limits.line_work(self.line.nodes, points)
+        nodes, terms = self.line.nodes, limits.transform_terms(self.pair.mu_squared)
+        transform = limits.sum_work(terms, nodes) + limits.power_work(self.pair.rounds, nodes)
+        return transform + 2 * limits.line_work(nodes, points)
 
     def fact(self, points: Points) -> Step:
         """Return the step with the line."""
@@ -188,7 +213,7 @@ def _line(pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool) -> Short
             each = (work + count * limits.line_work(nodes, 1)) / count
             if best is None or each < best[0]:
                 excess = wanted.delta[:count] * share + wanted.room
-                best = each, ShortfallLine(tilt, period, nodes, tau, _ROOM * excess)
+                best = each, ShortfallLine(tilt, period, nodes, tau, share, _ROOM * excess)
         count //= 2
     if best is None:
         raise NotCertified(

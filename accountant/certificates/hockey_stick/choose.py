@@ -10,16 +10,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.format.serialize import UNCERTIFIED, Object
-from dpproof.accountant.certificates.hockey_stick.allocation_lines import (
-    SingleAllocation,
-    shortfall_line,
-)
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import single_allocations
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     ClosedForm,
     LargestLoss,
@@ -53,6 +50,7 @@ _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
 _SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
 _FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
 _MANY = 2  # Allocations whose finer tables are more work than the checker does.
+_MOST_LINES = limits.MAX_WORK // 4  # Most work for lines of a finer table. Heuristic.
 _NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
 _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
@@ -154,15 +152,28 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     if isinstance(single, SubsampledPair):
         return _smallest_slack(single_sample(single, point.epsilon), point)
     if isinstance(single, AllocatedGaussianPair):
-        line = shortfall_line(single, point.epsilon)
-        return _smallest_slack(SingleAllocation(single, line), point)
+        ((alone, _),) = single_allocations(single, [Fraction(point.epsilon)], 0.0)
+        return _smallest_slack(alone, point)
     proofs: list[tuple[Maker, int]] = []
     allocated = sum(isinstance(factor.pair, AllocatedGaussianPair) for factor in product.factors)
     for fine in _FINENESS if allocated < _MANY else _FINENESS[:1]:
         if not proofs or _SLACKS[proofs[-1][1]] > _WIDEST_SLACK:
             with contextlib.suppress(NotCertified):  # another table may do
-                proofs.append(_summed(_table(product, point, fine), point))
+                table = _table(product, point, fine)
+                if not proofs or _lines_work(table) <= _MOST_LINES:
+                    proofs.append(_summed(table, point))
     return min(proofs, key=_slack) if proofs else _summed(_table(product, point, fine), point)
+
+
+def _lines_work(table: Subject) -> int:
+    """Return the checker's work for the lines of allocations."""
+    return sum(
+        limits.sum_work(limits.transform_terms(factor.pair.mu_squared), int(str(line["nodes"])))
+        for factor, one in zip(table.named.factors, table.tables, strict=True)
+        if one is not None and isinstance(factor.pair, AllocatedGaussianPair)
+        for side in (one.forward, one.backward)
+        for line in cast("tuple[Object, ...]", side.lines)
+    )
 
 
 def _slack(proof: tuple[Maker, int]) -> int:

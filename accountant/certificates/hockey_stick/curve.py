@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpproof.accountant.certificates.hockey_stick.allocation_lines import single_allocations
 from dpproof.accountant.certificates.hockey_stick.closed_form import (
     ClosedForm,
     LargestLoss,
@@ -20,12 +21,13 @@ from dpproof.accountant.certificates.hockey_stick.contour import EASY_NODES, con
 from dpproof.accountant.certificates.hockey_stick.lattice import folded_sum
 from dpproof.accountant.certificates.hockey_stick.proof import Proof
 from dpproof.accountant.certificates.hockey_stick.sampling_tables import subject
-from dpproof.accountant.engine.profile import deltas
+from dpproof.accountant.engine.profile import closed_form, deltas
 from dpproof.accountant.engine.saddle_point import find_saddle
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.proofs import limits
 from dpproof.proofs.core.certificate import Step
 
@@ -36,6 +38,7 @@ _ROOM = 4e-9  # Relative room of a delta, as a base's bound may be 1e-9 above it
 _SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
 # Points of a table for a typical loss, and the mass it may leave out.
 _FINE, _NEGLIGIBLE = 512, 1e-30
+FAINT = 1e-24  # Deltas of allocations that are not told apart. Heuristic.
 _LEAST = -690.0  # Least log delta that is representable as a float.
 
 
@@ -65,6 +68,8 @@ def facts(
     proofs: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
     if has_closed_profile(product):
         proofs.append((ClosedForm(product), near))
+    elif isinstance(single := closed_form(product), AllocatedGaussianPair):
+        proofs.extend(single_allocations(single, near, FAINT / 2))
     else:
         proofs.extend(_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []

@@ -27,6 +27,7 @@ from dpproof.accountant.arithmetic.enclosure import (
     Enclosure,
     Numbers,
     Reals,
+    joined,
 )
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
@@ -44,7 +45,10 @@ _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
 _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -38.0  # Least log phi that has digits. Heuristic.
 _TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
-_MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
+_MOST: Final = 1 << 15  # Terms of a sum. Heuristic.
+_ROWS: Final = 1 << 12  # Of phi at once. Heuristic: what fits memory.
+_AT_ONCE: Final = 1 << 20  # Terms of sums for many c at once, likewise.
+_LONG: Final = 1 << 23  # Terms of sums that take too long. Heuristic.
 _UPRIGHT: Final = np.ceil(2.0 ** np.arange(4.0, 10.1, 0.25))  # Terms over a line. Heuristic.
 _SHORT: Final = 128  # Terms over it below which nothing else is tried. Heuristic.
 _CENTRED: Final = 0.5  # c above which exponents are taken by c - 1. Heuristic.
@@ -77,12 +81,14 @@ def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Re
     tilts = _tilts(variance, count)
     place = np.where(c <= _LARGEST_C, np.searchsorted(-tilts.ends, -c), tilts.p.size)
     for one in np.unique(place[place < tilts.p.size]).tolist():
-        some = place == one
+        some = np.flatnonzero(place == one)
         nodes = _nodes(variance, count, one)
-        if nodes is not None:
-            found, error = nodes.shortfall(c[some], beyond[some])
-            lower[some] = np.maximum(lower[some], found - error)
-            upper[some] = np.minimum(upper[some], found + error)
+        if nodes is None or nodes.u.size * some.size > _LONG:
+            continue
+        for part in np.array_split(some, -(-some.size * nodes.u.size // _AT_ONCE)):
+            found, error = nodes.shortfall(c[part], beyond[part])
+            lower[part] = np.maximum(lower[part], found - error)
+            upper[part] = np.minimum(upper[part], found + error)
     deep = c < 1.0
     upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
     return lower, upper
@@ -193,7 +199,7 @@ def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enc
     if angle.any():
         z = length * np.exp(1j * (angle - a * turn))[:, None]
         turned = weight * np.exp(1j * np.multiply.outer(turn, g))
-        w: Complexes = size * np.exp(1j * angle)
+        w: Numbers = size * np.exp(1j * angle)
     else:  # all real, in half of the time
         z, turned, w = length, weight, size
     cut = np.minimum(1.0, _LARGE / np.maximum(length, _LARGE)) * z
@@ -305,7 +311,8 @@ class _Nodes:
         x = beyond if self.shift else c
         turn, reach = np.multiply.outer(x, self.u.imag), float(np.abs(x).max()) + 1e-300
         size = np.exp(np.multiply.outer(x, self.u.real) - self.least)
-        terms = (size * np.cos(turn)) @ self.factor.real - (size * np.sin(turn)) @ self.factor.imag
+        both = np.cos(turn) * self.factor.real - np.sin(turn) * self.factor.imag
+        terms = (size * both).sum(axis=1)  # in pairs
         blur = np.expm1(64.0 * UNIT_ROUNDOFF * reach * np.abs(self.u)) * self.size
         error = size @ self.lost + (size @ blur) * np.abs(x) / reach
         error += np.exp(self.p * c + self.log_inner + _SLACK) + self.rest
@@ -482,8 +489,8 @@ class _Line:
             period = 2 * math.pi / shape.step
             lost = math.exp(-self.p * period)
             after = lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK)
-            factor = shape.step / (u * u)
-            return self.summed(u, np.abs(u), factor, (shape.log_outer, after + shape.before, 0.0))
+            errors = shape.log_outer, after + shape.before, 0.0
+            return self.summed(u, np.abs(u), np.asarray(shape.step / (u * u)), errors)
         x = shape.step * np.arange(float(shape.terms))
         sine, cosine = math.sin(shape.angle), math.cos(shape.angle)
         flat, steep = np.cosh(x), np.sinh(x)
@@ -508,24 +515,26 @@ class _Line:
         """Return the sum of factors over pi, the first one halved; ``length`` is |u|."""
         shift = float(self.low > _CENTRED)
         least = self.p * (self.low - shift)
-        log = _log_transform(self.a, length / self.count, np.angle(u), centred=shift > 0)
+        polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
+        parts = [[one[k : k + _ROWS] for one in polar] for k in rows]
+        log = joined([_log_transform(self.a, *part, centred=shift > 0) for part in parts])
         power, radius = self.count * log.value, self.count * log.radius
         bounded = np.isinf(radius)
         ulps = 200.0 + summation_ulps(u.size) + 8.0 * (np.abs(power) + abs(least))
-        size, blur = np.exp(power.real), np.where(bounded, 0.0, radius)
+        blur = np.where(bounded, 0.0, radius)
         if self.cancels:
-            value = np.expm1(power)
+            size, value = np.exp(power.real), np.expm1(power)
             error = 72.0 * np.abs(power) * np.maximum(size, 1.0) + ulps * np.abs(value)
             error = size * np.expm1(blur) + UNIT_ROUNDOFF * error
             error = np.where(bounded, 2.0 + 2.0 * size, error)
+            factor = factor * math.exp(least)
         else:
-            value = np.exp(power)
-            error = size * np.where(bounded, 2.0, np.expm1(blur + UNIT_ROUNDOFF * ulps))
-        value = np.where(bounded, 0.0, value)
-        factor = factor * math.exp(least) / math.pi
+            value = np.exp(power + least)
+            error = np.where(bounded, 2.0, np.expm1(blur + UNIT_ROUNDOFF * ulps)) * np.abs(value)
+        factor = factor / math.pi
         factor[0] *= 0.5
         lost = np.abs(factor) * error
-        factor = factor * value
+        factor = np.asarray(factor * np.where(bounded, 0.0, value))
         return _Nodes(u, factor, lost, np.abs(factor) + lost, shift, least, self.p, *errors)
 
     def left_out(self, shape: _Shape, end: float, constant: float = 0.0) -> float:

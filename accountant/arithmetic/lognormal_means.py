@@ -48,7 +48,7 @@ _TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
 _MOST: Final = 1 << 15  # Terms of a sum. Heuristic.
 _ROWS: Final = 1 << 12  # Of phi at once. Heuristic: what fits memory.
 _AT_ONCE: Final = 1 << 20  # Terms of sums for many c at once, likewise.
-_LONG: Final = 1 << 23  # Terms of sums that take too long. Heuristic.
+_FEW: Final = 64  # Numbers c of which sums may be so long; a quarter for more. Heuristic.
 _UPRIGHT: Final = np.ceil(2.0 ** np.arange(4.0, 10.1, 0.25))  # Terms over a line. Heuristic.
 _SHORT: Final = 128  # Terms over it below which nothing else is tried. Heuristic.
 _CENTRED: Final = 0.5  # c above which exponents are taken by c - 1. Heuristic.
@@ -82,8 +82,8 @@ def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Re
     place = np.where(c <= _LARGEST_C, np.searchsorted(-tilts.ends, -c), tilts.p.size)
     for one in np.unique(place[place < tilts.p.size]).tolist():
         some = np.flatnonzero(place == one)
-        nodes = _nodes(variance, count, one)
-        if nodes is None or nodes.u.size * some.size > _LONG:
+        nodes = _nodes(variance, count, one, _MOST if some.size <= _FEW else _MOST // 4)
+        if nodes is None:
             continue
         for part in np.array_split(some, -(-some.size * nodes.u.size // _AT_ONCE)):
             found, error = nodes.shortfall(c[part], beyond[part])
@@ -323,7 +323,7 @@ class _Nodes:
 
 
 @lru_cache(maxsize=512)
-def _nodes(variance: float, count: int, place: int) -> _Nodes | None:
+def _nodes(variance: float, count: int, place: int, most: int) -> _Nodes | None:
     """Return the sum through one p that takes about the fewest terms, or None if too many."""
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
@@ -340,7 +340,7 @@ def _nodes(variance: float, count: int, place: int) -> _Nodes | None:
         best = min(best, other, key=lambda one: one.terms)
     if upright is not None and upright.terms <= best.terms:
         return line.nodes(upright)
-    return line.nodes(best) if best.terms <= _MOST else None
+    return line.nodes(best) if best.terms <= most else None
 
 
 def _highest(tilts: _Tilts, place: int) -> float:

@@ -513,7 +513,8 @@ class _Line:
         self, u: Complexes, length: Reals, factor: Complexes, errors: tuple[float, float, float]
     ) -> _Nodes:
         """Return the sum of factors over pi, the first one halved; ``length`` is |u|."""
-        shift = float(self.low > _CENTRED)
+        # c - 1 below 0 times Re u, which falls on a hyperbola, would overflow.
+        shift = float(self.low >= 1.0 or (self.low > _CENTRED and u[-1].real > 0.0))
         least = self.p * (self.low - shift)
         polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
         parts = [[one[k : k + _ROWS] for one in polar] for k in rows]

@@ -119,7 +119,7 @@ class AllocatedGaussianPair(BelowGaussian):
         log_size, central = np.log(one + 1e-300), epsilon < 0.5  # where the law is symmetric
         size = log_shortfall(mu * mu, self.rounds, 1.0 - np.expm1(epsilon[central]))
         log_size[central] = np.maximum(size, log_size[central])
-        return log_size
+        return np.asarray(log_size)
 
     def _ends(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return both ends of the profile at epsilon >= 0.

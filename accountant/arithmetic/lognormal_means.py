@@ -281,7 +281,7 @@ class _Nodes:
         lost: shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself.
         size: shape (n,), of the factor and what it errs by.
         shift: 1 where exponents are taken by c - 1, which keeps digits, else 0.
-        least: p x at the least c.
+        least: shape (n,), Re u times x at the least c.
         p: where the inner line crosses the real axis.
         log_inner: log of the error by that line, over e^{pc}.
         rest: the error by the outer hyperbola and by the terms left out.
@@ -293,7 +293,7 @@ class _Nodes:
     lost: Reals
     size: Reals
     shift: float
-    least: float
+    least: Reals
     p: float
     log_inner: float
     rest: float
@@ -515,20 +515,20 @@ class _Line:
         """Return the sum of factors over pi, the first one halved; ``length`` is |u|."""
         # c - 1 below 0 times Re u, which falls on a hyperbola, would overflow.
         shift = float(self.low >= 1.0 or (self.low > _CENTRED and u[-1].real > 0.0))
-        least = self.p * (self.low - shift)
+        least = u.real * (self.low - shift)
         polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
         parts = [[one[k : k + _ROWS] for one in polar] for k in rows]
         log = joined([_log_transform(self.a, *part, centred=shift > 0) for part in parts])
         power, radius = self.count * log.value, self.count * log.radius
         bounded = np.isinf(radius)
-        ulps = 200.0 + summation_ulps(u.size) + 8.0 * (np.abs(power) + abs(least))
+        ulps = 200.0 + summation_ulps(u.size) + 8.0 * (np.abs(power) + np.abs(least))
         blur = np.where(bounded, 0.0, radius)
         if self.cancels:
             size, value = np.exp(power.real), np.expm1(power)
             error = 72.0 * np.abs(power) * np.maximum(size, 1.0) + ulps * np.abs(value)
             error = size * np.expm1(blur) + UNIT_ROUNDOFF * error
             error = np.where(bounded, 2.0 + 2.0 * size, error)
-            factor = factor * math.exp(least)
+            factor = factor * np.exp(least)
         else:
             value = np.exp(power + least)
             error = np.where(bounded, 2.0, np.expm1(blur + UNIT_ROUNDOFF * ulps)) * np.abs(value)

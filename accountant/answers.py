@@ -39,7 +39,7 @@ from dpproof.accountant.ranges import (
 )
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
-from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
+from dpproof.accountant.subsampling.allocated import SMALL, AllocatedGaussianPair, distant
 from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import MixturePair
@@ -82,7 +82,10 @@ def delta(product: Product, epsilon: float) -> Bound:
         lambda bound: bound.upper < _TABULATED,
         typical,
     )
-    return profile.delta_of_rare_losses(product, epsilon, answer)
+    answer = profile.delta_of_rare_losses(product, epsilon, answer)
+    if answer.lower >= SMALL or (farther := distant(product)) == product:
+        return answer
+    return delta(farther, epsilon)
 
 
 @lru_cache(maxsize=64)
@@ -98,6 +101,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         with contextlib.suppress(NotCertified):
             return alone.epsilon(delta)
     deep = 0.0 < Bound.of(delta).lower < _TABULATED
+    if Bound.of(delta).lower < SMALL:
+        product = distant(product)
     typical = cut(product, Bound.of(delta).lower)
     answer = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep, typical)
     wide = answer.relative_width > _VAGUE

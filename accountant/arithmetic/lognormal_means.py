@@ -19,13 +19,15 @@ from typing import Final, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.elementary import log1p_enclosure, log_of_sum, summation_ulps
+from dpproof.accountant.arithmetic.elementary import log1p_minus_linear, log_of_sum, summation_ulps
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
     Complexes,
     Enclosure,
+    Numbers,
     Reals,
+    joined,
 )
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
@@ -35,50 +37,60 @@ _REACH: Final = 10.0  # Standard deviations that phi's sum takes. Heuristic: the
 _LARGE: Final = 1e5  # |z| from which e^{-z} is 0 in every digit. Soundness depends on it.
 _WIDEST: Final = math.pi / 8  # Largest angle b. Heuristic, below pi/4.
 _DIGITS: Final = 39.0  # Log of what the sum over the hyperbola may lose. Heuristic.
-_FINE: Final = 1.05  # Ratio of neighbouring places at which phi is bounded. Heuristic.
-_EVERY: Final = 10  # Of these places is a p. Heuristic.
+_FINE: Final = 1.1  # Ratio of neighbouring places at which phi is bounded. Heuristic.
+_EVERY: Final = 5  # Of these places is a p. Heuristic.
 _DEEPEST: Final = -200.0  # Least log of phi^t that is computed. Heuristic.
 _LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
 _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
 _RESOLVED: Final = -38.0  # Least log phi that has digits. Heuristic.
 _TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
-_MOST: Final = 1 << 13  # Terms of a sum. Heuristic.
+_MOST: Final = 1 << 15  # Terms of a sum. Heuristic.
+_ROWS: Final = 1 << 12  # Of phi at once. Heuristic: what fits memory.
+_AT_ONCE: Final = 1 << 20  # Terms of sums for many c at once, likewise.
+_FEW: Final = 64  # Numbers c of which sums may be so long; a quarter for more. Heuristic.
+_UPRIGHT: Final = np.ceil(2.0 ** np.arange(4.0, 10.1, 0.25))  # Terms over a line. Heuristic.
+_SHORT: Final = 128  # Terms over it below which nothing else is tried. Heuristic.
+_CENTRED: Final = 0.5  # c above which exponents are taken by c - 1. Heuristic.
 _ANGLES: Final = 16  # Tried. Heuristic.
 _LARGEST_VARIANCE: Final = 800.0  # Of log Y, for which phi is computed: its nodes overflow beyond.
 _SLACK: Final = 1e-6  # Above what logs of bounds of the integrand err by. Soundness depends on it.
 _MOMENTS: Final = 256  # Highest moment. Heuristic.
 _CELLS: Final = 48  # Of the outer hyperbola, to bound the integrand there. Heuristic.
 _TURNS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-13.0, 1.0)])  # Tried. Heuristic.
+# The series of e^{-z} - 1 + z: largest |z|, and terms, beyond which there is less than u of it.
+_NEAR: Final = 0.5
+_NEAR_TERMS: Final = 16
 # Roundings of a term of phi's sum, relative to its size, beside those that grow with g. Soundness
 # depends on it.
 _TERM: Final = 64.0 * ELEMENTARY_ULPS
 
 
-def mean_shortfall(
-    variance: float, count: int, c: Reals, *, excess: bool = False
-) -> tuple[Reals, Reals]:
-    """Bound E(c - M)_+ from both sides, or E(M - c)_+ = E(c - M)_+ - (c - 1) of the ``excess``.
+def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Reals]:
+    """Bound E(c - M)_+ for c < 1, and E(M - c)_+ = E(c - M)_+ - (c - 1) from c = 1 on.
 
-    The ends hold for all numbers within 8 u of c > 0. They are (c - 1)_+ and c, rounded, where
-    nothing better is computed, or 0 and 1 of the excess.
+    Args:
+        variance: of log Y, above 0, exact.
+        count: the number of variables, from 2.
+        log_c: shape (n,), log c.
+    Returns:
+        Lower and upper ends; 0, and c or 1, rounded, where nothing better is computed.
     """
-    lower, upper = np.maximum((1.0 - c if excess else c - 1.0), 0.0), c.copy()
-    if excess:
-        upper[:] = 1.0
+    c, beyond = np.exp(log_c), np.expm1(log_c)
+    lower, upper = np.zeros(c.shape), np.minimum(c, 1.0)
     tilts = _tilts(variance, count)
     place = np.where(c <= _LARGEST_C, np.searchsorted(-tilts.ends, -c), tilts.p.size)
     for one in np.unique(place[place < tilts.p.size]).tolist():
-        some = place == one
-        nodes = _hyperbola(variance, count, one)
+        some = np.flatnonzero(place == one)
+        nodes = _nodes(variance, count, one, _MOST if some.size <= _FEW else _MOST // 4)
         if nodes is None:
             continue
-        integrals, error = nodes.excess(c[some]) if excess else nodes.integral(c[some])
-        lower[some] = np.maximum(lower[some], integrals - error)
-        upper[some] = np.minimum(upper[some], integrals + error)
+        for part in np.array_split(some, -(-some.size * nodes.u.size // _AT_ONCE)):
+            found, error = nodes.shortfall(c[part], beyond[part])
+            lower[part] = np.maximum(lower[part], found - error)
+            upper[part] = np.minimum(upper[part], found + error)
     deep = c < 1.0
-    if not excess:
-        upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
+    upper[deep] = np.minimum(upper[deep], _chernoff(variance, count, c[deep]))
     return lower, upper
 
 
@@ -96,12 +108,11 @@ def log_shortfall(variance: float, count: int, c: Reals) -> Reals:
     u, log_power = log_transform(variance, count)
     if not u.size:
         return np.zeros(c.shape)
-    return np.asarray((np.multiply.outer(c, u) + log_power - np.log(u)).min(axis=1) - 1.3)
-
-
-def resolved(variance: float, count: int) -> Reals:
-    """Return c at which ``mean_shortfall`` has digits, decreasing."""
-    return _tilts(variance, count).ends
+    exponent = np.multiply.outer(c, u) + log_power
+    best = np.argmin(exponent, axis=1)
+    least = np.minimum(exponent[np.arange(c.size), best], -1e-12)
+    deviations = np.sqrt(-2.0 * least)  # of a normal variable, of which this is the shortfall
+    return np.asarray(least - 0.9 - np.log(u[best] * (1.4 + 1 / deviations + 0.6 * deviations)))
 
 
 def mean_excess_above(variance: float, count: int, log_c: Reals) -> Reals:
@@ -151,12 +162,11 @@ def _excess(variance: float, count: int) -> tuple[Reals, Reals]:
         return np.zeros(1), np.zeros(1)  # the line of slope 1 alone
     powers = math.ceil(math.log(_LARGEST_TILT * count / _LEAST_TILT, _FINE))
     u = _LEAST_TILT * _FINE ** np.arange(powers)
-    found = _log_transform(math.sqrt(variance), u / count, np.zeros(u.shape))
-    one = np.minimum(found.value.real + found.radius, 0.0)
-    log = count * one * (1 - 4 * UNIT_ROUNDOFF)
-    resolved = np.isfinite(found.radius) & (found.value.real > _RESOLVED)
-    u, log = u[resolved], log[resolved]
-    return np.append(0.0, u), np.append(0.0, log + u + 2 * UNIT_ROUNDOFF * u)
+    w = u / count
+    found = _log_transform(math.sqrt(variance), w, np.zeros(u.shape), centred=True)
+    resolved = np.isfinite(found.radius) & (found.value.real - w > _RESOLVED)
+    heights = count * (found.value.real + found.radius)[resolved] * (1 + 4 * UNIT_ROUNDOFF)
+    return np.append(0.0, u[resolved]), np.append(0.0, np.minimum(heights, u[resolved]))
 
 
 def _excess_above(variance: float, count: int, u: Reals) -> Reals:
@@ -166,57 +176,92 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _log_transform(a: float, size: Reals, angle: Reals) -> Enclosure:
-    """Enclose log phi(w), up to turns, at w = size e^{i angle}; the radius is infinite near 0.
+def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enclosure:
+    """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
-    It covers an error of 100 u in w, relative, and is taken by phi - 1 where that is small. The
-    angle is in [0, 3 pi/4]; ``a`` is the standard deviation of log Y.
+    The radius covers an error of 100 u in w, relative, and is infinite near zeros. Where phi is
+    near 1, phi - 1 + w is summed, so that of log phi + w little is lost.
+
+    Args:
+        a: standard deviation of log Y.
+        size: shape (n,), at or above 0.
+        angle: shape (n,), from 0 to 3 pi/4.
+        centred: whether w is added.
     """
     strip = min(_STRIP, _STRIP / a)
     most = _STRIP - a * strip  # angle of w Y on the line
     turn = np.maximum(angle - most, 0.0) / a  # minus Im g of the line
     step = 2 * math.pi * strip / _FALL
     g = step * np.arange(-math.ceil(_REACH / step), math.ceil((_REACH + a) / step) + 1)
-    log_y = a * g - 0.5 * a * a
-    z = np.minimum(np.multiply.outer(size, np.exp(log_y)), _LARGE)
-    real, imag = (z * part(angle - a * turn)[:, None] for part in (np.cos, np.sin))
-    decay, half = np.exp(-real), np.sin(0.5 * imag)
-    phase = np.multiply.outer(turn, g)
+    length = np.multiply.outer(size, np.exp(a * g - 0.5 * a * a))
     weight = np.multiply.outer(np.exp(0.5 * turn * turn), np.exp(-0.5 * g * g))
     weight *= step / math.sqrt(2 * math.pi)
-    # e^{-z} - 1, without cancellation
-    down, across = np.expm1(-real) - 2.0 * decay * half * half, -decay * np.sin(imag)
-    turned = weight * np.exp(1j * phase)
-    value = (turned * (down + 1j * across)).sum(axis=1)
-    whole = (turned * (decay * np.exp(-1j * imag))).sum(axis=1)
-    bound = weight * np.minimum(z, 2.0)
+    if angle.any():
+        z = length * np.exp(1j * (angle - a * turn))[:, None]
+        turned = weight * np.exp(1j * np.multiply.outer(turn, g))
+        w: Numbers = size * np.exp(1j * angle)
+    else:  # all real, in half of the time
+        z, turned, w = length, weight, size
+    cut = np.minimum(1.0, _LARGE / np.maximum(length, _LARGE)) * z
+    decay = np.exp(-cut)
+    value = (turned * _without_line(z, cut)).sum(axis=1)
+    whole = (turned * decay).sum(axis=1)
     grown = _TERM + summation_ulps(g.size) + 300.0 + 8.0 * g * g + 16.0 * (a * np.abs(g) + a * a)
-    rounding = UNIT_ROUNDOFF * ((bound @ grown) + 8.0 * bound.sum(axis=1) * turn * (1.0 + turn))
-    outside = 2.0 * float(ndtr(np.array(0.0 - _REACH)))
-    left_out = np.exp(0.5 * turn * turn) * outside * np.minimum(size, 2.0)
-    alias = np.exp(0.5 * (turn + strip) ** 2) * 2.1 * math.exp(-_FALL) * np.minimum(size, 2.0)
-    small = log1p_enclosure(value, np.asarray(1.01 * (rounding + left_out + alias)))
-    shrunk = weight * decay * (1.0 + z)
-    blur = UNIT_ROUNDOFF * ((shrunk @ grown) + 8.0 * shrunk.sum(axis=1) * turn * (1.0 + turn))
-    large = log_of_sum(whole, np.asarray(1.01 * (blur + left_out + alias)), 0.0)
-    near = np.abs(value) < 0.5
+    lost = 2.0 * float(ndtr(np.array(0.0 - _REACH))) * np.exp(0.5 * turn * turn)
+    lost += 2.1 * math.exp(-_FALL) * np.exp(0.5 * (turn + strip) ** 2)
+
+    def rounding(bound: Reals) -> Reals:
+        turns = 8.0 * bound.sum(axis=1) * turn * (1.0 + turn)
+        return np.asarray(UNIT_ROUNDOFF * ((bound @ grown) + turns))
+
+    bent = 1.01 * (rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * lost * size)
+    blur = rounding(weight * np.abs(decay) * (1.0 + length))
+    large = log_of_sum(whole, np.asarray(1.01 * (blur + lost * np.minimum(size, 2.0))), 0.0)
+    x = value - w
+    near = np.abs(x) + bent < 0.5
+    x = np.where(near, x, 0.0)
+    small = value + log1p_minus_linear(x) + (0.0 if centred else -w)
+    both = np.abs(value) + size
+    radius = 2.0 * bent + UNIT_ROUNDOFF * (400.0 * np.abs(x) + 200.0 * (not centred)) * both
+    slack = 200.0 * UNIT_ROUNDOFF * size * centred
     return Enclosure(
-        np.where(near, small.value, large.value), np.where(near, small.radius, large.radius)
+        np.where(near, small, large.value + (w if centred else 0.0)) + 0j,
+        np.where(near, radius, large.radius + slack),
     )
+
+
+def _without_line(z: Numbers, cut: Numbers) -> Numbers:
+    """Return e^{-z} - 1 + z, by its series for small z; cut is z, or large where z is larger."""
+    value = np.expm1(-cut) + z
+    small = np.abs(z) < _NEAR
+    near = z[small]
+    total = np.full(near.shape, 1.0 / math.factorial(_NEAR_TERMS), dtype=near.dtype)
+    for order in range(_NEAR_TERMS - 1, 1, -1):
+        total = 1.0 / math.factorial(order) - near * total
+    value[small] = near * near * total
+    return value
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Tilts:
-    """The p of hyperbolas, and the c for which each is best."""
+    """The p of hyperbolas, and the c for which each is best.
 
-    p: Reals  # shape (n,), increasing
-    ends: Reals  # shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1]
+    Attributes:
+        p: shape (n,), increasing.
+        ends: shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1].
+    """
+
+    p: Reals
+    ends: Reals
 
 
 @lru_cache(maxsize=64)
 def _tilts(variance: float, count: int) -> _Tilts:
-    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c. Any is sound."""
+    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c.
+
+    Heuristic: every p is sound.
+    """
     places, heights = _excess(variance, count)
     p = places[1::_EVERY]
     log = heights[1::_EVERY] - p
@@ -227,101 +272,122 @@ def _tilts(variance: float, count: int) -> _Tilts:
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Hyperbola:
-    """A trapezoid sum over one hyperbola, and what bounds its error."""
+class _Nodes:
+    """A trapezoid sum over a line or a hyperbola, and what bounds its error, for some c.
 
-    u: Complexes  # shape (n,), from the real axis upwards; the other half is conjugate
-    log_power: Complexes  # shape (n,), t log phi(u/t)
-    # Shape (n,), how much that errs by; where it is infinite the real part is a bound.
-    radius: Reals
-    factor: Complexes  # shape (n,), by what e^{uc} phi^t is multiplied
-    p: float  # where the inner hyperbola, a vertical line, crosses the real axis
-    log_inner: float  # log of the error by that line, over e^{pc}
-    rest: float  # the error by the outer hyperbola and by the terms left out
-    # The error for the constant 1 in the place of M, over e^{p(c - 1)}, and the rest of it; None if
-    # the terms do not end.
-    constant: tuple[float, float] | None
+    Attributes:
+        u: shape (n,), from the real axis upwards; the other half is conjugate.
+        factor: shape (n,), of e^{ux - least}, x being c - shift.
+        lost: shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself.
+        size: shape (n,), of the factor and what it errs by.
+        shift: 1 where exponents are taken by c - 1, which keeps digits, else 0.
+        least: shape (n,), Re u times x at the least c.
+        p: where the inner line crosses the real axis.
+        log_inner: log of the error by that line, over e^{pc}.
+        rest: the error by the outer hyperbola and by the terms left out.
+        constant: of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0.
+    """
 
-    def integral(self, c: Reals) -> tuple[Reals, Reals]:
-        """Return E(c - M)_+ and how much it errs by, for c of this hyperbola."""
-        grown = np.multiply.outer(c, self.u)
-        exponent = grown + self.log_power
-        size = np.exp(exponent.real) * np.abs(self.factor)
-        bounded = np.isinf(self.radius)
-        ulps = 200.0 + 8.0 * np.abs(self.log_power) + 64.0 * np.abs(grown)
-        error = np.where(bounded, 0.0, self.radius) + UNIT_ROUNDOFF * ulps
-        terms = np.where(bounded, 0.0, (np.exp(exponent) * self.factor).real)
-        lost = size * np.where(bounded, 1.0 + error, np.expm1(error))
-        rounding = lost + UNIT_ROUNDOFF * summation_ulps(self.u.size) * size
-        return terms.sum(axis=1), 1.001 * (rounding.sum(axis=1) + self._outside(c))
+    u: Complexes
+    factor: Complexes
+    lost: Reals
+    size: Reals
+    shift: float
+    least: Reals
+    p: float
+    log_inner: float
+    rest: float
+    constant: float
 
-    def excess(self, c: Reals) -> tuple[Reals, Reals]:
-        """Return E(M - c)_+ and its error: the sum for M less that for the constant 1, c - 1."""
-        if self.constant is None:
-            found, error = self.integral(c)
-            return found - (c - 1.0), error + 16 * UNIT_ROUNDOFF * c
-        grown = np.multiply.outer(c, self.u)
-        beside, moved = np.exp(grown - self.u) * self.factor, self.log_power + self.u
-        bounded = np.isinf(self.radius)
-        more, away = np.exp(moved.real), np.expm1(moved)
-        terms = np.where(bounded, 0.0, (beside * away).real)
-        blur = 8.0 * (np.abs(self.log_power) + np.abs(self.u)) * more
-        blur += 64.0 * np.abs(moved) * np.maximum(more, 1.0)
-        blur = UNIT_ROUNDOFF * blur + more * np.expm1(np.where(bounded, 0.0, self.radius))
-        ulps = 200.0 + 64.0 * np.abs(grown) + summation_ulps(self.u.size)
-        lost = np.where(bounded, 2.0 + 2.0 * more, blur + UNIT_ROUNDOFF * ulps * np.abs(away))
-        rounding = (np.abs(beside) * lost).sum(axis=1)
-        share, rest = self.constant
-        outside = self._outside(c) + np.exp(self.p * (c - 1.0) + _SLACK) * share + rest
-        return terms.sum(axis=1), 1.001 * (rounding + outside)
+    def shortfall(self, c: Reals, beyond: Reals) -> tuple[Reals, Reals]:
+        """Return E(c - M)_+, or E(M - c)_+ from 1 on, and how much it errs by.
 
-    def _outside(self, c: Reals) -> Reals:
-        """Return what the sum for M errs by in exact arithmetic."""
-        return np.asarray(np.exp(self.p * c + self.log_inner + _SLACK) + self.rest)
+        Rounds: e^{ux} errs by e^s - 1 at most, relative, s = 64 u |ux|, which is convex in |x|.
+
+        Args:
+            c: of these nodes.
+            beyond: c - 1.
+        """
+        x = beyond if self.shift else c
+        turn, reach = np.multiply.outer(x, self.u.imag), float(np.abs(x).max()) + 1e-300
+        size = np.exp(np.multiply.outer(x, self.u.real) - self.least)
+        both = np.cos(turn) * self.factor.real - np.sin(turn) * self.factor.imag
+        terms = (size * both).sum(axis=1)  # in pairs
+        blur = np.expm1(64.0 * UNIT_ROUNDOFF * reach * np.abs(self.u)) * self.size
+        error = size @ self.lost + (size @ blur) * np.abs(x) / reach
+        error += np.exp(self.p * c + self.log_inner + _SLACK) + self.rest
+        if self.constant:
+            return terms, 1.001 * (error + np.exp(self.p * beyond + _SLACK) * self.constant)
+        more = np.maximum(beyond, 0.0)
+        return terms - more, 1.001 * (error + 16 * UNIT_ROUNDOFF * more)
 
 
 @lru_cache(maxsize=512)
-def _hyperbola(variance: float, count: int, place: int) -> _Hyperbola | None:
-    """Return the sum through one p, of the angle that takes about fewest terms; None if many."""
+def _nodes(variance: float, count: int, place: int, most: int) -> _Nodes | None:
+    """Return the sum through one p that takes about the fewest terms, or None if too many."""
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
-    high = float(tilts.ends[place - 1]) if place else _LARGEST_C
-    line = _Line(variance, count, p, low, high, log_real)
+    line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
     upright = line.upright()
-    if upright is not None:
-        return upright
+    if upright is not None and upright.terms <= _SHORT:
+        return line.nodes(upright)
     best = line.shape(line.widest)
     for k in range(1, _ANGLES):
         other = line.shape(line.widest * 2.0 ** (-0.5 * k))
         if other.terms > 2 * best.terms:
             break
         best = min(best, other, key=lambda one: one.terms)
-    return line.nodes(best) if best.terms <= _MOST else None
+    if upright is not None and upright.terms <= best.terms:
+        return line.nodes(upright)
+    return line.nodes(best) if best.terms <= most else None
+
+
+def _highest(tilts: _Tilts, place: int) -> float:
+    """Return the largest c of one p."""
+    return float(tilts.ends[place - 1]) if place else _LARGEST_C
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Angle, step and terms of the sum over a hyperbola, and the log of its outer bound."""
+    """A sum over a hyperbola, or over the vertical line.
+
+    Attributes:
+        angle: 0 of the line.
+        step: of the trapezoid sum.
+        terms: how many.
+        log_outer: log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}.
+        before: of the line, what periods before c add.
+    """
 
     angle: float
     step: float
     terms: int
     log_outer: float
+    before: float = 0.0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The vertical line through p, and the hyperbolas that it may be bent to, for some c."""
+    """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
 
-    variance: float  # of log Y
-    count: int  # t
-    p: float  # where the line crosses the real axis
-    low: float  # the least c
-    high: float  # the largest
-    log_real: float  # an upper bound of t log phi(p/t)
+    Attributes:
+        variance: of log Y.
+        count: t.
+        p: where the line crosses the real axis.
+        low: the least c.
+        high: the largest.
+        log_real: an upper bound of t log phi(p/t).
+    """
+
+    variance: float
+    count: int
+    p: float
+    low: float
+    high: float
+    log_real: float
 
     @property
     def a(self) -> float:
@@ -343,33 +409,42 @@ class _Line:
         """Return whether c - 1 is most of E(c - M)_+, so that the sum for M = 1 has to end, too."""
         return self.low >= _TWICE
 
-    def upright(self) -> _Hyperbola | None:
-        """Return a sum over the vertical line, where phi falls fast for many rounds, or None."""
+    def upright(self) -> _Shape | None:
+        """Return the sum over the vertical line itself, or None if it takes more terms than few.
+
+        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
+        """
+        if self.cancels:
+            return None
         depth = _DIGITS - self.level
-        period = max(self.high, (depth + math.log(2.0 + self.high)) / self.p) * (1 + _SLACK)
-        step = 2 * math.pi / period
-        end = step * np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
+        period, before = self.period(depth)
+        end = 2 * math.pi / period * _UPRIGHT
         turn = _TURNS[1:, None]
         reach = (self.p * np.cos(turn) + end * np.sin(turn)) * (1 - _SLACK)
         log_size = _excess_above(self.variance, self.count, reach) - reach
         log_size += 0.5 * self.count * (turn / self.a) ** 2
-        log_inner = log_size.min(axis=0) - np.log(math.pi * end) + _SLACK
-        short = np.flatnonzero(self.p * self.low + log_inner < -depth)
-        if self.cancels or not short.size:
+        log_end = log_size.min(axis=0) - np.log(math.pi * end) + _SLACK
+        short = np.flatnonzero(self.p * self.low + log_end < -depth)
+        if not short.size:
             return None
-        u = self.p + 1j * step * np.arange(64.0 * 2.0 ** short[0] + 1.0)
-        log = _log_transform(self.a, np.abs(u) / self.count, np.angle(u))
-        lost = math.exp(-self.p * period)
-        return _Hyperbola(
-            u=u,
-            log_power=self.count * log.value,
-            radius=self.count * log.radius,
-            factor=np.where(u.imag > 0, 2.0, 1.0) * step / (2 * math.pi) / (u * u),
-            p=self.p,
-            log_inner=float(log_inner[short[0]]),
-            rest=lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK),
-            constant=None,
-        )
+        terms = int(_UPRIGHT[short[0]])
+        return _Shape(0.0, 2 * math.pi / period, terms, float(log_end[short[0]]), before)
+
+    def period(self, depth: float) -> tuple[float, float]:
+        """Return a period of the sum over the line, and what is added by periods before c."""
+        after = (depth + math.log(2.0 + self.high)) / self.p
+        places, log_power = log_transform(self.variance, self.count)
+        beyond = places > 1.1 * self.p
+        q = places[beyond]
+        log_size = q * self.high + log_power[beyond] - np.log(q)
+        log_size += _SLACK + 64 * UNIT_ROUNDOFF * q * (1.0 + self.high)
+        shorter = (depth + log_size) / (q - self.p)
+        best = int(np.argmin(shorter)) if q.size else 0
+        if not q.size or max(after, shorter[best]) >= self.high:
+            return max(after, self.high) * (1 + _SLACK), 0.0
+        period = float(max(after, shorter[best])) * (1 + _SLACK)
+        log_ratio = -float(q[best] - self.p) * period
+        return period, math.exp(float(log_size[best]) - 1.0 + log_ratio) / -math.expm1(log_ratio)
 
     def shape(self, angle: float) -> _Shape:
         """Return step and terms for one angle."""
@@ -407,33 +482,61 @@ class _Line:
         slack = _SLACK + 64 * UNIT_ROUNDOFF * (1.0 + self.high) * float(imag[-1] - real[-1])
         return max(float(bounds.max()), beyond) + slack
 
-    def nodes(self, shape: _Shape) -> _Hyperbola:
+    def nodes(self, shape: _Shape) -> _Nodes:
         """Return the sum of one shape."""
+        if shape.angle == 0.0:
+            u = self.p + 1j * shape.step * np.arange(shape.terms + 1.0)
+            period = 2 * math.pi / shape.step
+            lost = math.exp(-self.p * period)
+            after = lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK)
+            errors = shape.log_outer, after + shape.before, 0.0
+            return self.summed(u, np.abs(u), np.asarray(shape.step / (u * u)), errors)
         x = shape.step * np.arange(float(shape.terms))
         sine, cosine = math.sin(shape.angle), math.cos(shape.angle)
         flat, steep = np.cosh(x), np.sinh(x)
         u = self.p * ((1.0 - flat * sine) + 1j * steep * cosine)
-        log = _log_transform(self.a, self.p * (flat - sine) / self.count, np.angle(u))
-        weight = np.where(x > 0, 2.0, 1.0) * shape.step / (2 * math.pi)
         log_lost = -2 * math.pi * shape.angle / shape.step + _SLACK  # 1 / (e^{2 pi b / step} - 1)
         wide = 2 * math.pi * self.p * (1.0 - math.sin(2 * shape.angle))
         share = (math.pi + 4 * shape.angle) / wide
         end = float(x[-1])
-        return _Hyperbola(
-            u=u,
-            log_power=self.count * log.value,
-            radius=self.count * log.radius,
-            factor=weight * self.p * (flat * cosine + 1j * steep * sine) / (u * u),
-            p=self.p,
-            log_inner=log_lost - math.log(2 * self.p) + self.log_real,
-            rest=(share * math.exp(log_lost + shape.log_outer) + self.left_out(shape, end))
-            * (1 + _SLACK),
-            constant=(
-                (math.exp(log_lost) * (share + 0.5 / self.p), self.left_out(shape, end, 1.0))
-                if self.cancels
-                else None
-            ),
-        )
+        rest = share * math.exp(log_lost + shape.log_outer) + self.left_out(shape, end)
+        constant = 0.0
+        if self.cancels:
+            rest += self.left_out(shape, end, 1.0)
+            constant = math.exp(log_lost) * (share + 0.5 / self.p)
+        log_inner = log_lost - math.log(2 * self.p) + self.log_real
+        factor = shape.step * self.p * (flat * cosine + 1j * steep * sine) / (u * u)
+        length = self.p * (flat - sine)
+        return self.summed(u, length, factor, (log_inner, rest * (1 + _SLACK), constant))
+
+    def summed(
+        self, u: Complexes, length: Reals, factor: Complexes, errors: tuple[float, float, float]
+    ) -> _Nodes:
+        """Return the sum of factors over pi, the first one halved; ``length`` is |u|."""
+        # c - 1 below 0 times Re u, which falls on a hyperbola, would overflow.
+        shift = float(self.low >= 1.0 or (self.low > _CENTRED and u[-1].real > 0.0))
+        least = u.real * (self.low - shift)
+        polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
+        parts = [[one[k : k + _ROWS] for one in polar] for k in rows]
+        log = joined([_log_transform(self.a, *part, centred=shift > 0) for part in parts])
+        power, radius = self.count * log.value, self.count * log.radius
+        bounded = np.isinf(radius)
+        ulps = 200.0 + summation_ulps(u.size) + 8.0 * (np.abs(power) + np.abs(least))
+        blur = np.where(bounded, 0.0, radius)
+        if self.cancels:
+            size, value = np.exp(power.real), np.expm1(power)
+            error = 72.0 * np.abs(power) * np.maximum(size, 1.0) + ulps * np.abs(value)
+            error = size * np.expm1(blur) + UNIT_ROUNDOFF * error
+            error = np.where(bounded, 2.0 + 2.0 * size, error)
+            factor = factor * np.exp(least)
+        else:
+            value = np.exp(power + least)
+            error = np.where(bounded, 2.0, np.expm1(blur + UNIT_ROUNDOFF * ulps)) * np.abs(value)
+        factor = factor / math.pi
+        factor[0] *= 0.5
+        lost = np.abs(factor) * error
+        factor = np.asarray(factor * np.where(bounded, 0.0, value))
+        return _Nodes(u, factor, lost, np.abs(factor) + lost, shift, least, self.p, *errors)
 
     def left_out(self, shape: _Shape, end: float, constant: float = 0.0) -> float:
         """Bound the terms beyond the last one, for M or a constant in its place."""

@@ -27,7 +27,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee, renyi_order
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges import composes_ranges
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_largest, is_allocated
-from dpproof.accountant.subsampling.bracketed import expanded
+from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs.core.certificate import Certificate, Step
@@ -191,7 +191,8 @@ def _refuse_without_moments(products: list[Product], order: Number | None) -> No
             "the checker knows no moments of allocated rounds, and no samples of them; certify "
             f"them without a sample, or {UNCERTIFIED}"
         )
-    tabled = AllocatedGaussianPair | CountedGaussiansPair
+    pairs += [factor.pair for product in products for factor in product.factors]
+    tabled = AllocatedGaussianPair | CountedGaussiansPair | BracketedPair
     if order is not None and any(isinstance(pair, tabled) for pair in pairs):
         raise NotCertified(
             "Renyi divergences of allocated rounds, and of samples in which a record counts "

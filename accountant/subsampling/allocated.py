@@ -7,7 +7,7 @@ mean of t log-normal variables of mean 1. Proofs: proofs/theory/allocation.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Final, final
@@ -24,7 +24,6 @@ from dpproof.accountant.arithmetic.lognormal_means import (
     log_shortfall,
     mean_excess_above,
     mean_shortfall,
-    resolved,
 )
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 from dpproof.accountant.bound import Bound
@@ -35,12 +34,14 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.shuffled import BelowGaussian, ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 
-_LEAST: Final = 1e-40  # Upper end at which a table ends. Heuristic: what is beyond is added.
-_SMALL: Final = 1e-12  # The same where 1e-40 is far away. Heuristic.
-_WIDER: Final = 16.0  # Times as far. Heuristic.
+SMALL: Final = 1e-9  # Deltas below which tables are longer. Heuristic.
+# Sizes at which tables end, of long ones and others. Heuristic: what is beyond is added.
+_LEAST: Final = 1e-40
+_SMALL: Final = 1e-15
 _LARGEST: Final = 690.0  # Largest loss of a table, as e^700 is the largest float. Heuristic.
-_LADDER: Final = np.linspace(0.5, _LARGEST, 1380)  # Ends of tables that are tried. Heuristic.
-_WIDE: Final = 1e-6  # Relative width from which the largest coordinate is looked at. Heuristic.
+_LADDER: Final = np.geomspace(1e-6, _LARGEST, 1 << 10)  # Ends of tables, tried. Heuristic.
+_DIGITS: Final = -40.0  # Log of a profile over e^epsilon - 1 that is summed, at least. Heuristic.
+_WIDE: Final = 1e-5  # Relative width from which the largest coordinate is looked at. Heuristic.
 _SHARES: Final = 2.0 ** -np.arange(1.0, 40.0)  # Of c that the others may add up to. Heuristic.
 # Above the relative rounding of tails, up to 40 deviations. Soundness depends on it.
 _ROOM: Final = 1e-9
@@ -56,11 +57,13 @@ class AllocatedGaussianPair(BelowGaussian):
         mu_squared: that of one round, exact.
         rounds: t, from 2.
         removal: whether P is the mixture; else it is Q.
+        distant: whether tables go on where little is left, on a coarser grid.
     """
 
     mu_squared: Fraction
     rounds: int
     removal: bool = True
+    distant: bool = False
     is_quick: ClassVar[bool] = True  # Tables take many values of the profile.
 
     @property
@@ -69,6 +72,11 @@ class AllocatedGaussianPair(BelowGaussian):
         return ShuffledGaussianPair(
             mu_squared=self.mu_squared, batches=self.rounds, replaced=True, removal=self.removal
         )
+
+    @property
+    def finer(self) -> int:
+        """Return how many times as fine its tables are. Heuristic."""
+        return 1 if self.distant else 3
 
     @property
     def end(self) -> float:
@@ -97,15 +105,21 @@ class AllocatedGaussianPair(BelowGaussian):
         return self.inverted(level, guess, 0.02 * guess)
 
     def _guess(self, log_delta: float) -> float:
-        """Return about epsilon at a delta: one round is large, or all are a little. Heuristic."""
+        """Return about epsilon at a delta. Heuristic."""
         mu = math.sqrt(self.mu_squared)
         epsilon = np.geomspace(1e-6, 1.0, 128) * (0.5 * mu + math.sqrt(-2.0 * log_delta)) * mu
-        c = np.exp(-epsilon)
-        log_size = log_shortfall(mu * mu, self.rounds, 2.0 - 1.0 / c if self.removal else c)
-        if self.removal:
-            one = gaussian_profile(mu, np.log1p(self.rounds * np.expm1(epsilon)))[1]
-            log_size = np.maximum(log_size, np.log(one + 1e-300))
-        return float(epsilon[np.argmax(log_size <= log_delta)])
+        return float(epsilon[np.argmax(self.log_size(epsilon) <= log_delta)])
+
+    def log_size(self, epsilon: Reals) -> Reals:
+        """Return about the log of the profile: all rounds add a little, or one much. Heuristic."""
+        mu, c = math.sqrt(self.mu_squared), np.exp(-epsilon)
+        if not self.removal:
+            return log_shortfall(mu * mu, self.rounds, c) + epsilon
+        one = gaussian_profile(mu, np.log1p(self.rounds * np.expm1(epsilon)))[1]
+        log_size, central = np.log(one + 1e-300), epsilon < 0.5  # where the law is symmetric
+        size = log_shortfall(mu * mu, self.rounds, 1.0 - np.expm1(epsilon[central]))
+        log_size[central] = np.maximum(size, log_size[central])
+        return np.asarray(log_size)
 
     def _ends(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return both ends of the profile at epsilon >= 0.
@@ -114,10 +128,14 @@ class AllocatedGaussianPair(BelowGaussian):
         """
         variance = float(self.mu_squared)
         reached = np.minimum(epsilon, _LARGEST)
-        c = np.exp(reached if self.removal else -reached)
-        lower, upper = mean_shortfall(variance, self.rounds, c, excess=self.removal)
-        if not self.removal:
-            lower, upper = lower * (1 - _ROUNDING) / c, upper * (1 + _ROUNDING) / c
+        lower, upper = np.zeros(epsilon.shape), np.ones(epsilon.shape)
+        if self.removal:
+            some = self.log_size(reached) > np.log(np.expm1(reached) + 1e-300) + _DIGITS
+            lower[some], upper[some] = mean_shortfall(variance, self.rounds, reached[some])
+        else:
+            c = np.exp(-reached)
+            low, high = mean_shortfall(variance, self.rounds, -reached)
+            lower, upper = low * (1 - _ROUNDING) / c, high * (1 + _ROUNDING) / c
         lower = np.where(epsilon <= _LARGEST, np.maximum(lower, 0.0), 0.0)
         upper = np.minimum(upper, 1.0)
         wide = lower < upper * (1 - _WIDE)
@@ -165,6 +183,16 @@ def _sum_tail(variance: float, count: int, log_x: Reals) -> Reals:
     return np.where(np.isfinite(bound) & (u > 0.0), np.minimum(bound, 1.0), 1.0)
 
 
+def distant(product: Product) -> Product:
+    """Return a product with tables of allocations that go on where little is left."""
+    return Product.merge([Factor(_distant(f.pair), f.count) for f in product.factors])
+
+
+def _distant(pair: Pair) -> Pair:
+    """Return an allocation with a longer table, other pairs as they are."""
+    return replace(pair, distant=True) if isinstance(pair, AllocatedGaussianPair) else pair
+
+
 def as_largest(product: Product) -> Product:
     """Return what a product dominates: the largest coordinate in the place of an allocation."""
     return Product.merge([Factor(_coordinate(f.pair), f.count) for f in product.factors])
@@ -188,13 +216,6 @@ def is_allocated(product: Product) -> bool:
 @lru_cache(maxsize=256)
 def _end(pair: AllocatedGaussianPair) -> float:
     """Return where a table of a pair ends."""
-    c = resolved(float(pair.mu_squared), pair.rounds)
-    epsilon = np.log(c[c > 1][::-1]) if pair.removal else -np.log(c[c < 1])
-    between = 0.5 * (epsilon[1:] + epsilon[:-1])
-    epsilon = np.sort(np.concatenate([epsilon, between, _LADDER]))
-    upper = pair.profile(epsilon)[1]
-    near, far = (
-        float(epsilon[short[0] if short.size else np.argmin(upper)])
-        for short in (np.flatnonzero(upper <= level) for level in (_SMALL, _LEAST))
-    )
-    return far if far <= _WIDER * near else near
+    log_size = pair.log_size(_LADDER)
+    short = np.flatnonzero(log_size <= math.log(_LEAST if pair.distant else _SMALL))
+    return float(_LADDER[short[0] if short.size else np.argmin(log_size)])

@@ -150,6 +150,11 @@ class TabulatedPair(Pair, ABC):
         return invert(partial(log_ends, self, every), target, start, width, top)
 
     @property
+    def finer(self) -> int:
+        """Return how many times as fine its tables are. Heuristic."""
+        return 1
+
+    @property
     def corners(self) -> Reals | None:
         """Return the losses above 0 at which the profile may have corners, or None.
 
@@ -275,13 +280,14 @@ def _tables(pair: TabulatedPair, *, few: bool) -> tuple[LatticePair, LatticePair
     other = pair.swapped()
     ends = pair.end, other.end
     required_reach(max(ends))
-    span = 2.0 ** math.floor(math.log2(max(_variation(pair), 1e-12) / _FINE))
+    fine, resolved = _FINE * pair.finer, _RESOLVED * pair.finer**2
+    span = 2.0 ** math.floor(math.log2(max(_variation(pair), 1e-12) / fine))
     if few:  # no central limit to resolve, and short sums of losses have wide spectra
-        coarse = min(max(ends) / _RESOLVED, 8.0 / _RESOLVED, min(ends) / _SHORTEST)
+        coarse = min(max(ends) / resolved, 8.0 / resolved, min(ends) / _SHORTEST)
         span = max(span, 2.0 ** math.floor(math.log2(coarse)))
     sides, under, grids = [], [], []
     for one, end in zip((pair, other), ends, strict=True):
-        grid, lower, upper = _refined(one, stretched(end, span, _FINE), span)
+        grid, lower, upper = _refined(one, stretched(end, span, fine), span)
         sides.append(ProfileHalf(grid * span, lower, upper, one.rest))
         rounded = (
             (lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)) if one.lower_is_convex else None
@@ -308,7 +314,7 @@ def _refined(pair: TabulatedPair, grid: Reals, span: float) -> tuple[Reals, Real
     """Return the grid, halved while the profile bends too much in a cell, and both ends."""
     lower, upper = pair.profile(grid * span)
     for _ in range(_ROUNDS):
-        bent = gaps(grid * span, lower) > _BENT * np.maximum(lower[1:], _NEGLIGIBLE)
+        bent = gaps(grid * span, lower) > _BENT / pair.finer**2 * np.maximum(lower[1:], _NEGLIGIBLE)
         wide = np.flatnonzero(bent & (np.diff(grid) > 1.0))
         if not wide.size:
             break

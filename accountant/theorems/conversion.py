@@ -327,6 +327,9 @@ CONVERT_PAIR_ZCDP: Final = Theorem(
 )
 
 
+_ROOM: Final = 1e-7  # What a stated rho leaves to certificates, relative. Heuristic.
+
+
 def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     """Bound the Renyi curve of the dominating pair by a line.
 
@@ -343,6 +346,9 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
         True
     """
     rho = guarantee.zcdp().upper
+    pair = guarantee.to_pair()
+    added = max(one.added(lambda part: part.zcdp_bound) for one in (pair.forward, pair.backward))
+    rho = max(rho, min(rho * (1 + _ROOM), added * (1 + 1e-14)))
     if math.isinf(rho):
         raise NotImplied(
             f"{guarantee.describe()} implies rho-zCDP for no rho: some Renyi divergence is "

@@ -207,12 +207,12 @@ def test_a_vertical_line_and_a_hyperbola_agree(noise: str, monkeypatch: pytest.M
     """Ten thousand rounds by both sums: their brackets overlap, and neither is wide."""
     epsilon, brackets = np.geomspace(1e-3, 0.3, 24), []
     for upright in (True, False):
-        lognormal_means._hyperbola.cache_clear()
+        lognormal_means._nodes.cache_clear()
         if not upright:
             monkeypatch.setattr(lognormal_means._Line, "upright", lambda _: None)
         pair = allocated(10**4, noise)
         brackets.append([one.profile(epsilon) for one in (pair, pair.swapped())])
-    lognormal_means._hyperbola.cache_clear()
+    lognormal_means._nodes.cache_clear()
     for (low, high), (other_low, other_high) in zip(*brackets, strict=True):
         assert (low <= other_high).all()
         assert (other_low <= high).all()

@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.enclosure import Reals, distinct
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals, distinct
 from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 
@@ -64,7 +64,9 @@ class Terms:
         t = np.exp(np.minimum(epsilon, FARTHEST))
         at = np.searchsorted(-self.turn, -t, side="left")
         bound = self.gain[at] - t * self.cost[at]
-        return np.asarray(np.minimum(bound + _SUM_ERROR * bound + 1e-13 * self.gain[at], 1.0))
+        # Sums of n terms in turn are off by n u at most, and t times the costs are below the gains.
+        rounding = 4 * UNIT_ROUNDOFF * (self.turn.size + 100)
+        return np.asarray(np.minimum(bound + _SUM_ERROR * bound + rounding * self.gain[at], 1.0))
 
 
 @final

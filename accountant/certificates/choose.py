@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import itemgetter
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from dpproof.accountant.certificates.finite_sums import (
     largest_loss,
 )
 from dpproof.accountant.certificates.serialize import UNCERTIFIED, Object, Proof, fact_step
-from dpproof.accountant.certificates.tables import single_allocation, single_sample, subject
+from dpproof.accountant.certificates.tables import single_allocations, single_sample, subject
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import closed_form, deltas, infinite_mass
 from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_at, total_cgf
@@ -51,8 +51,10 @@ _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.
 _SMALL_EPSILON = 1e-3  # Least epsilon that a relative slack counts from.
 _FINENESS = (256, 1024)  # Points of a table for a typical loss, tried in this order.
 _MANY = 2  # Allocations whose finer tables are more work than the checker does.
+_MOST_LINES = limits.MAX_WORK // 4  # Most work for lines of a finer table. Heuristic.
 _NEGLIGIBLE = 1e-10  # Share of delta that infinite losses of tables may add.
 _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
+ALIKE = 1e-24  # Deltas of an allocation below it are not told apart in a curve. Heuristic.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
 _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
 _LEFTWARDS = (
@@ -145,15 +147,29 @@ def _direction(product: Product, point: Point) -> tuple[Maker, int]:
     if isinstance(single, SubsampledPair):
         return _smallest_slack(single_sample(single, point.epsilon), point)
     if isinstance(single, AllocatedGaussianPair):
-        return _smallest_slack(single_allocation(single, point.epsilon), point)
+        ((alone, _),) = single_allocations(single, [Fraction(point.epsilon)], 0.0)
+        return _smallest_slack(alone, point)
     proofs: list[tuple[Maker, int]] = []
     allocated = sum(isinstance(factor.pair, AllocatedGaussianPair) for factor in product.factors)
     for fine in _FINENESS if allocated < _MANY else _FINENESS[:1]:
         if not proofs or _SLACKS[proofs[-1][1]] > _WIDEST_SLACK:
             with contextlib.suppress(NotCertified):  # another table may do
-                proofs.append(_summed(_table(product, point, fine), point))
+                table = _table(product, point, fine)
+                if not proofs or _lines_work(table) <= _MOST_LINES:
+                    proofs.append(_summed(table, point))
     return (
         min(proofs, key=itemgetter(1)) if proofs else _summed(_table(product, point, fine), point)
+    )
+
+
+def _lines_work(table: Subject) -> int:
+    """Return the checker's work for the lines of allocations."""
+    return sum(
+        limits.sum_work(limits.transform_terms(factor.pair.mu_squared), int(str(line["nodes"])))
+        for factor, one in zip(table.named.factors, table.tables, strict=True)
+        if one is not None and isinstance(factor.pair, AllocatedGaussianPair)
+        for side in (one.forward, one.backward)
+        for line in cast("tuple[Object, ...]", side.lines)
     )
 
 
@@ -276,6 +292,8 @@ def facts(
     proofs: list[tuple[Proof, list[Fraction]]] = [(LargestLoss(product), far)] if far else []
     if has_closed_profile(product):
         proofs.append((ClosedForm(product), near))
+    elif isinstance(single := closed_form(product), AllocatedGaussianPair):
+        proofs.extend(single_allocations(single, near, ALIKE / 2))
     else:
         proofs.extend(_many_along(product, near, fine, slack))
     listed: list[tuple[Fraction, Fraction]] = []

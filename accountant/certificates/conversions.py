@@ -14,9 +14,10 @@ from typing import Any, Final, final
 
 from dpproof.accountant.certificates import single_number
 from dpproof.accountant.certificates.base_profile import moved_to, with_logistic
-from dpproof.accountant.certificates.choose import Point, distinct, facts, prove
+from dpproof.accountant.certificates.choose import ALIKE, Point, distinct, facts, prove
 from dpproof.accountant.certificates.finite_sums import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.serialize import Object, conclusion, points, unsaid
+from dpproof.accountant.engine.profile import closed_form
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Derivation
@@ -35,6 +36,7 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
 from dpproof.proofs.core.certificate import Step, show_rational
 
@@ -182,13 +184,15 @@ def to_profile(node: Derivation, premise: Guarantee[Any]) -> ProvedGuarantee | N
     if not isinstance(premise, PairGuarantee):
         return None
     pair = premise.to_pair()
-    used = with_logistic(pair)
-    places = {x: floats_around(x)[0] for x, _ in stated.points}
-    heights = {places[x]: y for x, y in stated.points}
+    used, listed = with_logistic(pair), stated.points
+    if any(isinstance(closed_form(one), AllocatedGaussianPair) for one in distinct(used)):
+        listed = listed[: sum(y > ALIKE for _, y in listed) + 1]
+    places = {x: floats_around(x)[0] for x, _ in listed}
+    heights = {places[x]: y for x, y in listed}
     if used is not pair:
         heights = {x: Fraction(used.delta(epsilon=x).upper) for x in heights}
     curves = [_curve(product, heights) for product in distinct(used)]
-    points = [(x, max(curve[0][places[x]] for curve in curves)) for x, _ in stated.points]
+    points = [(x, max(curve[0][places[x]] for curve in curves)) for x, _ in listed]
     derivation = replace(node, premises=(pair.derivation,))
     claim = PrivacyProfile(points=points, relation=relation, derivation=derivation)
     return _proved_conversion(
@@ -316,7 +320,8 @@ def _curve(
 ) -> tuple[dict[float, Fraction], list[Step]]:
     """Return bounds of one direction's profile with facts: shared lines, then points alone."""
     points, steps, _ = facts(product, sorted(Fraction(x) for x in heights))
-    close = {float(x): y for x, y in points if y <= heights[float(x)] * _CLOSE}
+    alone = isinstance(closed_form(product), AllocatedGaussianPair)  # no line would be closer
+    close = {float(x): y for x, y in points if alone or y <= heights[float(x)] * _CLOSE}
     among = 2 * max(len(heights) - len(close), 1)  # both directions share what lines leave
     for x, y in heights.items():
         if x not in close and not y and has_closed_profile(product):  # x is the largest loss
@@ -324,8 +329,8 @@ def _curve(
             steps.append(ClosedForm(product).fact(((Fraction(x), _NOTHING),)))
         elif x not in close:
             point = Point(x, floats_around(y)[1], moves=False, among=among)
-            _, close[x], alone = prove([product], point)
-            steps += alone
+            _, close[x], more = prove([product], point)
+            steps += more
     return close, steps
 
 

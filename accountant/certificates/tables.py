@@ -7,7 +7,7 @@ lines are those of proofs/sampled/allocated.py, their errors in proofs/theory/al
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -68,7 +68,8 @@ class ShortfallLine:
     period: float  # 2 pi over the step of Im u
     nodes: int  # how many
     tau: float  # standard deviation of the Gaussian that is added to c
-    excess: Reals  # shape (n,), of the points that it serves, absolute
+    share: float  # of the profile, that its bound may be above it
+    excess: Reals  # shape (n,), what it may be above it at the points that it serves
 
     def witness(self) -> Object:
         """Return the line in the certificate's JSON."""
@@ -90,14 +91,21 @@ def shortfall_lines(
     """
     listed: list[Object] = []
     excess: list[Reals] = []
-    start, wanted = 0, _Wanted.of(pair, epsilon, negligible)
-    while start < epsilon.size:
-        line = _shortfall_line(pair, wanted.at(slice(start, None)), below=below)
-        count = line.excess.size
-        listed.append({"points": max(count - (start == 0), 1), **line.witness()})
+    for line in _along(pair, _Wanted.of(pair, epsilon, negligible), below=below):
+        listed.append({"points": max(line.excess.size - (not listed), 1), **line.witness()})
         excess.append(line.excess)
-        start += count
     return tuple(listed), np.concatenate(excess)
+
+
+def _along(
+    pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool = False
+) -> Iterator[ShortfallLine]:
+    """Return lines, each for the first points that no earlier one serves."""
+    start = 0
+    while start < wanted.c.size:
+        line = _shortfall_line(pair, wanted.at(slice(start, None)), below=below)
+        start += line.excess.size
+        yield line
 
 
 def shortfall_line(
@@ -159,7 +167,7 @@ def _shortfall_line(pair: AllocatedGaussianPair, wanted: _Wanted, *, below: bool
             each = (work + count * limits.line_work(nodes, 1)) / count
             if best is None or each < best[0]:
                 excess = wanted.delta[:count] * share + wanted.room
-                best = each, ShortfallLine(tilt, period, nodes, tau, _ROOM * excess)
+                best = each, ShortfallLine(tilt, period, nodes, tau, share, _ROOM * excess)
         count //= 2
     if best is None:
         raise NotCertified(
@@ -284,18 +292,25 @@ class SingleLine:
 
     pair: SubsampledPair | AllocatedGaussianPair
     line: Object
-    excess: float = 0.0  # how far the line's bound may be above the profile, absolute
+    share: float = 0.0  # of the profile, that the line's bound may be above it
+    negligible: float = 0.0  # what it may be above it beside that
     over: float = 0.0  # the same of the log of the bound
 
     def log_upper(self, epsilon: Reals) -> Reals:
         """Return the log of the upper end of the profile, raised by what the line may err by."""
         with np.errstate(divide="ignore"):
-            logs = np.log(self.pair.profile(epsilon)[1] + self.excess)
+            upper = self.pair.profile(epsilon)[1] * (1.0 + _ROOM * self.share)
+            logs = np.log(upper + _ROOM * self.negligible)
         return np.asarray(logs + self.over)
 
     def work(self, points: int) -> int:
         """Return the checker's work for the sum over the line's nodes."""
-        return 2 * limits.line_work(int(str(self.line["nodes"])), points)
+        nodes = int(str(self.line["nodes"]))
+        work = 2 * limits.line_work(nodes, points)
+        if isinstance(self.pair, AllocatedGaussianPair):
+            work += limits.sum_work(limits.transform_terms(self.pair.mu_squared), nodes)
+            work += limits.power_work(self.pair.rounds, nodes)
+        return work
 
     def fact(self, points: Points) -> Step:
         """Return the step with the line."""
@@ -384,10 +399,18 @@ def single_sample(pair: SubsampledPair, epsilon: float) -> SingleLine:
     return SingleLine(pair, proof.witness(), over=max(over, 0.0) + _CLOSE)
 
 
-def single_allocation(pair: AllocatedGaussianPair, epsilon: float) -> SingleLine:
-    """Return a proof for one allocation, once, by a line."""
-    line = shortfall_line(pair, epsilon)
-    return SingleLine(pair, line.witness(), excess=float(line.excess[0]))
+def single_allocations(
+    pair: AllocatedGaussianPair, places: list[Fraction], negligible: float
+) -> list[tuple[SingleLine, list[Fraction]]]:
+    """Return proofs for one allocation, once, at increasing epsilons, each with those it serves."""
+    wanted = _Wanted.of(pair, np.array([float(x) for x in places]), negligible)
+    proofs, start = [], 0
+    for line in _along(pair, wanted):
+        end = start + line.excess.size
+        proof = SingleLine(pair, line.witness(), share=line.share, negligible=negligible)
+        proofs.append((proof, places[start:end]))
+        start = end
+    return proofs
 
 
 def _coarser(pair: Tabled, fine: int, negligible: float) -> Table:

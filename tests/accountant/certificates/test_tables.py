@@ -123,12 +123,13 @@ def test_divergences_of_several_releases_on_one_sample(
     [name if name == "laplace" else pytest.param(name, marks=pytest.mark.slow) for name in RHO],
 )
 def test_rho_of_samples_of_bounded_losses(name: str) -> None:
-    """Through tables, at the engine's upper end."""
+    """Through tables, a little above the engine's upper end."""
     guarantee = RHO[name]().guarantee()
     certificate = convert(guarantee, to=ZCDP).certify()
+    upper = guarantee.zcdp().upper
 
     assert isinstance(proofs.check(certificate), VerifiedUnder)
-    assert Fraction(str(certificate.claim["rho"])) == Fraction(guarantee.zcdp().upper)
+    assert upper <= Fraction(str(certificate.claim["rho"])) <= upper * (1 + 2.1e-5)
 
 
 @pytest.mark.slow

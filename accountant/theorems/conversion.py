@@ -338,7 +338,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     Assumes: nothing.
     Source: Bun & Steinke, arXiv:1605.02065, Definition 1.1; Dong, Roth & Su,
         arXiv:1905.02383, Theorem 2.10 (Blackwell).
-    Rounds: up, by a relative 2e-5 where a search decides, so that a certificate has room.
+    Rounds: up, by a relative 2e-5 where tables decide, so that a certificate has room.
     Laws: loses everything but the slope; for a product at most the sum of the parts' rho.
     Example:
         >>> from dpproof.accountant.guarantees.approx_dp import TradeOff
@@ -346,9 +346,10 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
         True
     """
     rho = guarantee.zcdp().upper
-    pair = guarantee.to_pair()
-    added = max(one.added(lambda part: part.zcdp_bound) for one in (pair.forward, pair.backward))
-    rho = max(rho, min(rho * (1 + _ROOM), added * (1 + 1e-14)))
+    ways = [guarantee.to_pair().forward, guarantee.to_pair().backward]
+    if any(one.above() != one for one in ways):
+        added = max(one.added(lambda part: part.zcdp_bound) for one in ways)
+        rho = max(rho, min(rho * (1 + _ROOM), added * (1 + 1e-14)))
     if math.isinf(rho):
         raise NotImplied(
             f"{guarantee.describe()} implies rho-zCDP for no rho: some Renyi divergence is "

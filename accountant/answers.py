@@ -29,7 +29,7 @@ from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_z
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.cut_gaussian import cut
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.ranges import (
     ComposedRangePair,
     composed_alone,
@@ -83,7 +83,7 @@ def delta(product: Product, epsilon: float) -> Bound:
         typical,
     )
     answer = profile.delta_of_rare_losses(product, epsilon, answer)
-    if answer.lower >= SMALL or (farther := distant(product)) == product:
+    if answer.lower >= SMALL or (farther := distant(product)) is product:
         return answer
     return delta(farther, epsilon)
 
@@ -359,4 +359,4 @@ def _alone(product: Product) -> Alone | None:
 
 
 def _tabulated(product: Product) -> Product:
-    return Product.merge([Factor(tabulated(f.pair), f.count) for f in product.factors])
+    return product.mapped(tabulated)

@@ -39,7 +39,7 @@ from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LogisticPair, LogisticShift
 from dpproof.accountant.pairs.pair import Pair, Power, Reflected
-from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
 
@@ -163,7 +163,6 @@ def _sinh_excess(d: float) -> float:
 
 
 _Cells = NDArray[np.intp]
-_Flags = NDArray[np.bool_]
 
 MOST: Final = 512  # Mechanisms of one recursion. Heuristic: more are composed of several.
 _FINEST, _COARSEST = 1 << 10, 1 << 4  # Cells per epsilon. Heuristic.
@@ -620,7 +619,7 @@ def composes_ranges(product: Product) -> bool:
 
 def as_logistic(product: Product) -> Product:
     """Return what dominates a product where bounded ranges are taken for logistic pairs."""
-    return Product.merge([Factor(_plain(f.pair), f.count) for f in product.factors])
+    return product.mapped(_plain)
 
 
 def _plain(pair: Pair) -> Pair:

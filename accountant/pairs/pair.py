@@ -188,7 +188,7 @@ class Pair(Readable, ABC):
 
         Args:
             s: shape (n,).
-            table: a pair with an exact K that dominates this one; by default K is exact.
+            table: a pair with an exact K that dominates this one; None is this pair, by its own K.
         """
         one = table or self
         cgf = one.cgf(s + 0j)

@@ -119,7 +119,7 @@ class Product:
     @_once
     def swapped(self) -> Product:
         """Return the product of the swapped pairs."""
-        return Product.merge([Factor(f.pair.swapped(), f.count) for f in self.factors])
+        return self.mapped(lambda pair: pair.swapped())
 
     @_once
     def above(self) -> Product:
@@ -143,6 +143,10 @@ class Product:
             return self
         return Product.merge([Factor(pair, count) for one in powers for pair, count in one])
 
+    def mapped(self, change: Callable[[Pair], Pair]) -> Product:
+        """Return the product with each pair changed, or the product itself if none is another."""
+        return self._replaced([change(factor.pair) for factor in self.factors])
+
     def _replaced(self, pairs: list[Pair]) -> Product:
         """Return the factors with other pairs, or the product itself if none is another."""
         parts = list(zip(pairs, self.factors, strict=True))
@@ -159,7 +163,7 @@ class Product:
 
     def refined(self) -> Product:
         """Return the same product, K computed to more digits if that can be done."""
-        return self._replaced([f.pair.refined() for f in self.factors])
+        return self.mapped(lambda pair: pair.refined())
 
     @_once
     def summed(self) -> Product:

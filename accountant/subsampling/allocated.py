@@ -30,7 +30,7 @@ from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import EASIER, NotCertified
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
-from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.shuffled import BelowGaussian, ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 
@@ -185,17 +185,19 @@ def _sum_tail(variance: float, count: int, log_x: Reals) -> Reals:
 
 def distant(product: Product) -> Product:
     """Return a product with tables of allocations that go on where little is left."""
-    return Product.merge([Factor(_distant(f.pair), f.count) for f in product.factors])
+    return product.mapped(_distant)
 
 
 def _distant(pair: Pair) -> Pair:
     """Return an allocation with a longer table, other pairs as they are."""
-    return replace(pair, distant=True) if isinstance(pair, AllocatedGaussianPair) else pair
+    if isinstance(pair, AllocatedGaussianPair) and not pair.distant:
+        return replace(pair, distant=True)
+    return pair
 
 
 def as_largest(product: Product) -> Product:
     """Return what a product dominates: the largest coordinate in the place of an allocation."""
-    return Product.merge([Factor(_coordinate(f.pair), f.count) for f in product.factors])
+    return product.mapped(_coordinate)
 
 
 def _coordinate(pair: Pair) -> Pair:

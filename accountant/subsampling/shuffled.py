@@ -29,7 +29,7 @@ from dpproof.accountant.engine.profile import epsilon
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.pair import Pair
-from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.bracketed import expanded
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair
@@ -222,8 +222,7 @@ class ShuffledGaussianPair(BelowGaussian):
 
 def as_gaussian(product: Product) -> Product:
     """Return what dominates a product: Gaussian pairs in the place of shuffled batches."""
-    listed = expanded(product, high=True).factors
-    return Product.merge([Factor(_plain(f.pair), f.count) for f in listed])
+    return expanded(product, high=True).mapped(_plain)
 
 
 def _plain(pair: Pair) -> Pair:

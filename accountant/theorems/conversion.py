@@ -346,7 +346,8 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
         True
     """
     rho = guarantee.zcdp().upper
-    ways = [guarantee.to_pair().forward, guarantee.to_pair().backward]
+    pair = guarantee.to_pair()
+    ways = (pair.forward, pair.backward)
     if any(one.above() != one for one in ways):
         added = max(one.added(lambda part: part.zcdp_bound) for one in ways)
         rho = max(rho, min(rho * (1 + _ROOM), added * (1 + 1e-14)))

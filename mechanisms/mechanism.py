@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof import mechanisms
 from dpproof.accountant import arguments
+from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -214,6 +215,12 @@ class QueryMechanism(Mechanism[R], ABC):
         return (
             "" if isinstance(self.query, SUMS) else "its query is not Count, ClippedSum or Additive"
         )
+
+
+def required_base(base: object) -> None:
+    """Refuse anything but a mechanism, of what is built from one."""
+    if not isinstance(base, Mechanism):
+        raise ParameterError("base", base, "a mechanism")
 
 
 class NoiseMechanism(QueryMechanism[R], ABC):

@@ -30,7 +30,7 @@ from dpproof.accountant.theorems.composition import (
 from dpproof.accountant.theorems.parallel import choice, mixture
 from dpproof.accountant.theorems.selection import select, select_above
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism, required_base
 from dpproof.mechanisms.outputs import Outputs, join, unpack
 from dpproof.mechanisms.queries import Score, required_score, scored
 from dpproof.mechanisms.samplers import run_count, uniform_below
@@ -154,8 +154,7 @@ class Repeated(Rerun[R]):
     count: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         object.__setattr__(self, "count", arguments.count(count=self.count))
 
     def guarantee(self) -> Guarantee[R]:
@@ -423,8 +422,7 @@ class Selected(Rerun[R]):
     score: Score | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         required_runs(self.runs)
         required_score(self.score)
 
@@ -492,8 +490,7 @@ class Thresholded(Rerun[R]):
     score: Score | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         required_runs(self.runs)
         threshold: object = self.threshold
         if not isinstance(threshold, numbers.Real) or math.isnan(threshold):

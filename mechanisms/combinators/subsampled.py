@@ -53,7 +53,7 @@ from dpproof.mechanisms.correlated.factors import (
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism, required_base
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.samplers import permutation, poisson_mask
@@ -156,8 +156,7 @@ class Subsampled(OnBase[R]):
     scheme: SamplingScheme
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         if not isinstance(self.scheme, SamplingScheme):
             raise ParameterError(
                 "scheme",
@@ -236,8 +235,7 @@ class Shuffled(OnBase[R]):
     scheme: Shuffle
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         if not isinstance(self.scheme, Shuffle):
             raise ParameterError("scheme", self.scheme, "Shuffle(records=...)")
 
@@ -311,8 +309,7 @@ class Allocated(OnBase[R]):
     scheme: EpochScheme | CyclicPoisson
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, Mechanism):
-            raise ParameterError("base", self.base, "a mechanism")
+        required_base(self.base)
         if not isinstance(self.scheme, EpochScheme | CyclicPoisson):
             raise ParameterError(
                 "scheme",

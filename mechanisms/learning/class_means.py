@@ -19,8 +19,7 @@ from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width
-from dpproof.mechanisms.learning.perceptron import MOST_CLASSES
-from dpproof.mechanisms.learning.records import Matrix, class_numbers, on_grid
+from dpproof.mechanisms.learning.records import MOST_CLASSES, Matrix, class_numbers, on_grid
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian

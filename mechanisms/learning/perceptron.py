@@ -32,7 +32,7 @@ from dpproof.mechanisms.learning.grid import (
     Vectors,
     unit_rows,
 )
-from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers
+from dpproof.mechanisms.learning.records import SEVERAL_CLASSES, GridRecords, Matrix, class_numbers
 from dpproof.mechanisms.learning.stops import Stop
 from dpproof.mechanisms.parameters import named
 
@@ -146,9 +146,6 @@ class BatchPerceptron(Perceptron[R]):
         return mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
 
 
-MOST_CLASSES = 2**16
-
-
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
 class KeslerPerceptron(Perceptron[R]):
@@ -186,10 +183,7 @@ class KeslerPerceptron(Perceptron[R]):
         (3, 2)
     """
 
-    classes: int = field(
-        converter=parameters.count,
-        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
-    )
+    classes: int = field(converter=parameters.count, validator=SEVERAL_CLASSES)
 
     def _squared_bound(self) -> int:
         """Return 2: a mistake contributes x to one class and -x to another."""

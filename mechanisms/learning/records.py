@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
 from dpproof.mechanisms.learning.grid import WIDEST, Integers, Vectors, grid_rows
 
@@ -252,6 +253,10 @@ def _restored(some: Matrix, filled: NDArray[np.bool_], entries: Vectors) -> Matr
     """Put entries back where those of a sparse array stood."""
     entries_at = entries[filled], some.indices, some.indptr
     return _sparse().csr_array(entries_at, shape=some.shape)
+
+
+MOST_CLASSES = 2**16
+SEVERAL_CLASSES = parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}")
 
 
 def class_numbers(labels: Vectors, classes: int) -> Integers:

@@ -21,8 +21,13 @@ from dpproof.mechanisms.learning.bounded_updates import (
     StepLearner,
 )
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Integers, Vectors, unit_rows
-from dpproof.mechanisms.learning.perceptron import MOST_CLASSES
-from dpproof.mechanisms.learning.records import GridRecords, Matrix, class_numbers, is_sparse
+from dpproof.mechanisms.learning.records import (
+    SEVERAL_CLASSES,
+    GridRecords,
+    Matrix,
+    class_numbers,
+    is_sparse,
+)
 from dpproof.mechanisms.parameters import named
 
 # Soundness: rows are integers of norm at most 2^16, coefficients at most 2^12 in size, so that a
@@ -77,10 +82,7 @@ class SoftmaxDescent(StepLearner[R]):
         (3, 2)
     """
 
-    classes: int = field(
-        converter=parameters.count,
-        validator=parameters.within(2, MOST_CLASSES, f"at least 2 and at most {MOST_CLASSES}"),
-    )
+    classes: int = field(converter=parameters.count, validator=SEVERAL_CLASSES)
     radius: Fraction = field(default=Fraction(16), converter=parameters.scale)
     regulariser: Fraction | None = field(default=None, converter=parameters.optional_scale)
 

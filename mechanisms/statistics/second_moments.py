@@ -28,8 +28,7 @@ from dpproof.mechanisms.learning.grid import (
     Vectors,
     clipped_rows,
 )
-from dpproof.mechanisms.learning.perceptron import MOST_CLASSES
-from dpproof.mechanisms.learning.records import GridRecords, is_sparse
+from dpproof.mechanisms.learning.records import MOST_CLASSES, GridRecords, is_sparse
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian

@@ -461,7 +461,7 @@ _LARGEST_EPSILON = 500.0  # Largest epsilon that is tried. Heuristic.
 @final
 @dataclass(frozen=True, slots=True)
 class Polygon:
-    """One direction's polygon."""
+    """A convex polygon below phi' o tau of one direction, the worst of its mixtures of shifts."""
 
     a: list[Fraction]  # 1 minus the masses of the corners, falling, exactly
     height: list[Fraction]  # of the corners, exactly

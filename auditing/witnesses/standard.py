@@ -78,7 +78,7 @@ def column(features: Floats, index: int) -> Floats:
 
 
 def without_nan(values: Floats) -> Floats:
-    """Replace nan by -inf."""
+    """Return the values, -inf where they are nan, so that what is missing scores least."""
     return np.where(np.isnan(values), -np.inf, values)
 
 

@@ -14,13 +14,9 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product, product_words
 from dpproof.proofs.core.statements import (
     CORE_LANGUAGE,
-    GDP,
-    ApproxDP,
     Claim,
     Language,
-    Pairs,
     Points,
-    PureDP,
     approx,
     heights,
     power,
@@ -146,16 +142,3 @@ NOTIONS: Final[dict[str, Callable[[Fields, Language], Claim]]] = {
 
 LANGUAGE: Final = Language(KINDS, NOTIONS)
 """Everything that a certificate may say."""
-
-NOTION_TYPES: Final[dict[str, type[Claim]]] = {
-    "pure-dp": PureDP,
-    "approx-dp": ApproxDP,
-    "bounded-range": BoundedRange,
-    "metric-dp": MetricDP,
-    "gdp": GDP,
-    "zcdp": ZCDP,
-    "rdp": RDP,
-    "privacy-profile": Profile,
-    "trade-off": TradeOff,
-    "dominating-pair": Pairs,
-}

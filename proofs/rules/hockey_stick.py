@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import floor
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from flint import acb, arb
 
@@ -38,7 +38,6 @@ from dpproof.proofs.sums.contour import (
     total,
 )
 
-WHAT: Final = "the hockey-stick divergence"
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
 
